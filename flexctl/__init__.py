@@ -1,0 +1,160 @@
+"""flexctl: controller design for flexible robot arms.
+
+    import flexctl as fx
+    arm = fx.load_plant("tokhi_azad_1994")        # a plant of the catalogue, or a path to any TOML file
+    plant = arm.linearise()                       # M, D, K, B, C with names, about an operating point
+    sys = plant.statespace()                      # control.StateSpace
+    run = fx.simulate(arm, controller, reference, duration=1.2)
+
+Every public name is listed below and imported from its module on first use, so that `import flexctl` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .arm import Actuator, Arm, Damping, Gravity, Joint, Link, Material, Payload, Section, Sensor
+    from .catalogue import Plant, find, list_controllers, list_plants, load_controller, load_plant
+    from .discrete import zero_order_hold
+    from .errors import ConvergenceError, DefinitionError, FlexctlError, NotAvailable
+    from .expected import verify
+    from .export import from_control, load_linear, nonlinear, save_linear
+    from .frequency import FrequencyResponse, grid, loop_gain, margins, response, series
+    from .laws.controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated
+    from .linear import FirstOrder, SecondOrder, linearise
+    from .margins import Margins
+    from .matrices import from_matrices
+    from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
+    from .models.exact_beam import ExactBeam
+    from .modes import Modes, modes
+    from .reduce import balanced_truncation, modal_truncation, split_rigid
+    from .response import Response
+    from .scenario import Scenario
+    from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
+    from .simulate import simulate
+    from .statics import equilibrium
+    from .trajectories import Cycloid, Polynomial, Step, Trapezoid, quintic
+
+_NAMES = {
+    "arm": "Actuator Arm Damping Gravity Joint Link Material Payload Section Sensor",
+    "catalogue": "Plant find list_controllers list_plants load_controller load_plant",
+    "discrete": "zero_order_hold",
+    "errors": "ConvergenceError DefinitionError FlexctlError NotAvailable",
+    "expected": "verify",
+    "export": "from_control load_linear nonlinear save_linear",
+    "frequency": "FrequencyResponse grid loop_gain margins response series",
+    "laws.controller": "Controller Delayed LinearLaw Noisy Quantised Saturated",
+    "linear": "FirstOrder SecondOrder linearise",
+    "margins": "Margins",
+    "matrices": "from_matrices",
+    "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
+    "models.exact_beam": "ExactBeam",
+    "modes": "Modes modes",
+    "reduce": "balanced_truncation modal_truncation split_rigid",
+    "response": "Response",
+    "scenario": "Scenario",
+    "signals": "PiecewiseConstant Sampled Sine bang_bang",
+    "simulate": "simulate",
+    "statics": "equilibrium",
+    "trajectories": "Cycloid Polynomial Step Trapezoid quintic",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [
+    "Actuator",
+    "Arm",
+    "Controller",
+    "ConvergenceError",
+    "Cycloid",
+    "Damping",
+    "DefinitionError",
+    "Delayed",
+    "ExactBeam",
+    "FirstOrder",
+    "FlexctlError",
+    "FrequencyModel",
+    "FrequencyResponse",
+    "Gravity",
+    "Joint",
+    "LinearLaw",
+    "Link",
+    "Margins",
+    "Material",
+    "MechanicalModel",
+    "Modes",
+    "Noisy",
+    "NotAvailable",
+    "OperatingPoint",
+    "Payload",
+    "PiecewiseConstant",
+    "Plant",
+    "Polynomial",
+    "Quantised",
+    "Response",
+    "Sampled",
+    "Saturated",
+    "Scenario",
+    "SecondOrder",
+    "Section",
+    "Sensor",
+    "Signal",
+    "Sine",
+    "Step",
+    "Trapezoid",
+    "__version__",
+    "balanced_truncation",
+    "bang_bang",
+    "equilibrium",
+    "find",
+    "from_control",
+    "from_matrices",
+    "grid",
+    "linearise",
+    "list_controllers",
+    "list_plants",
+    "load_controller",
+    "load_linear",
+    "load_plant",
+    "loop_gain",
+    "margins",
+    "modal_truncation",
+    "modes",
+    "nonlinear",
+    "quintic",
+    "response",
+    "save_linear",
+    "series",
+    "simulate",
+    "split_rigid",
+    "verify",
+    "zero_order_hold",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps `flexctl.simulate` the function: importing the submodule of that name would put the module in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,228 @@
+"""A continuous linear law integrated together with the plant.
+
+The law x' = A x + By y + Br r, u = C x + Dy y + Dr r adds coordinates z with z' = x, so that the loop is again a
+mechanical model and every integrator serves it:
+
+    M a + h - B (C z' + Dy y(q, v) + Dr r) = B w,        z'' - A z' - By y(q, v) - Br r = 0
+
+r and w (what else acts on the inputs) become inputs, C z' + Dy y is added to the outputs. Sensors that read
+accelerations or feed the input through would make an algebraic loop and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import NotAvailable
+from .laws.controller import LinearLaw
+from .model import (
+    Compiled,
+    Energy,
+    FloatArray,
+    LinearMechanics,
+    MechanicalModel,
+    OutputTangent,
+    Signal,
+    Tangent,
+    index_of,
+    with_payload,
+)
+from .trajectories import InputSignal, Motion
+
+PREFIX = "analog:"
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """Value, rate or acceleration of a motion as an input signal."""
+
+    motion: Motion
+    part: int
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return self.motion.breakpoints
+
+    def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
+        # the left limit of a motion is its value a hair earlier
+        t = np.asarray(t, float)
+        return self.motion(np.nextafter(t, -np.inf) if before else t)[self.part]
+
+
+def analog_loop(
+    model: MechanicalModel, law: Any, references: Mapping[str, Motion], inputs: dict[str, InputSignal]
+) -> AnalogLoop | LinearLoop:
+    """Return the model with the continuous law around it; its reference channels are added to `inputs`."""
+    if type(law) is not LinearLaw:
+        raise NotAvailable(
+            f"a continuous {type(law).__name__} cannot be integrated with the plant, only a plain LinearLaw can; "
+            "give it a sample_time"
+        )
+    if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
+        raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")
+    # without limits the command that Bu feeds back is known
+    A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr
+    law = replace(law, A=A, By=By, Br=Br, Bu=np.zeros_like(law.Bu))
+    rows = []
+    for name in law.follows:
+        for part, label in enumerate(("value", "rate", "acceleration")):
+            signal = f"{PREFIX}{name}.{label}"
+            rows.append(Signal(signal))
+            inputs[signal] = _Channel(references[name], part)
+    return _surround(model, law, tuple(rows))
+
+
+def _surround(model: MechanicalModel, law: LinearLaw, references: tuple[Signal, ...]) -> AnalogLoop | LinearLoop:
+    loop = AnalogLoop(model, law, references)
+    return LinearLoop(loop) if isinstance(model, LinearMechanics) else loop
+
+
+class AnalogLoop:
+    """See the module docstring."""
+
+    def __init__(self, model: MechanicalModel, law: LinearLaw, references: tuple[Signal, ...]) -> None:
+        self.inner, self.law, self.references = model, law, references
+        self.n, self.nz = len(model.coordinates), len(law.A)
+        self.p, self.ny = len(model.inputs), len(model.outputs)
+        self.kind = f"{model.kind} with analog law"
+        self.coordinates = model.coordinates + tuple(Signal(f"{PREFIX}z{i + 1}") for i in range(self.nz))
+        self.inputs = model.inputs + references
+        self.outputs = model.outputs + tuple(Signal(PREFIX + s.name, s.unit) for s in model.inputs)
+        self.closures = model.closures
+        measured = [index_of("output", name, model.outputs) for name in law.measures]
+        # the law's matrices on all outputs and all inputs of the plant
+        self.select = np.eye(self.ny)[measured]
+        self.place = np.eye(self.p)[:, [index_of("input", name, model.inputs) for name in law.drives]]
+        tangent = self._sensors(model.reference(), np.zeros(self.n), np.zeros(self.n), np.zeros(self.p))
+        if np.any(tangent.acceleration) or np.any(tangent.input):
+            raise NotAvailable(
+                f"the continuous law measures {list(law.measures)}, of which some read accelerations or feed the input "
+                "through: that is an algebraic loop; sample the law, or measure positions and rates"
+            )
+
+    def applied(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Return what acts on the plant's inputs, nt x p, from recorded outputs and inputs of the loop."""
+        total: FloatArray = u[:, : self.p] + y[:, self.ny :] + u[:, self.p :] @ (self.place @ self.law.Dr).T
+        return total
+
+    def with_payload(self, mass: float, inertia: float) -> AnalogLoop | LinearLoop:
+        """Return the loop around the model with another payload [kg], [kg m^2]."""
+        return _surround(with_payload(self.inner, mass, inertia), self.law, self.references)
+
+    def _sensors(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
+        c = self.inner.output_tangent(q, v, a, u)
+        return OutputTangent(*(self.select @ part for part in c))
+
+    def _measured(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        y: FloatArray = self.select @ self.inner.output(q, v, np.zeros(self.n), np.zeros(self.p))
+        return y
+
+    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return x[: self.n], x[self.n :]
+
+    def _command(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the law's part of the inputs that depends on the state."""
+        x, measured = v[self.n :], self._measured(q[: self.n], v[: self.n])
+        u: FloatArray = self.place @ (self.law.C @ x + self.law.Dy @ measured)
+        return u
+
+    def reference(self) -> FloatArray:
+        """Return the model's reference pose with the law at zero."""
+        return np.concatenate([self.inner.reference(), np.zeros(self.nz)])
+
+    def mass(self, q: FloatArray) -> FloatArray:
+        """Return the model's mass and the identity for the law."""
+        M = np.eye(self.n + self.nz)
+        M[: self.n, : self.n] = self.inner.mass(q[: self.n])
+        return M
+
+    def force(self, q: FloatArray, v: FloatArray, t: float = 0.0) -> FloatArray:
+        """Return the model's force less the law's command, and the law's right side."""
+        qm, vm, x = q[: self.n], v[: self.n], v[self.n :]
+        top = self.inner.force(qm, vm, t) - self.inner.input_matrix(qm) @ self._command(q, v)
+        return np.concatenate([top, -self.law.A @ x - self.law.By @ self._measured(qm, vm)])
+
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return the columns of the plant's inputs and of the reference channels."""
+        B = self.inner.input_matrix(q[: self.n])
+        return np.block([[B, B @ self.place @ self.law.Dr], [np.zeros((self.nz, self.p)), self.law.Br]])
+
+    def _full_input(self, q: FloatArray, v: FloatArray, u: FloatArray) -> FloatArray:
+        applied: FloatArray = u[: self.p] + self._command(q, v) + self.place @ self.law.Dr @ u[self.p :]
+        return applied
+
+    def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the model's sensors and the law's part of its inputs."""
+        n = self.n
+        sensors = self.inner.output(q[:n], v[:n], a[:n], self._full_input(q, v, u))
+        return np.concatenate([sensors, self._command(q, v)])
+
+    def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
+        """Return the derivatives of `output`."""
+        n, law = self.n, self.law
+        c = self.inner.output_tangent(q[:n], v[:n], a[:n], self._full_input(q, v, u))
+        s = self._sensors(q[:n], v[:n], a[:n], self._full_input(q, v, u))
+        ny, nz, p = self.ny, self.nz, self.p
+        # derivatives of the command: through the sensors' feed-through, and as outputs of their own
+        through = np.vstack([c.input, np.eye(p)]) @ self.place
+        position, rate, acceleration, direct = (np.vstack([part, np.zeros((p, part.shape[1]))]) for part in c)
+        zero = np.zeros((ny + p, nz))
+        feed = np.vstack([c.input @ self.place @ law.Dr, np.zeros((p, law.Dr.shape[1]))])
+        return OutputTangent(
+            np.hstack([position + through @ law.Dy @ s.position, zero]),
+            np.hstack([rate + through @ law.Dy @ s.rate, through @ law.C]),
+            np.hstack([acceleration, zero]),
+            np.hstack([direct, feed]),
+        )
+
+    def closure(self, q: FloatArray) -> FloatArray:
+        """Return the model's closure."""
+        return self.inner.closure(q[: self.n])
+
+    def closure_jacobian(self, q: FloatArray) -> FloatArray:
+        """Return the model's closure Jacobian."""
+        G = self.inner.closure_jacobian(q[: self.n])
+        return np.hstack([G, np.zeros((G.shape[0], self.nz))])
+
+    def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the model's closure bias."""
+        return self.inner.closure_bias(q[: self.n], v[: self.n])
+
+    def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
+        """Return the derivatives of the whole left side; dB/dq acts on all that is applied."""
+        n, nz, law = self.n, self.nz, self.law
+        applied = self._full_input(q, v, u)
+        inner = self.inner.tangent(q[:n], v[:n], a[:n], applied, lam)
+        s = self._sensors(q[:n], v[:n], a[:n], applied)
+        B = self.inner.input_matrix(q[:n]) @ self.place
+        zero = np.zeros((n, nz))
+        M = self.mass(q)
+        M[:n, :n] = inner.mass
+        D = np.block([[inner.damping - B @ law.Dy @ s.rate, -B @ law.C], [-law.By @ s.rate, -law.A]])
+        top = inner.stiffness - B @ law.Dy @ s.position
+        K = np.block([[top, zero], [-law.By @ s.position, np.zeros((nz, nz))]])
+        return Tangent(M, D, K)
+
+    def energy(self, q: FloatArray, v: FloatArray) -> Energy:
+        """Return the energy of the model; the law has none."""
+        return self.inner.energy(q[: self.n], v[: self.n])
+
+    def compiled(self) -> Compiled | None:
+        """Return None: the plain integrator is used."""
+        return None
+
+
+class LinearLoop(LinearMechanics):
+    """The same around a linear model: constant matrices again."""
+
+    def __init__(self, loop: AnalogLoop) -> None:
+        self.kind, self.coordinates, self.inputs, self.outputs = loop.kind, loop.coordinates, loop.inputs, loop.outputs
+        q, u = loop.reference(), np.zeros(len(loop.inputs))
+        self.M, self.D, self.K = loop.tangent(q, q, q, u, np.zeros(0))
+        self.B, self.sensors = loop.input_matrix(q), loop.output_tangent(q, q, q, u)
+        self.applied, self.with_payload = loop.applied, loop.with_payload

@@ -1,0 +1,256 @@
+"""The catalogue: find plant files and controller scripts, load them, build the plant.
+
+`plants/*.toml` and `controllers/*.py` stand beside the package in a checkout and inside it, under `_catalogue/`, in a
+wheel; `find` looks in the package first. Any other path works too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import __version__, models
+from .arm import Arm
+from .definition import Row, Tree, located, read_definition, read_tree
+from .errors import DefinitionError, NotAvailable, require, unknown
+from .overrides import combine, merge, overridden
+
+if TYPE_CHECKING:
+    from .expected import Expected
+    from .frequency import FrequencyResponse
+    from .linear import SecondOrder
+    from .model import FloatArray, MechanicalModel, OperatingPoint
+    from .modes import Modes
+
+PACKAGE = Path(__file__).resolve().parent
+ENDINGS = {"plants": ".toml", "controllers": ".py"}
+
+
+def find(folder: str) -> Path:
+    """Return the folder "plants" or "controllers" of this installation."""
+    require(folder in ENDINGS, f'the catalogue has no folder "{folder}"; it has plants and controllers')
+    for place in (PACKAGE / "_catalogue" / folder, PACKAGE.parent / folder):
+        if place.is_dir():
+            return place
+    raise NotAvailable(f"this installation of flexctl has no {folder} folder; reinstall it, or give the path of a file")
+
+
+def list_plants() -> list[str]:
+    """Return the names of the plants in the catalogue."""
+    return _names("plants")
+
+
+def list_controllers() -> list[str]:
+    """Return the names of the controllers in the catalogue."""
+    return _names("controllers")
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(p.stem for p in find(folder).glob(f"*{ENDINGS[folder]}") if not p.stem.startswith("_"))
+
+
+def locate(folder: str, name: str | Path) -> tuple[Path, str]:
+    """Return the file of a catalogue name or a path, and how messages call it."""
+    ending, path = ENDINGS[folder], Path(name)
+    if isinstance(name, Path) or path.suffix == ending or len(path.parts) > 1:
+        return path, str(name)
+    if name not in _names(folder):
+        error = unknown(folder.removesuffix("s"), str(name), _names(folder))
+        raise DefinitionError(f"{error}; or give the path of a {ending} file")
+    return find(folder) / f"{name}{ending}", f"{folder}/{name}{ending}"
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """A machine together with the solver that models it.
+
+    Attributes
+    ----------
+    name, title, reference : str
+        Catalogue name, one line about the machine, where it was published.
+    arm : Arm
+        The machine.
+    kind, options
+        The solver and its options.
+    overrides : mapping
+        Dotted key -> value, where the plant differs from its file.
+    expected : tuple of Expected
+        Values that the plant must reproduce; see `flexctl.expected.verify`.
+    rows : tuple of Row
+        Every key with value, unit, meaning and provenance.
+    source : str
+        The file.
+    tables : mapping
+        The tables of the file, without the overrides.
+    """
+
+    name: str
+    title: str
+    reference: str
+    arm: Arm
+    kind: str
+    options: Mapping[str, Any]
+    overrides: Mapping[str, Any]
+    expected: tuple[Expected, ...]
+    rows: tuple[Row, ...]
+    source: str
+    tables: Tree = field(repr=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.title}", f"{self.source}, model {self.kind}"]
+        for row in self.rows:
+            if row.value is not None:
+                lines.append(f"  {row.key:<36} {_brief(row.value):<14} {row.unit:<8} {row.text}")
+        return "\n".join(lines)
+
+    @cached_property
+    def model(self) -> MechanicalModel:
+        """The mechanical model, built on first use."""
+        with located(f"{self.source}: [model]"):
+            return models.build(self.arm, self.kind, **self.options)
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Where each value comes from, by dotted key."""
+        return {row.key: row.provenance for row in self.rows}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What every result made from this plant carries: plant, model, overrides, version, source."""
+        return {
+            "plant": self.name,
+            "model": self.kind,
+            "overrides": dict(self.overrides),
+            "version": __version__,
+            "source": self.source,
+        }
+
+    def undocumented(self) -> list[str]:
+        """Return the dotted keys of the physical numbers whose origin the file does not state."""
+        return [row.key for row in self.rows if row.physical and row.given and not row.provenance]
+
+    def linearise(self, at: OperatingPoint | None = None) -> SecondOrder:
+        """Return the linear plant about an operating point, by default at rest in the reference pose."""
+        from .linear import linearise
+
+        return linearise(self.model, at, self.identity)
+
+    def modes(self, count: int | None = None) -> Modes:
+        """Return the `count` lowest flexible modes of the linear plant."""
+        return self.linearise().modes(count)
+
+    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+        """Return the frequency response of the linear plant on a grid [rad/s]."""
+        return self.linearise().response(omega)
+
+    def with_(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        model: str | Mapping[str, Any] | None = None,
+        **tables: Any,
+    ) -> Plant:
+        """Return the plant with further overrides, given as for `load_plant`."""
+        return _build(self.tables, self.name, self.source, combine(self.overrides, merge(overrides, model, tables)))
+
+
+def load_plant(
+    name: str | Path,
+    *,
+    model: str | Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    **tables: Any,
+) -> Plant:
+    """Return a plant of the catalogue or of any TOML file.
+
+    Parameters
+    ----------
+    name : str or Path
+        Catalogue name (see `list_plants`) or path of a `.toml` file.
+    model : str or mapping, optional
+        Another solver than the file's, or options of the solver: `model={"sections": 40}`.
+    overrides : mapping, optional
+        Dotted key -> value, for example `{"payload.mass": 0.02, "link.1.length": 1.2}`.
+    **tables
+        The same by table: `payload={"mass": 0.02}`, `link={1: {"length": 1.2}}`.
+
+    Raises
+    ------
+    DefinitionError
+        When the file or an override is wrong; the message names file, table, key, value, bound and remedy.
+    """
+    path, source = locate("plants", name)
+    with located(source):
+        tree = read_tree(path)
+    return _build(tree, path.stem, source, merge(overrides, model, tables))
+
+
+def _build(tree: Tree, name: str, source: str, overrides: Mapping[str, Any]) -> Plant:
+    with located(source):
+        said = read_definition(tree, name)
+    if overrides:
+        changes = ", ".join(f"{key} = {_brief(value)}" for key, value in overrides.items())
+        with located(f"{source} with {changes}"):
+            said = overridden(tree, name, overrides)
+    return Plant(
+        name, said.title, said.reference, said.arm, said.kind, said.options,
+        dict(overrides), said.expected, said.rows, source, tree,
+    )  # fmt: skip
+
+
+def load_controller(name: str | Path) -> ModuleType:
+    """Return a controller script of the catalogue, or any `.py` file, as a module with a `design` function.
+
+    Raises
+    ------
+    DefinitionError
+        When the script cannot be read or executed (the script's own error is chained) or has no `design`.
+    """
+    path, source = locate("controllers", name)
+    require(path.is_file() and path.suffix == ".py", f"{source}: cannot read the file: there is no such .py file")
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    spec = importlib.util.spec_from_file_location(f"flexctl_controller_{path.stem}_{digest}", path)
+    if spec is None or spec.loader is None:
+        raise DefinitionError(f"{source}: cannot read the file: Python finds no loader for it")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # data classes in the script look their module up while they are made
+    try:
+        with _script_errors(source, path):
+            spec.loader.exec_module(module)
+        found = callable(getattr(module, "design", None))
+        require(found, f"{source}: has no function design(plant) that returns the controller; add it")
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
+    return module
+
+
+@contextmanager
+def _script_errors(source: str, path: Path) -> Iterator[None]:
+    """Report what a script raises as `DefinitionError` with the script's file and line."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise DefinitionError(f"{source}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+
+
+def _line_of(error: BaseException, path: Path) -> str:
+    """Return ", line N" for the last line of the script that took part in an error."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _brief(value: Any) -> str:
+    text = f"{value:.9g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."

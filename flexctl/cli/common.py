@@ -1,0 +1,282 @@
+"""What all commands share: error and exit codes, options, tables on stdout, progress on stderr, strict JSON."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+import numpy as np
+
+from ..errors import ConvergenceError, DefinitionError, FlexctlError, require
+from ..model import FloatArray
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..catalogue import Plant
+
+F = TypeVar("F", bound=Callable[..., Any])
+EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+PICTURES = (".png", ".pdf", ".svg")
+ORDER = ("demo", "list", "show", "modes", "bode", "linearise", "simulate", "run")
+PLAIN_WIDTH = 140
+"""Columns of a table that does not go to a terminal."""
+
+
+class Commands(click.Group):
+    """A group that turns flexctl's errors into one line on stderr and an exit code; `--debug` shows the traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of a first session."""
+        return sorted(self.commands, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
+        standalone_mode: bool = True, **extra: Any,
+    ) -> Any:  # fmt: skip
+        """Run a command and leave the process with its exit code."""
+        words = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode:
+            return super().main(words, prog_name, complete_var, False, **extra)
+        try:
+            code = super().main(words, prog_name, complete_var, False, **extra)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _leave("interrupted; nothing half-written is left behind", EXIT_INTERRUPTED)
+        except FlexctlError as error:
+            if "--debug" in words:
+                raise
+            _leave(str(error), EXIT_FAILED if isinstance(error, ConvergenceError) else EXIT_WRONG_INPUT)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    click.echo(f"{click.style('flexctl:', fg='red')} {message}", err=True)
+    sys.exit(code)
+
+
+def end_as_interrupt() -> None:
+    """Let a request to terminate (SIGTERM) clean up as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def accept_any_encoding() -> None:
+    """Let a stream that cannot write a Greek letter or an arrow write a question mark, rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def debug_option() -> click.Option:
+    """Return the --debug option, which `Commands.main` looks for anywhere on the line."""
+    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
+
+
+def command(group: click.Group, examples: str) -> Callable[[F], Any]:
+    """Register a command whose help page ends with examples."""
+
+    def register(function: F) -> Any:
+        lines = [f"  {line}" for line in examples.strip().splitlines()]
+        text = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "\b", "Examples:", *lines])
+        made = group.command(function.__name__.strip("_"), help=text)(function)
+        made.params.append(debug_option())
+        return made
+
+    return register
+
+
+plant_argument = click.argument("plant", metavar="PLANT")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout instead of tables.")
+
+
+def plant_options(function: F) -> F:
+    """Add --set and --model."""
+    overrides = click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE",
+        help="Override a value of the plant file, e.g. payload.mass=0.02 or model.sections=40; SI units; repeatable.",
+    )  # fmt: skip
+    kind = click.option(
+        "--model", "kind", metavar="KIND", help="Another solver than the plant file's; see `flexctl list`."
+    )
+    return overrides(kind(function))
+
+
+def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
+    """Return a plant of the catalogue or of a file, with overrides."""
+    from ..catalogue import load_plant
+    from ..overrides import parse_override
+
+    table: dict[str, Any] = {}
+    for text in settings:
+        key, value = parse_override(text)
+        require(key not in table, f'"{key}" is set twice')
+        table[key] = value
+    return load_plant(name, model=kind, overrides=table)
+
+
+def identity(source: Any) -> dict[str, Any]:
+    """Return plant, model, overrides and version, which every JSON object carries."""
+    from .. import __version__
+
+    about = dict(getattr(source, "identity", None) or getattr(source, "provenance", None) or {})
+    base = {"plant": "", "model": "", "overrides": {}, "version": __version__}
+    return {key: about.get(key, default) for key, default in base.items()}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; infinity and NaN, which JSON has not, become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | bool | None) else str(value)
+
+
+def as_text(value: Mapping[str, Any]) -> str:
+    """Return an object as strict JSON."""
+    return json.dumps(plain(value), allow_nan=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print an object as strict JSON on stdout."""
+    click.echo(as_text(value))
+
+
+def stdout() -> Console:
+    """Return the console for results."""
+    return _console(sys.stdout, False)
+
+
+def stderr() -> Console:
+    """Return the console for progress and messages."""
+    return _console(sys.stderr, True)
+
+
+def _console(stream: Any, is_stderr: bool) -> Console:
+    from rich.console import Console
+
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else PLAIN_WIDTH
+    return Console(stderr=is_stderr, highlight=False, markup=False, width=width)
+
+
+def table(*columns: str) -> Table:
+    """Return an empty table; columns whose heading ends with "<" are aligned left, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in columns:
+        made.add_column(
+            heading.removesuffix("<"), justify="left" if heading.endswith("<") else "right", overflow="fold"
+        )
+    return made
+
+
+def print_table(title: str, listed: Table) -> None:
+    """Print a table under its title on stdout; on a narrow terminal texts wrap, but no number is cut."""
+    console = stdout()
+    for column in listed.columns:
+        column.no_wrap = column.justify == "right" or column is listed.columns[0]
+    console.width = max(console.width, console.measure(listed).minimum)
+    console.print(title, style="bold")
+    console.print(listed)
+    console.print()
+
+
+@contextmanager
+def progress(total: int = 1) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar on stderr for a job of several runs; yields a function of (what is running, fraction of it done).
+
+    Where stderr is not a terminal, each run is announced on a line of its own instead.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    console = stderr()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("preparing", total=float(total))
+        done: dict[str, float] = {}
+
+        def report(what: str, fraction: float) -> None:
+            if what not in done and not console.is_terminal:
+                console.print(f"  {what}")
+            done[what] = fraction
+            bar.update(task, completed=sum(done.values()), description=what)
+
+        yield report
+
+
+def target(path: str | Path, suffixes: Sequence[str]) -> Path:
+    """Return a path to be written later, or refuse it now rather than after a long computation."""
+    found = Path(path)
+    if found.suffix.lower() not in suffixes:
+        raise DefinitionError(f'-o {found}: the suffix "{found.suffix}" is not one of {", ".join(suffixes)}')
+    writable(found.parent, found)
+    return found
+
+
+def folder(path: str | Path) -> Path:
+    """Return a folder to be filled later, which may not exist yet, or refuse it now."""
+    found = Path(path)
+    if found.exists() and not found.is_dir():
+        raise DefinitionError(f"-o {found} is a file; give a folder")
+    above = found
+    while not above.exists():
+        above = above.parent
+    writable(above, found)
+    return found
+
+
+def writable(place: Path, wanted: Path) -> None:
+    """Raise `DefinitionError` unless a file can be made in a folder."""
+    if not place.is_dir():
+        raise DefinitionError(f"cannot write {wanted}: {place} is not an existing folder; make it first")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise DefinitionError(f"cannot write {wanted}: no permission to write in {place}")
+
+
+def made(place: Path) -> Path:
+    """Create a folder."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DefinitionError(f"cannot make the folder {place}: {error.strerror}") from error
+    return place
+
+
+def tell(path: Path) -> None:
+    """Say on stderr that a file was written."""
+    click.echo(f"wrote {path}", err=True)
+
+
+def csv(heads: Sequence[str], columns: Sequence[FloatArray]) -> str:
+    """Return columns as comma-separated text that reads back to the same numbers."""
+    rows = [",".join(repr(float(x)) for x in row) for row in np.column_stack(columns)]
+    return "\n".join([",".join(heads), *rows, ""])
+
+
+def compact(value: float | None, digits: int = 4) -> str:
+    """Return a number for a table."""
+    return "" if value is None else f"{value:.{digits}g}"

@@ -1,0 +1,173 @@
+"""`flexctl modes` and `flexctl linearise`: the linear plant and what is read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..errors import DefinitionError, require, unknown
+from ..model import names
+from . import cli
+from .common import (
+    command,
+    identity,
+    json_option,
+    load,
+    plant_argument,
+    plant_options,
+    print_json,
+    print_table,
+    stdout,
+    table,
+    target,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from ..linear import FirstOrder, LinearPlant, SecondOrder
+
+SAVED = (".mat", ".npz", ".json")
+"""Files of linear plants, which `modes`, `bode` and `linearise` read as well."""
+
+
+def linear_plant(name: str, settings: Sequence[str], kind: str | None) -> LinearPlant:
+    """Return the linear plant of an arm about rest, or the one in a file."""
+    if Path(name).suffix in SAVED:
+        from ..export import load_linear
+
+        require(
+            not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
+        )
+        return load_linear(name)
+    return load(name, settings, kind).linearise()
+
+
+@command(
+    cli,
+    """
+flexctl modes tokhi_azad_1994
+flexctl modes tokhi_azad_1994 --set payload.mass=0.02 --set model.sections=40 --count 3
+flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
+""",
+)
+@plant_argument
+@plant_options
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    help="Number of flexible modes, from the lowest.  [default: 10, all with --json]",
+)
+@json_option
+def modes(plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, as_json: bool) -> None:
+    """Print natural frequencies and damping ratios.
+
+    JSON: frequencies_hz, damping, rigid_modes, real_poles; plant, model, overrides, version.
+
+    PLANT may also be a linear plant in a .mat, .npz or .json file.
+    """
+    linear = linear_plant(plant, settings, kind)
+    if as_json:
+        print_json({**linear.modes(count).to_dict(), **identity(linear)})
+        return
+    found = linear.modes(count or 10)
+    about = identity(linear)
+    listed = table("mode", "frequency [Hz]", "damping ratio [1]")
+    for number, (frequency, damping) in enumerate(zip(found.frequencies_hz, found.damping, strict=True), 1):
+        listed.add_row(str(number), f"{frequency:.6g}", f"{damping:.4g}")
+    print_table(f"{about['plant']} ({about['model']})", listed)
+    stdout().print(f"rigid modes: {found.rigid_modes}")
+    if len(found.real_poles):
+        stdout().print(f"real poles [rad/s]: {', '.join(f'{p:.6g}' for p in found.real_poles)}")
+
+
+@command(
+    cli,
+    """
+flexctl linearise tokhi_azad_1994
+flexctl linearise tokhi_azad_1994 -o plant.mat              A, B, C, D and M, D, K with names
+flexctl linearise tokhi_azad_1994 --modes 3 -o plant.json   rigid and 3 flexible modes, first order
+""",
+)
+@plant_argument
+@plant_options
+@click.option(
+    "--modes", "count", type=click.IntRange(min=0), help="Keep the rigid and this many flexible modes; first order."
+)
+@click.option("--form", help="First-order form: modal, energy or physical.  [default: the second-order plant]")
+@click.option("-o", "files", multiple=True, metavar="FILE", help="Write .mat, .npz or .json; repeatable.")
+@json_option
+def linearise(
+    plant: str,
+    settings: tuple[str, ...],
+    kind: str | None,
+    count: int | None,
+    form: str | None,
+    files: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write the linear plant about rest, or print a summary of it.
+
+    The file holds A, B, C, D and M, D, K with names, operating point and provenance.
+
+    JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version.
+    """
+    targets = [target(name, SAVED) for name in files]
+    linear = linear_plant(plant, settings, kind)
+    if count is not None or form is not None:
+        linear = _first_order(linear, form or "modal", count)
+    for path in targets:
+        linear.save(path)
+        tell(path)
+    if as_json:
+        print_json({**_summary(linear), **identity(linear)})
+    elif not targets:
+        _print_plant(linear)
+
+
+def _first_order(linear: LinearPlant, form: str, count: int | None) -> FirstOrder:
+    from ..linear import SecondOrder
+    from ..realise import FORMS
+
+    if form not in FORMS:
+        raise unknown("form", form, FORMS)
+    if not isinstance(linear, SecondOrder):
+        raise DefinitionError("the file holds a first-order plant already: leave --form and --modes out")
+    return linear.first_order(form, count)
+
+
+def _summary(linear: LinearPlant) -> dict[str, Any]:
+    from ..linear import FirstOrder
+
+    first = linear if isinstance(linear, FirstOrder) else linear.first_order()
+    poles = first.poles()
+    own = (
+        {"states": names(first.states)}
+        if first is linear
+        else {"coordinates": names(cast("SecondOrder", linear).coordinates)}
+    )
+    signals = {"inputs": names(linear.inputs), "outputs": names(linear.outputs)}
+    return {**own, **signals, "poles_rad_s": {"real": poles.real, "imag": poles.imag}}
+
+
+def _print_plant(linear: LinearPlant) -> None:
+    from ..linear import SecondOrder
+
+    about = identity(linear)
+    second = isinstance(linear, SecondOrder)
+    columns = linear.coordinates if isinstance(linear, SecondOrder) else linear.states
+    listed = table("what<", "value<")
+    listed.add_row("equation", "M a + D v + K q = B u" if second else "x' = A x + B u, y = C x + D u")
+    listed.add_row(f"{len(columns)} {'coordinates' if second else 'states'}", _few(names(columns)))
+    listed.add_row(f"{len(linear.inputs)} inputs", ", ".join(map(str, linear.inputs)))
+    listed.add_row(f"{len(linear.outputs)} outputs", ", ".join(map(str, linear.outputs)))
+    found = linear.modes(5)
+    listed.add_row("rigid modes", str(found.rigid_modes))
+    listed.add_row("lowest modes", ", ".join(f"{f:.5g}" for f in found.frequencies_hz) + " Hz")
+    print_table(f"{about['plant']} ({about['model']})", listed)
+
+
+def _few(words: Sequence[str]) -> str:
+    return ", ".join(words) if len(words) <= 8 else f"{', '.join(words[:4])}, ..., {words[-1]}"

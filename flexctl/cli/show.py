@@ -1,0 +1,114 @@
+"""`flexctl list` and `flexctl show`: what there is, and what is known about it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import DefinitionError
+from . import cli
+from .common import command, compact, identity, json_option, load, plant_options, print_json, print_table, stdout, table
+
+
+def summary(path: Path) -> str:
+    """Return the first line of a script's docstring, without running the script."""
+    return documentation(path).partition("\n")[0]
+
+
+def documentation(path: Path) -> str:
+    """Return a script's docstring, without running the script."""
+    try:
+        return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DefinitionError(f"{path}: cannot be read as Python: {error}") from error
+
+
+@command(
+    cli,
+    """
+flexctl list
+flexctl list --json
+""",
+)
+@json_option
+def list_(as_json: bool) -> None:
+    """List plants, controllers and kinds of model."""
+    from .. import __version__
+    from ..catalogue import find, list_controllers, list_plants, load_plant
+    from ..models import REGISTRY
+
+    plants = [{"name": name, "title": load_plant(name).title} for name in list_plants()]
+    scripts = [{"name": name, "title": summary(find("controllers") / f"{name}.py")} for name in list_controllers()]
+    kinds = [{"name": kind, "title": _about(kind)} for kind in REGISTRY]
+    if as_json:
+        print_json({"plants": plants, "controllers": scripts, "models": kinds, "version": __version__})
+        return
+    for title, rows in (("Plants", plants), ("Controllers", scripts), ("Models", kinds)):
+        listed = table("name<", "what it is<")
+        for row in rows:
+            listed.add_row(row["name"], row["title"])
+        print_table(title, listed)
+
+
+def _about(kind: str) -> str:
+    from ..models import options
+
+    return "options: " + ", ".join(f"{key} = {value}" for key, value in options(kind).items())
+
+
+@command(
+    cli,
+    """
+flexctl show tokhi_azad_1994
+flexctl show my_arm.toml --set payload.mass=0.02
+flexctl show tokhi_azad_lqg
+""",
+)
+@click.argument("name", metavar="NAME")
+@plant_options
+@json_option
+def show(name: str, settings: tuple[str, ...], kind: str | None, as_json: bool) -> None:
+    """Show a plant's numbers and their sources, or a controller.
+
+    NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file.
+    """
+    from ..catalogue import list_controllers, locate
+
+    if name.endswith(".py") or (not settings and kind is None and name in list_controllers()):
+        path, source = locate("controllers", name)
+        text = documentation(path)
+        if as_json:
+            from .. import __version__
+
+            print_json({"controller": path.stem, "source": source, "description": text, "version": __version__})
+        else:
+            stdout().print(f"{path.stem}  ({source})", style="bold")
+            stdout().print(f"\n{text}")
+        return
+    _show_plant(load(name, settings, kind), as_json)
+
+
+def _show_plant(plant: Any, as_json: bool) -> None:
+    rows = [row for row in plant.rows if row.value is not None]
+    model = plant.model  # wrong options of the solver are found here, before anything is printed
+    if as_json:
+        parameters = [
+            {"key": r.key, "value": r.value, "unit": r.unit, "meaning": r.text, "provenance": r.provenance}
+            for r in rows
+        ]
+        print_json({**identity(plant), "title": plant.title, "reference": plant.reference, "parameters": parameters})
+        return
+    console = stdout()
+    console.print(f"{plant.name}: {plant.title}", style="bold")
+    console.print(plant.reference)
+    listed = table("key<", "value", "unit<", "meaning<", "source<")
+    for row in rows:
+        value = compact(row.value, 9) if isinstance(row.value, float) else str(row.value)
+        listed.add_row(row.key, value, row.unit, row.text, row.provenance)
+    console.print(listed)
+    for what, signals in (("inputs", model.inputs), ("outputs", model.outputs)):
+        console.print(f"{what}: {', '.join(map(str, signals))}")
+    console.print(f"{len(model.coordinates)} coordinates, model {plant.kind}")

@@ -1,0 +1,285 @@
+"""The plant file: TOML -> tables -> `Arm`. Every complaint names file, table and key.
+
+    title = "..."                   reference = "..."
+    [material.NAME]  [section.NAME]                 named, referred to by links
+    [[link]]  [[joint]]                             from the base outwards
+    [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]
+    [model]        kind = "...", the rest are options of that kind
+    [provenance]   "link.1.length" = "published: ..."
+    [[expected]]   values that the built plant must reproduce (`flexctl.expected`)
+
+The keys of a table are the fields of its data class in `flexctl.arm`. Numbers are plain SI numbers.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import arm as machine
+from . import models
+from .errors import DefinitionError, require, unknown
+from .expected import Expected
+from .models import REGISTRY
+from .plausible import check_plausible
+from .schema import Ascending, Choice, Name, Quantity, schema, shown
+
+Tree = dict[str, Any]
+GROUNDS = ("published", "identified", "derived", "chosen")
+"""With what a provenance entry begins: printed in the source, fitted to data, computed from these, or ours."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One kind of table of the file: a single `[name]`, an array `[[name]]` or named ones `[name.NAME]`."""
+
+    name: str
+    shape: str
+    holds: Callable[..., Any]
+    text: str
+
+    def label(self, which: str | int | None) -> str:
+        """Return how the file writes the table, for a message."""
+        if which is None:
+            return f"[{self.name}]"
+        return f"[[{self.name}]] {which}" if self.shape == "array" else f"[{self.name}.{which}]"
+
+    def dotted(self, which: str | int | None, key: str) -> str:
+        """Return the dotted key of an override."""
+        return f"{self.name}.{key}" if which is None else f"{self.name}.{which}.{key}"
+
+
+TABLES = {
+    table.name: table
+    for table in (
+        Table("material", "named", machine.Material, "an isotropic elastic material"),
+        Table("section", "named", machine.Section, "a beam cross section"),
+        Table("link", "array", machine.Link, "a uniform flexible link, from the base outwards"),
+        Table("joint", "array", machine.Joint, "the revolute joint at the root of the link of the same number"),
+        Table("payload", "single", machine.Payload, "a rigid body at the tip"),
+        Table("damping", "single", machine.Damping, "structural damping"),
+        Table("gravity", "single", machine.Gravity, "free fall in the plane of motion"),
+        Table("sensor", "array", machine.Sensor, "an extra sensor on a link"),
+        Table("actuator", "array", machine.Actuator, "an extra transverse force on a link"),
+    )
+}
+OTHERS = ("title", "reference", "model", "provenance", "expected")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One key of a plant with all that is known about it; what `flexctl show` prints.
+
+    Attributes
+    ----------
+    key, value, unit, text
+        Dotted key, value, unit and meaning.
+    given : bool
+        Whether the file gives it; otherwise it is the default.
+    physical : bool
+        Whether it is a number about the machine, which must have a source.
+    provenance : str
+        Where the value comes from; empty when the file does not say.
+    """
+
+    key: str
+    value: Any
+    unit: str
+    text: str
+    given: bool
+    physical: bool
+    provenance: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a plant file says."""
+
+    title: str
+    reference: str
+    arm: machine.Arm
+    kind: str
+    options: Mapping[str, Any]
+    expected: tuple[Expected, ...]
+    rows: tuple[Row, ...]
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put the place in front of every `DefinitionError` from inside."""
+    try:
+        yield
+    except DefinitionError as error:
+        raise DefinitionError(f"{where}: {error}") from error.__cause__
+    except RecursionError as error:
+        raise DefinitionError(f"{where}: tables are nested too deeply") from error
+
+
+def read_tree(path: Path) -> Tree:
+    """Return the tables of a TOML file; any failure is a `DefinitionError` with the line where there is one."""
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DefinitionError(f"cannot read the file: {reason}") from error
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DefinitionError(f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x})") from error
+    except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
+        raise DefinitionError(f"not valid TOML: {error}") from error
+
+
+def read_definition(tree: Tree, name: str) -> Definition:
+    """Return the checked definition of the tables of a plant file."""
+    for key in tree:
+        if key not in TABLES and key not in OTHERS:
+            raise unknown("table or key", _printable(key), [*TABLES, *OTHERS])
+    rows: list[Row] = []
+    parts = {table.name: _read_table(table, tree.get(table.name), rows) for table in TABLES.values()}
+    kind, options = _read_model(tree.get("model"), rows)
+    arm = _assemble(name, parts)
+    check_plausible(arm)
+    rows = _with_provenance(rows, tree.get("provenance", {}))
+    expected = _read_expected(tree.get("expected", []))
+    title, reference = (_text(tree, key) for key in ("title", "reference"))
+    return Definition(title or name, reference, arm, kind, options, expected, tuple(rows))
+
+
+def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
+    """Resolve the names of materials and sections and build the arm."""
+    links = []
+    for i, link in enumerate(parts["link"], 1):
+        with located(f"[[link]] {i}"):
+            for key in ("material", "section"):
+                if link[key] not in parts[key]:
+                    raise unknown(key, _printable(link[key]), parts[key])
+            for name in link.get("next_sections", ()):
+                if name not in parts["section"]:
+                    raise unknown("section", _printable(name), parts["section"])
+            found: Tree = {key: parts[key][link[key]] for key in ("material", "section")}
+            if "next_sections" in link:
+                found["next_sections"] = tuple(parts["section"][name] for name in link["next_sections"])
+            links.append(machine.Link(**{**link, **found}))
+    return machine.Arm(
+        name, tuple(links), tuple(parts["joint"]), parts["payload"], parts["damping"],
+        tuple(parts["sensor"]), tuple(parts["actuator"]), parts["gravity"],
+    )  # fmt: skip
+
+
+def _read_table(table: Table, content: Any, rows: list[Row]) -> Any:
+    """Return the object of a single table, the list of an array, the dictionary of named tables."""
+    if table.shape == "single":
+        return _read_one(table, None, {} if content is None else content, rows)
+    if table.shape == "array":
+        content = [] if content is None else content
+        require(isinstance(content, list), f"[[{table.name}]] is an array of tables; write it in double brackets")
+        return [_read_one(table, i, item, rows) for i, item in enumerate(content, 1)]
+    content = {} if content is None else content
+    ok = isinstance(content, dict) and all(isinstance(item, dict) for item in content.values())
+    require(ok, f"[{table.name}.NAME] is a named table; give it a name, for example [{table.name}.main]")
+    for which in content:
+        Name(table.text).check(f"[{table.name}.NAME]: NAME", which)
+    return {which: _read_one(table, which, item, rows) for which, item in content.items()}
+
+
+def _read_one(table: Table, which: str | int | None, content: Any, rows: list[Row]) -> Any:
+    """Return the object of one table. Links stay dictionaries until their references are resolved."""
+    with located(table.label(which)):
+        require(isinstance(content, dict), f"{shown(content)} is not a table")
+        values = _read_fields(table.holds, content)
+        for key, field in schema(table.holds).items():
+            value, physical = values.get(key, field.default), isinstance(field.spec, Quantity | Ascending)
+            rows.append(Row(table.dotted(which, key), value, field.spec.unit, field.spec.text, key in values, physical))
+        return values if table.name == "link" else table.holds(**values)
+
+
+def _read_fields(holds: Callable[..., Any], content: Tree) -> Tree:
+    """Return the checked values of the keys that are given; unknown and missing ones are refused."""
+    fields = schema(holds)
+    for key in content:
+        if key not in fields:
+            raise unknown("key", _printable(key), fields)
+    for key, field in fields.items():
+        unit = f" [{field.spec.unit}]" if field.spec.unit else ""
+        ok = key in content or not field.required
+        require(ok, f'missing key "{key}" ({field.spec.text}{unit}); add it')
+    return {key: fields[key].spec.read(key, value) for key, value in content.items()}
+
+
+def _read_model(content: Any, rows: list[Row]) -> tuple[str, dict[str, Any]]:
+    with located("[model]"):
+        require(content is None or isinstance(content, dict), f"{shown(content)} is not a table")
+        options = dict(content or {})
+        require("kind" in options, f'missing key "kind", one of: {", ".join(sorted(REGISTRY))}')
+        kind = options.pop("kind")
+        Choice(tuple(REGISTRY), "the solver").check("kind", kind)
+        defaults = models.options(kind)
+        for key, value in options.items():
+            if key not in defaults:
+                raise unknown(f"option of {kind}", _printable(key), defaults)
+            _check_option(key, value, defaults[key])
+        rows.append(Row("model.kind", kind, "", "the solver", True, False))
+        for key, default in defaults.items():
+            rows.append(Row(f"model.{key}", options.get(key, default), "", f"option of {kind}", key in options, False))
+        return kind, options
+
+
+def _check_option(key: str, value: Any, default: Any) -> None:
+    """Raise `DefinitionError` unless the value is of the kind of the default; the model checks what it means."""
+    for kind, words in ((bool, "true or false"), (int, "a whole number"), (float, "a number"), (str, "a word")):
+        if isinstance(default, kind):
+            ok = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) == (kind is bool)
+            require(ok, f"{key} = {shown(value)} is not {words}")
+            return
+    require(isinstance(value, int | float | str), f"{key} = {shown(value)} is not a number, a word, true or false")
+
+
+def _with_provenance(rows: list[Row], content: Any) -> list[Row]:
+    """Return the rows with what the file says about their origin; every entry must speak of a key that exists."""
+    with located("[provenance]"):
+        require(isinstance(content, dict), f"{shown(content)} is not a table")
+        entries = dict(flatten(content))
+        keys = [row.key for row in rows]
+        for key, text in entries.items():
+            if key not in keys:
+                raise unknown("key", _printable(key), keys)
+            ok = isinstance(text, str) and text.partition(":")[0] in GROUNDS and bool(text.partition(":")[2].strip())
+            require(ok, f'"{key}" = {shown(text)} must read "GROUND: where", GROUND one of {", ".join(GROUNDS)}')
+    defaults = {row.key: "" if row.given else "default" for row in rows}
+    return [replace(row, provenance=entries.get(row.key, defaults[row.key])) for row in rows]
+
+
+def _read_expected(content: Any) -> tuple[Expected, ...]:
+    require(isinstance(content, list), "[[expected]] is an array of tables; write [[expected]] in double brackets")
+    found = []
+    for i, item in enumerate(content, 1):
+        with located(f"[[expected]] {i}"):
+            require(isinstance(item, dict), f"{shown(item)} is not a table")
+            found.append(Expected(**_read_fields(Expected, item)))
+    return tuple(found)
+
+
+def flatten(tables: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted key, value) of nested tables; an empty inner table is a value."""
+    for key, value in tables.items():
+        dotted = f"{prefix}.{key}" if prefix else str(key)
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, dotted)
+        else:
+            yield dotted, value
+
+
+def _text(tree: Tree, key: str) -> str:
+    value = tree.get(key, "")
+    require(isinstance(value, str), f"{key} = {shown(value)} is not a string")
+    return str(value)
+
+
+def _printable(key: str) -> str:
+    return key if key.isprintable() and len(key) <= 60 else shown(key)

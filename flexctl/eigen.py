@@ -1,0 +1,168 @@
+"""Undamped modes of a symmetric pencil, accurate on fine meshes, and damping in their coordinates.
+
+    K phi = omega^2 M phi,   phi_i^T M phi_k = delta_ik
+
+A finely meshed beam has (omega_1 / omega_max)^2 = 1e-11, so that eigenvalues of the pencil (K, M) lose five digits of
+omega_1 and cannot tell a rigid mode from a soft one. With K = F F^T and M = L L^T the natural frequencies are the
+singular values of L^-1 F, accurate to rounding of omega_max instead of omega_max^2; F comes from a Cholesky
+factorisation with pivoting of the scaled K, whose rank is n - (number of rigid modes), and the lowest eigenvalues are
+polished by their Rayleigh quotients in extended precision (omega_1 is then right to 1e-10 at 400 coordinates).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg as sla
+
+from .errors import DefinitionError, require
+from .model import FloatArray
+from .rigid import clean_rigid_shapes
+
+_EPS = float(np.finfo(float).eps)
+# phi^T K phi below this part of |phi|^T |K| |phi| is zero: the entries of K are themselves known to rounding only.
+_RIGID = 64 * _EPS
+
+
+class NormalModes(NamedTuple):
+    """Undamped modes: the rigid ones first, then by ascending eigenvalue.
+
+    Attributes
+    ----------
+    omega : ndarray
+        Natural frequencies [rad/s]; exactly 0 for rigid modes, NaN where the eigenvalue is negative.
+    shapes : ndarray
+        Columns phi with phi^T M phi = 1.
+    rigid : int
+        Number of rigid modes.
+    eigenvalues : ndarray
+        omega^2 [rad^2/s^2]; exactly 0 for rigid modes, negative where K is not positive (statically unstable).
+    """
+
+    omega: FloatArray
+    shapes: FloatArray
+    rigid: int
+    eigenvalues: FloatArray
+
+
+def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
+    """Return the normal modes of a symmetric pencil, M positive definite; K may be singular or indefinite."""
+    n = M.shape[0]
+    if n == 0:
+        return NormalModes(np.zeros(0), np.zeros((0, 0)), 0, np.zeros(0))
+    try:
+        L = np.asarray(np.linalg.cholesky(0.5 * (M + M.T)), float)
+    except np.linalg.LinAlgError:
+        raise DefinitionError(
+            "the mass matrix M is not positive definite; normal modes need mass on every coordinate "
+            "(for massless coordinates use plant.first_order(), which condenses them)"
+        ) from None
+    K = 0.5 * (K + K.T)
+    shift, F = 0.0, _semidefinite_factor(K)
+    if F is None:
+        shift, F = _shifted_factor(M, K, L)
+    U, sigma, _ = np.linalg.svd(sla.solve_triangular(L, F, lower=True), full_matrices=True)
+    eigenvalues = np.zeros(n)
+    eigenvalues[: sigma.size] = sigma**2
+    eigenvalues -= shift
+    shapes: FloatArray = sla.solve_triangular(L, U, lower=True, trans="T")
+    if shift:  # otherwise the rank of F has told
+        eigenvalues[_invisible(K, shapes)] = 0.0
+    _refine(eigenvalues, shapes, M, K)
+    order = np.lexsort((eigenvalues, eigenvalues != 0.0))
+    eigenvalues, rigid = eigenvalues[order], int(np.sum(eigenvalues == 0.0))
+    shapes = clean_rigid_shapes(M, K, shapes[:, order], rigid)
+    omega = np.sqrt(np.where(eigenvalues < 0.0, np.nan, eigenvalues))
+    return NormalModes(omega, _signed(shapes), rigid, eigenvalues)
+
+
+def _semidefinite_factor(K: FloatArray) -> FloatArray | None:
+    """Return F with K = F F^T and as many columns as K has rank, or None when K is indefinite."""
+    diagonal = np.diag(K)
+    if np.any(diagonal < 0.0):
+        return None
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = K / np.outer(scale, scale)
+    factor, pivots, top, _ = sla.lapack.dpstrf(scaled, tol=1e-15, lower=1)
+    lower, pivots = np.tril(factor), pivots - 1
+    scaled = scaled[np.ix_(pivots, pivots)]
+    small = np.flatnonzero(np.diag(lower)[:top] ** 2 < 1e-8)
+    for rank in range(int(small[0]) if small.size else top, top + 1):
+        if _rest_is_rounding(scaled, lower, rank):
+            F = np.zeros((K.shape[0], rank))
+            F[pivots] = lower[:, :rank] * scale[pivots, None]
+            return F
+    return None
+
+
+def _rest_is_rounding(K: FloatArray, lower: FloatArray, rank: int) -> bool:
+    """Return whether y^T K y is rounding for all y that the first `rank` columns of the factor do not see."""
+    rest = K[rank:, rank:] - lower[rank:, :rank] @ lower[rank:, :rank].T
+    head = -sla.solve_triangular(lower[:rank, :rank], lower[rank:, :rank].T, lower=True, trans="T")
+    y = np.abs(np.vstack([head, np.eye(K.shape[0] - rank)]))
+    return bool(np.all(np.abs(rest) <= _RIGID * (y.T @ np.abs(K) @ y)))
+
+
+def _shifted_factor(M: FloatArray, K: FloatArray, L: FloatArray) -> tuple[float, FloatArray]:
+    """Return a shift and F with K + shift M = F F^T."""
+    inner = sla.solve_triangular(L, sla.solve_triangular(L, K, lower=True).T, lower=True)
+    eigenvalues = np.linalg.eigvalsh(0.5 * (inner + inner.T))
+    shift = 1.5 * abs(float(eigenvalues[0])) + _EPS * float(np.abs(eigenvalues).max())
+    for _ in range(60):
+        try:
+            return shift, np.asarray(np.linalg.cholesky(K + shift * M), float)
+        except np.linalg.LinAlgError:
+            shift *= 2.0
+    raise DefinitionError("the stiffness matrix K is too ill-conditioned for normal modes; check its units")
+
+
+def _invisible(K: FloatArray, shapes: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which shapes have a stiffness phi^T K phi that is only rounding of K."""
+    stiffness = np.abs(np.sum(shapes * (K @ shapes), axis=0))
+    result: npt.NDArray[np.bool_] = stiffness <= _RIGID * np.sum(np.abs(shapes) * (np.abs(K) @ np.abs(shapes)), axis=0)
+    return result
+
+
+def _refine(eigenvalues: FloatArray, shapes: FloatArray, M: FloatArray, K: FloatArray) -> None:
+    """Replace low eigenvalues by the Rayleigh quotient in extended precision; errors of the shapes enter squared."""
+    low = (np.abs(eigenvalues) < 1e-5 * eigenvalues.max(initial=0.0)) & (eigenvalues != 0.0)
+    phi = shapes[:, low].astype(np.longdouble)
+    stiffness = np.sum(phi * (K.astype(np.longdouble) @ phi), axis=0)
+    eigenvalues[low] = (stiffness / np.sum(phi * (M @ phi), axis=0)).astype(float)
+
+
+def _signed(shapes: FloatArray) -> FloatArray:
+    """Return the shapes with their largest entry positive, so that results repeat."""
+    largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
+    result: FloatArray = shapes * np.where(largest < 0.0, -1.0, 1.0)
+    return result
+
+
+def modal_damping(M: FloatArray, K: FloatArray, ratio: float) -> FloatArray:
+    """Return D = sum 2 zeta omega M phi phi^T M: damping ratio `ratio` [1] in flexible modes, none in rigid ones."""
+    require(
+        math.isfinite(ratio) and ratio >= 0.0, f"modal damping ratio = {ratio} is not a number >= 0; use 0.01 for 1 %"
+    )
+    normal = normal_modes(M, K)
+    flexible = normal.eigenvalues > 0.0
+    momentum = M @ normal.shapes[:, flexible]
+    D = (momentum * (2.0 * ratio * normal.omega[flexible])) @ momentum.T
+    return np.asarray(0.5 * (D + D.T))
+
+
+def damping_in_modes(D: FloatArray, normal: NormalModes) -> FloatArray:
+    """Return Phi^T D Phi with exact zeros where only rounding is left."""
+    Phi = normal.shapes
+    C: FloatArray = Phi.T @ D @ Phi
+    C[np.abs(C) <= 16 * math.sqrt(len(C) + 1.0) * _EPS * (np.abs(Phi).T @ np.abs(D) @ np.abs(Phi))] = 0.0
+    return C
+
+
+def is_modal(C: FloatArray) -> bool:
+    """Return whether the damping C = Phi^T D Phi leaves the normal modes uncoupled."""
+    size = np.sqrt(np.abs(np.diag(C)))
+    coupling = np.abs(C - np.diag(np.diag(C)))
+    return bool(np.all(coupling <= 1e-9 * np.outer(size, size)))

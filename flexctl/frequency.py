@@ -1,0 +1,150 @@
+"""Frequency responses of plants and models, with grids that miss no peak and a phase that means something.
+
+response(model)            on a grid of its own, or on given frequencies
+transfer(plant, s)         at complex s, see `flexctl.evaluate` for the method
+grid(model)                see `flexctl.grids`
+margins, series, loop_gain see `flexctl.margins`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DefinitionError, require
+from .evaluate import axis, on_axis, transfer
+from .grids import frequency_model, grid, known_poles, refine, span, start_grid
+from .loops import Series, loop_gain, series
+from .margins import Margins, margins
+from .model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
+from .phase import followed
+
+if TYPE_CHECKING:
+    import control
+
+__all__ = [
+    "FrequencyResponse",
+    "Margins",
+    "Series",
+    "grid",
+    "loop_gain",
+    "margins",
+    "response",
+    "series",
+    "transfer",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """H(j omega) of every channel.
+
+    Attributes
+    ----------
+    omega : ndarray
+        Frequencies [rad/s], ascending.
+    response : ndarray
+        Complex gains, (outputs, inputs, len(omega)), in units of output per unit of input.
+    inputs, outputs : tuple of Signal
+        The channels.
+    provenance : mapping
+        Where the numbers come from.
+    """
+
+    omega: FloatArray
+    response: ComplexArray
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    _source: FrequencyModel | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.outputs), len(self.inputs), self.omega.size)
+        require(
+            self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"
+        )
+        require(bool(np.all(np.diff(self.omega) > 0.0)), "omega must be ascending")
+
+    def __repr__(self) -> str:
+        ends = f"{self.omega[0]:.4g} to {self.omega[-1]:.4g} rad/s" if self.omega.size else "empty"
+        return f"FrequencyResponse({names(self.inputs)} -> {names(self.outputs)}, {self.omega.size} points, {ends})"
+
+    def channel(self, output: str, input: str | None = None) -> ComplexArray:
+        """Return the complex gain of one channel; the input may be left out where there is only one."""
+        if input is None:
+            require(len(self.inputs) == 1, f"name an input too; there are {names(self.inputs)}")
+        column = 0 if input is None else index_of("input", input, self.inputs)
+        values: ComplexArray = self.response[index_of("output", output, self.outputs), column]
+        return values
+
+    def magnitude(self) -> FloatArray:
+        """Return |H|."""
+        return np.asarray(np.abs(self.response))
+
+    def magnitude_db(self) -> FloatArray:
+        """Return 20 log10 |H|; -inf where H is zero."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(20.0 * np.log10(np.abs(self.response)))
+
+    def phase_deg(self) -> FloatArray:
+        """Return the phase [deg], continuous as the limit of vanishing damping (see `flexctl.phase`).
+
+        A double integrator starts at -180, an undamped pole turns by -180, an undamped zero by +180. Data without a
+        model behind them are unwrapped along the axis instead.
+        """
+        if self._source is None:
+            return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=2)))
+        poles = known_poles(self._source)
+        corners = np.zeros(0) if poles is None else np.abs(poles[poles != 0.0])
+        return followed(on_axis(self._source), self.omega, self.response, corners)
+
+    def to_frd(self) -> control.FrequencyResponseData:
+        """Return a labelled `control.FrequencyResponseData`."""
+        import control
+
+        return control.frd(self.response, self.omega, inputs=names(self.inputs), outputs=names(self.outputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of `flexctl bode --json`: response["real"][output][input][frequency], and "imag"."""
+        return {
+            "omega_rad_s": self.omega.tolist(),
+            "inputs": names(self.inputs),
+            "outputs": names(self.outputs),
+            "response": {"real": self.response.real.tolist(), "imag": self.response.imag.tolist()},
+        }
+
+
+def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyResponse:
+    """Return the frequency response of a plant, a mechanical model (linearised at rest) or any `FrequencyModel`.
+
+    Parameters
+    ----------
+    model
+        What to evaluate.
+    omega : array_like, optional
+        Frequencies [rad/s], ascending; by default a grid on which no peak and no notch is missed. A model whose poles
+        are not known needs them, or `grid(model, lo, hi)`.
+    """
+    plant = frequency_model(model)
+    evaluate = on_axis(plant)
+    if omega is None:
+        poles = known_poles(plant)
+        lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), None, None)
+        at, H = refine(evaluate, start_grid(lo, hi, 400, poles), poles)
+    else:
+        at = _checked(omega)
+        H = evaluate(axis(at))
+    H = H.reshape(len(plant.outputs), len(plant.inputs), at.size)
+    note = getattr(plant, "provenance", {})
+    return FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
+
+
+def _checked(omega: npt.ArrayLike) -> FloatArray:
+    at = np.atleast_1d(np.asarray(omega, float))
+    if at.ndim != 1 or not np.isfinite(at).all() or np.any(at < 0.0) or np.any(np.diff(at) <= 0.0):
+        raise DefinitionError("omega must be a list of finite frequencies >= 0 rad/s in ascending order, none twice")
+    return at

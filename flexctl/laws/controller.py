@@ -1,0 +1,291 @@
+"""The controller interface, the linear law that most designs end in, and the wrappers around any law.
+
+    x[k+1] = A x[k] + By y[k] + Br r[k] + Bu u[k],    u[k] = sat(C x[k] + Dy y[k] + Dr r[k])
+
+y are the measured plant outputs, r the reference with three numbers per followed channel: value, rate, acceleration.
+`Bu` feeds the command after the limits back, as an observer or an anti-windup needs. `sample_time` 0 means a continuous
+law x' = A x + By y + Br r, which `simulate` integrates together with the plant.
+
+Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law, {"hub_angle": 1e-4}), 1)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors import DefinitionError, require
+from ..linear import FirstOrder
+from ..model import FloatArray, Signal
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """A sampled control law. Its state is passed, never stored."""
+
+    @property
+    def sample_time(self) -> float:
+        """Control period [s]; 0 for a continuous law."""
+        ...
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the plant outputs it reads, in the order of y."""
+        ...
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Names of the plant inputs it sets, in the order of u."""
+        ...
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """Names of the reference channels; r holds value, rate, acceleration of each."""
+        ...
+
+    def initial(self) -> Any:
+        """Return the state before the first call."""
+        ...
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Return the command held from t on, and the next state."""
+        ...
+
+
+_ZERO = np.zeros((0, 0))
+
+
+def _left_out() -> FloatArray:
+    return _ZERO
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLaw:
+    """A linear law with limits; see the module docstring for the equations.
+
+    Attributes
+    ----------
+    A, By, Br, Bu, C, Dy, Dr : ndarray
+        Matrices of the law; any left out are zero.
+    lower, upper : ndarray
+        Limits of the command.
+    sample_time : float
+        Control period [s]; 0 for a continuous law.
+    measures, drives, follows : tuple of str
+        Plant outputs read, plant inputs set, reference channels followed.
+    """
+
+    sample_time: float
+    measures: tuple[str, ...]
+    drives: tuple[str, ...]
+    follows: tuple[str, ...] = ()
+    A: FloatArray = field(default_factory=_left_out)
+    By: FloatArray = field(default_factory=_left_out)
+    Br: FloatArray = field(default_factory=_left_out)
+    Bu: FloatArray = field(default_factory=_left_out)
+    C: FloatArray = field(default_factory=_left_out)
+    Dy: FloatArray = field(default_factory=_left_out)
+    Dr: FloatArray = field(default_factory=_left_out)
+    lower: FloatArray = field(default_factory=lambda: np.array(-np.inf))
+    upper: FloatArray = field(default_factory=lambda: np.array(np.inf))
+
+    def __post_init__(self) -> None:
+        for label in ("measures", "drives", "follows"):
+            given = getattr(self, label)
+            require(not isinstance(given, str), f'{label} = "{given}" is a string; write a tuple: ("{given}",)')
+            object.__setattr__(self, label, tuple(given))
+        nx, ny, nu, nr = len(self.A), len(self.measures), len(self.drives), 3 * len(self.follows)
+        period = self.sample_time
+        proper = bool(np.isfinite(period) and period >= 0)
+        require(proper, f"sample_time = {period} s must be positive, or 0 for a continuous law")
+        shapes = {
+            "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny), "Dr": (nu, nr)
+        }  # fmt: skip
+        for label, shape in shapes.items():
+            value = getattr(self, label)
+            matrix = np.zeros(shape) if value is _ZERO else np.array(value, float)
+            require(matrix.shape == shape, f"law matrix {label} has shape {matrix.shape}; the signals ask for {shape}")
+            require(bool(np.isfinite(matrix).all()), f"law matrix {label} has entries that are not finite")
+            object.__setattr__(self, label, matrix)
+        for label in ("lower", "upper"):
+            bound = np.asarray(getattr(self, label), float)
+            require(bound.shape in ((), (nu,)), f"limit {label} has shape {bound.shape}; the law drives {nu} inputs")
+            object.__setattr__(self, label, np.array(np.broadcast_to(bound, (nu,))))
+        require(bool(np.all(self.lower < self.upper)), f"limits: lower {self.lower} is not below upper {self.upper}")
+
+    def __repr__(self) -> str:
+        kind = f"every {self.sample_time:g} s" if self.sample_time else "continuous"
+        return f"LinearLaw({len(self.A)} states, {list(self.measures)} -> {list(self.drives)}, {kind})"
+
+    def initial(self) -> FloatArray:
+        """Return the zero state."""
+        return np.zeros(len(self.A))
+
+    def step(self, state: FloatArray, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the limited command and the next state."""
+        require(self.sample_time > 0, "a continuous law has no step; give it to simulate, or discretise it first")
+        u = np.clip(self.C @ state + self.Dy @ y + self.Dr @ r, self.lower, self.upper)
+        return u, self.A @ state + self.By @ y + self.Br @ r + self.Bu @ u
+
+    def limited(self, lower: float | FloatArray, upper: float | FloatArray) -> LinearLaw:
+        """Return the law with limits on its command, which its own state also sees."""
+        return replace(self, lower=np.asarray(lower, float), upper=np.asarray(upper, float))
+
+    def feedback(self) -> FirstOrder:
+        """Return the law from measured outputs to commands as a linear system, limits left out."""
+        return FirstOrder(
+            self.A + self.Bu @ self.C, self.By + self.Bu @ self.Dy, self.C, self.Dy,
+            tuple(Signal(f"x{i + 1}") for i in range(len(self.A))), tuple(Signal(m) for m in self.measures),
+            tuple(Signal(d) for d in self.drives), self.sample_time,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Wrapper:
+    """A law with something around it; what is not redefined passes through."""
+
+    law: Any
+
+    @property
+    def sample_time(self) -> float:
+        """Control period of the law [s]."""
+        return float(self.law.sample_time)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Plant outputs that the law reads."""
+        return tuple(self.law.measures)
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Plant inputs that the law sets."""
+        return tuple(self.law.drives)
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """Reference channels that the law follows."""
+        return tuple(self.law.follows)
+
+    def initial(self) -> Any:
+        """Return the law's initial state."""
+        return self.law.initial()
+
+    def feedback(self) -> FirstOrder:
+        """Return the law's linear part."""
+        linear: FirstOrder = self.law.feedback()
+        return linear
+
+
+@dataclass(frozen=True)
+class Delayed(_Wrapper):
+    """The command reaches the plant `samples` periods late (computation delay)."""
+
+    samples: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.samples >= 0, f"delay of {self.samples} samples is negative")
+        require(self.sample_time > 0, "a continuous law cannot be delayed by samples; discretise it first")
+
+    def initial(self) -> Any:
+        """Return the law's state and the commands on their way (zero)."""
+        return self.law.initial(), tuple(np.zeros(len(self.drives)) for _ in range(self.samples))
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Return the oldest waiting command."""
+        inner, queue = state
+        u, inner = self.law.step(inner, t, y, r)
+        queue = (*queue, np.asarray(u, float))
+        return queue[0], (inner, queue[1:])
+
+    def feedback(self) -> FirstOrder:
+        """Return the law's linear part followed by the delay."""
+        from ..discrete import delay_outputs
+
+        return delay_outputs(self.law.feedback(), self.samples)
+
+
+@dataclass(frozen=True)
+class Saturated(_Wrapper):
+    """The command is clipped to [-limit, limit]; the law does not know (see `LinearLaw.limited` for one that does)."""
+
+    limit: float = np.inf
+
+    def __post_init__(self) -> None:
+        require(self.limit > 0, f"limit = {self.limit} is not positive")
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Return the clipped command."""
+        u, state = self.law.step(state, t, y, r)
+        return np.clip(u, -self.limit, self.limit), state
+
+
+@dataclass(frozen=True)
+class Quantised(_Wrapper):
+    """Measured outputs are rounded to multiples of a quantum, e.g. an encoder's 2 pi / 2**bits."""
+
+    quanta: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, quantum in self.quanta.items():
+            measured = name in self.measures
+            require(measured, f'quantised output "{name}" is not measured; the law measures {list(self.measures)}')
+            require(quantum > 0, f"quantum of {name} = {quantum} is not positive")
+
+    @property
+    def steps(self) -> FloatArray:
+        """Quantum of each measured output, 0 where there is none."""
+        return np.array([self.quanta.get(name, 0.0) for name in self.measures])
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Round, then call the law."""
+        q = self.steps
+        rounded = np.where(q > 0, q * np.floor(y / np.where(q > 0, q, 1.0) + 0.5), y)
+        u, state = self.law.step(state, t, rounded, r)
+        return u, state
+
+
+@dataclass(frozen=True)
+class Noisy(_Wrapper):
+    """White Gaussian noise is added to measured outputs, the same sequence for the same seed."""
+
+    deviations: dict[str, float] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, deviation in self.deviations.items():
+            measured = name in self.measures
+            require(measured, f'noisy output "{name}" is not measured; the law measures {list(self.measures)}')
+            require(bool(deviation >= 0), f"noise deviation of {name} = {deviation} is negative")
+
+    def sequence(self, periods: int) -> FloatArray:
+        """Return the noise of the first periods, one row each."""
+        deviation = np.array([self.deviations.get(name, 0.0) for name in self.measures])
+        noise: FloatArray = np.random.default_rng(self.seed).standard_normal((periods, deviation.size)) * deviation
+        return noise
+
+    def initial(self) -> Any:
+        """Return the law's state, the number of calls so far, and the noise drawn ahead."""
+        return self.law.initial(), 0, self.sequence(1024)
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Add noise, then call the law."""
+        inner, k, noise = state
+        if k >= len(noise):
+            noise = self.sequence(2 * len(noise))
+        u, inner = self.law.step(inner, t, y + noise[k], r)
+        return u, (inner, k + 1, noise)
+
+
+def check_command(u: Any, law: Any, t: float) -> FloatArray:
+    """Return the command as an array, or raise `DefinitionError` when it has the wrong shape or is not finite."""
+    command = np.asarray(u, float)
+    if command.shape != (len(law.drives),):
+        raise DefinitionError(
+            f"{type(law).__name__}.step returned a command of shape {command.shape} at t = {t:.6g} s; "
+            f"it drives {list(law.drives)}: return an array of shape ({len(law.drives)},)"
+        )
+    if not np.isfinite(command).all():
+        raise DefinitionError(f"{type(law).__name__}.step returned {command} at t = {t:.6g} s: commands must be finite")
+    return command

@@ -1,0 +1,253 @@
+"""Linear plants: the second-order form M a + D v + K q = B u, the first-order form, and the way to them.
+
+`linearise` differentiates a model at an operating point and removes closure equations by the null space of their
+Jacobian. The second-order form is kept as long as possible (symmetry, modes, banded solves); the first-order form, in
+modal coordinates, is for the border to python-control. Names and units travel along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from .errors import DefinitionError, require
+from .model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import control
+
+    from .frequency import FrequencyResponse
+    from .modes import Modes
+
+
+@dataclass(frozen=True, eq=False)
+class FirstOrder:
+    """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units."""
+
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
+    D: FloatArray
+    states: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    dt: float = 0.0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n, p, ny = len(self.states), len(self.inputs), len(self.outputs)
+        for label, matrix, shape in (
+            ("A", self.A, (n, n)),
+            ("B", self.B, (n, p)),
+            ("C", self.C, (ny, n)),
+            ("D", self.D, (ny, p)),
+        ):
+            _check_matrix(label, matrix, shape)
+        require(self.dt >= 0, f"dt = {self.dt} s is negative; use 0 for a continuous plant")
+
+    def __repr__(self) -> str:
+        kind = "continuous" if self.dt == 0 else f"dt = {self.dt:g} s"
+        return f"FirstOrder({len(self.states)} states, {names(self.inputs)} -> {names(self.outputs)}, {kind})"
+
+    def poles(self) -> ComplexArray:
+        """Return the eigenvalues of A [rad/s, or 1 for a discrete plant]."""
+        poles: ComplexArray = sla.eigvals(self.A).astype(complex)
+        return poles
+
+    def modes(self, count: int | None = None) -> Modes:
+        """Return the `count` lowest flexible modes."""
+        from .modes import modes
+
+        return modes(self, count)
+
+    def transfer(self, s: ComplexArray) -> ComplexArray:
+        """Return C (s I - A)^-1 B + D, (outputs, inputs, len(s)); for a discrete plant s is the z variable."""
+        from .frequency import transfer
+
+        return transfer(self, s)
+
+    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
+        from .frequency import response
+
+        return response(self, omega)
+
+    def statespace(self) -> control.StateSpace:
+        """Return the plant as a labelled `control.StateSpace`."""
+        import control
+
+        return control.ss(
+            self.A, self.B, self.C, self.D, self.dt,
+            states=names(self.states), inputs=names(self.inputs), outputs=names(self.outputs),
+            name=str(self.provenance.get("plant", "plant")),
+        )  # fmt: skip
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
+        from .export import save_linear
+
+        return save_linear(self, path)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrder:
+    """A linear plant M a + D v + K q = B u, y = Cq q + Cv v + Ca a + Du u about an operating point.
+
+    Attributes
+    ----------
+    M, D, K : ndarray
+        n x n mass, damping and stiffness. M may be singular where the pencil is regular.
+    B : ndarray
+        n x p input matrix.
+    Cq, Cv, Ca : ndarray
+        Output rows for coordinates, rates and accelerations, each ny x n.
+    Du : ndarray
+        Direct feed-through, ny x p.
+    basis : ndarray or None
+        Full coordinates of the model = basis @ q, when closure equations were projected out.
+    provenance : mapping
+        plant, model, overrides, version and whatever else says where the numbers come from.
+    """
+
+    M: FloatArray
+    D: FloatArray
+    K: FloatArray
+    B: FloatArray
+    Cq: FloatArray
+    Cv: FloatArray
+    Ca: FloatArray
+    Du: FloatArray
+    coordinates: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    operating_point: OperatingPoint | None = None
+    basis: FloatArray | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n, p, ny = len(self.coordinates), len(self.inputs), len(self.outputs)
+        for label in ("M", "D", "K"):
+            _check_matrix(label, getattr(self, label), (n, n))
+        _check_matrix("B", self.B, (n, p))
+        for label in ("Cq", "Cv", "Ca"):
+            _check_matrix(label, getattr(self, label), (ny, n))
+        _check_matrix("Du", self.Du, (ny, p))
+
+    def __repr__(self) -> str:
+        return f"SecondOrder({len(self.coordinates)} coordinates, {names(self.inputs)} -> {names(self.outputs)})"
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether M, D and K are symmetric to rounding."""
+        pairs = ((np.abs(m - m.T).max(initial=0.0), np.abs(m).max(initial=0.0)) for m in (self.M, self.D, self.K))
+        return all(bool(skew <= 1e-12 * size) for skew, size in pairs)
+
+    def modes(self, count: int | None = None) -> Modes:
+        """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
+        from .modes import modes
+
+        return modes(self, count)
+
+    def transfer(self, s: ComplexArray) -> ComplexArray:
+        """Return (Cq + s Cv + s^2 Ca)(s^2 M + s D + K)^-1 B + Du, (outputs, inputs, len(s))."""
+        from .frequency import transfer
+
+        return transfer(self, s)
+
+    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
+        from .frequency import response
+
+        return response(self, omega)
+
+    def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
+        """Return the first-order form; see `flexctl.realise.first_order` for the coordinates on offer."""
+        from .realise import first_order
+
+        return first_order(self, form, modes)
+
+    def statespace(self, form: str = "modal", modes: int | None = None) -> control.StateSpace:
+        """Return the plant as a labelled `control.StateSpace`, by default in modal coordinates and with all modes."""
+        return self.first_order(form, modes).statespace()
+
+    def discrete(self, dt: float, modes: int | None = None) -> FirstOrder:
+        """Return the exact zero-order-hold discretisation with sample time dt [s]."""
+        from .discrete import zero_order_hold
+
+        return zero_order_hold(self.first_order("modal", modes), dt)
+
+    def with_modal_damping(self, ratio: float) -> SecondOrder:
+        """Return the plant with damping ratio `ratio` [1] in every flexible mode, in place of its damping."""
+        from .modes import modal_damping
+
+        return replace(self, D=modal_damping(self.M, self.K, ratio))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
+        from .export import save_linear
+
+        return save_linear(self, path)
+
+
+LinearPlant = SecondOrder | FirstOrder
+
+
+def linearise(
+    model: MechanicalModel, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
+) -> SecondOrder:
+    """Return the linear plant of a model about an operating point (by default at rest in its reference pose).
+
+    With closure equations the motion is restricted to the null space of their Jacobian G: q = q0 + N z, and M, D, K, B
+    are projected. The stiffness contains the geometric term d(G^T lam)/dq. The null space turns with the motion, so
+    such a model is linearised at rest only.
+    """
+    point = OperatingPoint.at_rest(model) if at is None else at
+    at_rest = not (point.v.any() or point.a.any())
+    require(at_rest or not model.closures, f"{model.kind} has closure equations: linearise it at rest (v = 0, a = 0)")
+    M, D, K = model.tangent(point.q, point.v, point.a, point.u, point.lam)
+    B = model.input_matrix(point.q)
+    c = model.output_tangent(point.q, point.v, point.a, point.u)
+    coordinates, basis = model.coordinates, None
+    if model.closures:
+        basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures)
+        coordinates = tuple(coordinates[i] for i in kept)
+        M, D, K = (basis.T @ m @ basis for m in (M, D, K))
+        B = basis.T @ B
+        c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
+    return SecondOrder(
+        M, D, K, B, c.position, c.rate, c.acceleration, c.input,
+        coordinates, model.inputs, model.outputs, point, basis, dict(provenance or {"model": model.kind}),
+    )  # fmt: skip
+
+
+def independent_basis(G: FloatArray, closures: tuple[str, ...] = ()) -> tuple[FloatArray, list[int]]:
+    """Return N with G N = 0 whose rows `kept` are the identity, so that z are plain coordinates of the model.
+
+    The dependent coordinates are chosen by QR with pivoting. Raises `DefinitionError` for redundant closures.
+    """
+    m, n = G.shape
+    _, R, pivots = sla.qr(G, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > 1e-10 * diagonal.max(initial=0.0)))
+    if rank < m:
+        raise DefinitionError(
+            f"closure equations {list(closures) or m} are redundant: rank {rank} of {m}; remove {m - rank} of them"
+        )
+    dependent, kept = pivots[:m], sorted(int(i) for i in pivots[m:])
+    basis = np.zeros((n, n - m))
+    basis[kept, range(n - m)] = 1.0
+    basis[dependent] = -np.linalg.solve(G[:, dependent], G[:, kept])
+    return basis, kept
+
+
+def _check_matrix(label: str, matrix: FloatArray, shape: tuple[int, int]) -> None:
+    if np.shape(matrix) != shape:
+        raise DefinitionError(f"matrix {label} has shape {np.shape(matrix)}; the names given ask for {shape}")
+    if not np.all(np.isfinite(matrix)):
+        raise DefinitionError(f"matrix {label} has entries that are not finite")

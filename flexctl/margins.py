@@ -1,0 +1,271 @@
+"""Stability margins of a loop L (closed loop 1/(1 + L)), from its refined response, never through a transfer function.
+
+    gain margin    factors k nearest to 1, above and below, with 1 + k L(j omega) = 0:  k = 1/|L| where L is negative
+    phase margin   smallest |arg(-L)| where |L| = 1
+    delay margin   smallest (arg(-L) mod 2 pi) / omega where |L| = 1
+    disk margin    1 / max |S - 1/2|,  S = 1/(1 + L)
+
+All crossings count, however many a flexible plant has; each is located on the model itself by bisection, not between
+grid points. The phase is never unwrapped: that jumps at undamped poles. The numbers are distances to the stability
+boundary; they are margins only if the closed loop is stable, which its poles must tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import DefinitionError, require
+from .evaluate import Transfer, axis, on_axis
+from .grids import known_poles, refine, start_grid
+from .model import ComplexArray, FloatArray, FrequencyModel, index_of, names
+
+_ROUNDING = 1e-9  # |Im L| below this part of |L| is on the real axis
+_REACH = 12  # decades by which the range is extended in search of a gain crossing
+
+Curve = Callable[[FloatArray], ComplexArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Margins of one loop, each with the frequency [rad/s] where it is taken (NaN if there is none).
+
+    Attributes
+    ----------
+    gain_margin : float
+        Smallest factor above 1 by which the gain may grow [1]; inf if there is none.
+    gain_reduction : float
+        Largest factor below 1 to which the gain may fall [1]; 0 if there is none.
+    phase_margin_deg : float
+        Smallest distance of L from -1 along the unit circle [deg], to either side; 180 if there is no crossing.
+    delay_margin : float
+        Smallest additional delay that destabilises [s]; inf if there is no crossing.
+    disk_margin : float
+        1 / max |S - 1/2| [1]: gain may change by (2 + d)/(2 - d) up or down, phase by 2 atan(d/2), and both at once.
+    gain_crossings, phase_crossings : ndarray
+        All frequencies with |L| = 1 and with L negative real [rad/s].
+    """
+
+    gain_margin: float
+    gain_margin_frequency: float
+    gain_reduction: float
+    gain_reduction_frequency: float
+    phase_margin_deg: float
+    phase_margin_frequency: float
+    delay_margin: float
+    delay_margin_frequency: float
+    disk_margin: float
+    disk_margin_frequency: float
+    gain_crossings: FloatArray
+    phase_crossings: FloatArray
+
+    @property
+    def gain_margin_db(self) -> float:
+        """Gain margin [dB]."""
+        return 20.0 * math.log10(self.gain_margin)
+
+    @property
+    def disk_gain_margin(self) -> float:
+        """Factor by which the gain may change up or down with any phase change within the disk [1]."""
+        return (2.0 + self.disk_margin) / (2.0 - self.disk_margin) if self.disk_margin < 2.0 else math.inf
+
+    @property
+    def disk_phase_margin_deg(self) -> float:
+        """Phase change allowed by the disk [deg]."""
+        return 2.0 * math.degrees(math.atan(0.5 * self.disk_margin))
+
+    def __str__(self) -> str:
+        rows = (
+            ("gain margin", f"{self.gain_margin:.4g} ({self.gain_margin_db:.3g} dB)", self.gain_margin_frequency),
+            ("gain reduction", f"{self.gain_reduction:.4g}", self.gain_reduction_frequency),
+            ("phase margin", f"{self.phase_margin_deg:.4g} deg", self.phase_margin_frequency),
+            ("delay margin", f"{1e3 * self.delay_margin:.4g} ms", self.delay_margin_frequency),
+            ("disk margin", f"{self.disk_margin:.4g}", self.disk_margin_frequency),
+        )
+        return "\n".join(f"{what:<15} {value:<22} at {omega:.6g} rad/s" for what, value, omega in rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name; lists for the crossings."""
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()}
+
+
+def margins(
+    loop: FrequencyModel, channel: str | None = None, lo: float | None = None, hi: float | None = None
+) -> Margins:
+    """Return the stability margins of a loop gain, continuous or sampled.
+
+    Parameters
+    ----------
+    loop : FrequencyModel
+        Square; usually from `loop_gain`. Sampled loops are followed on z = exp(j omega dt) up to the Nyquist frequency.
+    channel : str, optional
+        Of several loops, the one to break while the others stay closed (name of the input); may be left out for one.
+    lo, hi : float, optional
+        Frequencies to search [rad/s]; needed only where the poles are not known. Default: from two decades below the
+        slowest pole, further if the gain still rises there, to a decade above the fastest or the Nyquist frequency.
+    """
+    L = _broken(loop, channel)
+    poles = known_poles(loop)
+    dt = float(getattr(loop, "dt", 0.0))
+    low, high = _range(L, poles, dt, lo, hi)
+
+    def both(s: ComplexArray) -> ComplexArray:
+        values = L(s.imag)
+        with np.errstate(all="ignore"):
+            return np.stack([values, 1.0 / (1.0 + values)])
+
+    omega, H = refine(both, start_grid(low, high, 400, poles), poles)
+    values = H[0]
+    if poles is not None:  # an undamped pole is a gain crossing on each side, however weakly it is coupled
+        undamped = poles.imag[(poles.imag > low) & (poles.imag < high) & (np.abs(poles.real) < 1e-6 * np.abs(poles))]
+        undamped = np.setdiff1d(undamped, omega)
+        omega, values = np.append(omega, undamped), np.append(values, L(undamped))
+        order = np.argsort(omega)
+        omega, values = omega[order], values[order]
+    return _measured(L, omega, values, _ends(L, low, high, dt, lo, hi))
+
+
+def _broken(loop: FrequencyModel, channel: str | None) -> Curve:
+    """Return omega -> L of one loop, the others closed: 1/S_ii - 1."""
+    size = len(loop.inputs)
+    require(
+        size == len(loop.outputs) and size > 0, f"{loop!r} is not square: margins need a loop gain (flexctl.loop_gain)"
+    )
+    if channel is None and size > 1:
+        raise DefinitionError(f"{size} loops: name the channel to break, one of {names(loop.inputs)}")
+    at = 0 if channel is None else index_of("channel", channel, loop.inputs)
+    evaluate: Transfer = on_axis(loop)
+
+    def curve(omega: FloatArray) -> ComplexArray:
+        H = evaluate(axis(omega))
+        if size == 1:
+            return np.asarray(H[0, 0])
+        with np.errstate(all="ignore"):
+            S = np.linalg.inv(np.eye(size) + np.nan_to_num(H, posinf=1e200).transpose(2, 0, 1))
+            return np.asarray(1.0 / S[:, at, at] - 1.0)
+
+    return curve
+
+
+def _range(L: Curve, poles: ComplexArray | None, dt: float, lo: float | None, hi: float | None) -> tuple[float, float]:
+    if poles is None and (lo is None or hi is None) and not (dt and lo is not None):
+        raise DefinitionError("the poles of this loop are not known: give lo and hi [rad/s]")
+    size = np.abs(poles[poles != 0.0]) if poles is not None and np.any(poles != 0.0) else np.array([1.0])
+    nyquist = math.pi / dt if dt else math.inf
+    low = float(lo) if lo is not None else min(1e-2 * float(size.min()), 0.1 * nyquist)
+    high = min(float(hi) if hi is not None else 10.0 * float(size.max()), nyquist)
+
+    def gain(omega: float) -> float:
+        return abs(complex(L(np.array([omega]))[0]))
+
+    for _ in range(_REACH if lo is None else 0):
+        if not (gain(low) < 1.0 and gain(0.1 * low) > 2.0 * gain(low)):
+            break
+        low *= 0.1
+    for _ in range(_REACH if hi is None else 0):
+        if gain(high) < 1.0 or high >= nyquist:
+            break
+        high = min(10.0 * high, nyquist)
+    require(0.0 < low < high, f"frequency range lo = {low:g}, hi = {high:g} rad/s: 0 < lo < hi")
+    return low, high
+
+
+def _ends(
+    L: Curve, low: float, high: float, dt: float, lo: float | None, hi: float | None
+) -> list[tuple[float, float]]:
+    """Return (frequency, L) at zero and at infinity or the Nyquist frequency where L is a finite negative number."""
+    ends = []
+    if lo is None:
+        ends.append((0.0, complex(L(np.zeros(1))[0])))
+    if dt:
+        if hi is None:
+            ends.append((high, complex(L(np.array([high]))[0])))
+    elif hi is None:
+        far, farther = (complex(v) for v in L(high * np.array([1e4, 1e6])))
+        if abs(far - farther) < 1e-2 * abs(farther):
+            ends.append((math.inf, farther))
+    return [(w, v.real) for w, v in ends if math.isfinite(abs(v)) and v.real < 0.0 and abs(v.imag) <= 1e-6 * abs(v)]
+
+
+def _measured(L: Curve, omega: FloatArray, values: ComplexArray, ends: list[tuple[float, float]]) -> Margins:
+    gain_crossings = _crossings(lambda w: _log(L(w)), omega, _log(values))
+    at_gain = -L(gain_crossings)
+    phase_crossings = _crossings(lambda w: L(w).imag, omega, _imaginary(values))
+    at_phase = L(phase_crossings)
+    true = (at_phase.real < 0.0) & (np.abs(at_phase.imag) < 1e-6 * np.abs(at_phase)) & np.isfinite(at_phase)
+    phase_crossings = np.append(phase_crossings[true], [w for w, _ in ends])
+    factor = -1.0 / np.append(at_phase[true].real, [v for _, v in ends])
+    angle = np.angle(at_gain)
+    on_boundary = np.abs(angle) < 1e-9
+    factor = np.append(factor, np.ones(int(on_boundary.sum())))
+    places = np.append(phase_crossings, gain_crossings[on_boundary])
+    up, down = factor >= 1.0, factor <= 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        delay = np.where(gain_crossings > 0.0, np.mod(angle, 2.0 * math.pi) / gain_crossings, math.inf)
+    distance, disk_at = _disk(L, omega, values)
+    return Margins(
+        *_best(factor[up], places[up], math.inf), *_best(-factor[down], places[down], -0.0, -1.0),
+        *_best(np.degrees(np.abs(angle)), gain_crossings, 180.0), *_best(delay, gain_crossings, math.inf),
+        distance, disk_at, gain_crossings, np.sort(phase_crossings),
+    )  # fmt: skip
+
+
+def _best(values: FloatArray, places: FloatArray, none: float, sign: float = 1.0) -> tuple[float, float]:
+    """Return sign times the smallest value and where it is."""
+    if not values.size:
+        return abs(none), math.nan
+    k = int(np.argmin(values))
+    return sign * float(values[k]), float(places[k])
+
+
+def _log(values: ComplexArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.abs(values)))
+
+
+def _imaginary(values: ComplexArray) -> FloatArray:
+    """Return Im L, zero where it is only rounding."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(values.imag) <= _ROUNDING * np.abs(values), 0.0, values.imag)
+
+
+def _crossings(f: Callable[[FloatArray], FloatArray], omega: FloatArray, values: FloatArray) -> FloatArray:
+    """Return all sign changes of f between grid points, by bisection of all brackets at once."""
+    known = np.flatnonzero(~np.isnan(values) & (values != 0.0))
+    sign = np.sign(values[known])
+    k = np.flatnonzero(sign[1:] != sign[:-1])
+    a, b, left = omega[known[k]], omega[known[k + 1]], sign[k]
+    for _ in range(80):
+        if not k.size or np.all(b - a <= 4e-16 * b):
+            break
+        middle = 0.5 * (a + b)
+        same = np.sign(f(middle)) == left
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+    return np.asarray(0.5 * (a + b))
+
+
+def _disk(L: Curve, omega: FloatArray, values: ComplexArray) -> tuple[float, float]:
+    """Return min |2 (1 + L)/(1 - L)| and where it is, the lowest grid minima polished by golden section."""
+    distance = _distance(values)
+    inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
+    inner = inner[distance[inner] < 1.5 * distance.min()]
+    a, b = omega[inner - 1], omega[inner + 1]
+    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+    for _ in range(50 if inner.size else 0):
+        c, d = b - ratio * (b - a), a + ratio * (b - a)
+        lower = _distance(L(c)) < _distance(L(d))
+        a, b = np.where(lower, a, c), np.where(lower, d, b)
+    places = np.concatenate([0.5 * (a + b), omega])
+    distance = np.concatenate([_distance(L(0.5 * (a + b))) if inner.size else np.zeros(0), distance])
+    k = int(np.argmin(distance))
+    return float(distance[k]), float(places[k])
+
+
+def _distance(values: ComplexArray) -> FloatArray:
+    with np.errstate(all="ignore"):
+        distance = np.abs(2.0 * (1.0 + values) / (1.0 - values))
+    return np.where(np.isfinite(values), distance, 2.0)

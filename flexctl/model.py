@@ -1,0 +1,325 @@
+"""The one interface every solver has.
+
+    M(q) a + h(q, v, t) + G(q)^T lam = B(q) u        balance, n equations
+                                g(q) = 0             closure, m equations (m may be 0)
+                                   y = y(q, v, a, u) sensors
+
+`h` is everything that is neither inertia times acceleration, closure nor input: Coriolis and centrifugal terms,
+damping, elasticity, gravity. SI units throughout.
+
+A solver is a class with these methods (see `MechanicalModel`); everything a control engineer wants from it is written
+once against them. `Unconstrained` supplies the closure of a model that has none, `LinearMechanics` everything for a
+model whose matrices are constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DefinitionError, NotAvailable, unknown
+
+FloatArray = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A named quantity with its unit: a coordinate, an input, an output."""
+
+    name: str
+    unit: str = "1"
+    description: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} [{self.unit}]"
+
+
+def names(signals: Sequence[Signal]) -> list[str]:
+    """Return the bare names."""
+    return [s.name for s in signals]
+
+
+def index_of(what: str, name: str, signals: Sequence[Signal]) -> int:
+    """Return the position of a named signal, or raise `DefinitionError` with the nearest name."""
+    for i, signal in enumerate(signals):
+        if signal.name == name:
+            return i
+    raise unknown(what, name, names(signals))
+
+
+class Tangent(NamedTuple):
+    """Derivatives of the whole left side `M a + h + G^T lam - B u` at (q, v, a, u, lam).
+
+    `stiffness` contains d(M a)/dq, dh/dq, d(G^T lam)/dq and -d(B u)/dq; leaving out the closure term gives wrong poles
+    at every loaded equilibrium.
+    """
+
+    mass: FloatArray
+    damping: FloatArray
+    stiffness: FloatArray
+
+
+class OutputTangent(NamedTuple):
+    """Derivatives of the outputs with respect to q, v, a (each ny x n) and u (ny x p)."""
+
+    position: FloatArray
+    rate: FloatArray
+    acceleration: FloatArray
+    input: FloatArray
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential (elastic and gravitational) energy [J]."""
+
+    kinetic: float
+    potential: float
+
+    @property
+    def total(self) -> float:
+        """Kinetic plus potential energy [J]."""
+        return self.kinetic + self.potential
+
+
+class Compiled(NamedTuple):
+    """A model as compiled functions for the time loop (`flexctl.models._kernels.loop` states the signatures).
+
+    Attributes
+    ----------
+    residual, tangent, output : callable
+        Compiled functions of exactly the signatures RESIDUAL, TANGENT and OUTPUT; never closures.
+    reals, ints : ndarray
+        All constants the functions read.
+    bandwidth : int
+        Half bandwidth of the tangent; n - 1 when it is full.
+    constant_tangent : bool
+        True when mass, damping and stiffness never change: the iteration matrix is then factored once per step size.
+    """
+
+    residual: Callable[..., Any]
+    tangent: Callable[..., Any]
+    output: Callable[..., Any]
+    reals: FloatArray
+    ints: npt.NDArray[np.int64]
+    bandwidth: int
+    constant_tangent: bool
+
+
+@runtime_checkable
+class MechanicalModel(Protocol):
+    """What a solver provides. n coordinates, m closures, p inputs."""
+
+    @property
+    def kind(self) -> str:
+        """Registry name of the solver."""
+        ...
+
+    @property
+    def coordinates(self) -> tuple[Signal, ...]:
+        """The n generalised coordinates."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[Signal, ...]:
+        """The p inputs."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Signal, ...]:
+        """The sensors."""
+        ...
+
+    @property
+    def closures(self) -> tuple[str, ...]:
+        """Names of the m closure equations."""
+        ...
+
+    def reference(self) -> FloatArray:
+        """Return a pose q with g(q) = 0."""
+        ...
+
+    def mass(self, q: FloatArray) -> FloatArray:
+        """Return M(q), n x n."""
+        ...
+
+    def force(self, q: FloatArray, v: FloatArray, t: float = 0.0) -> FloatArray:
+        """Return h(q, v, t), n."""
+        ...
+
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return B(q), n x p."""
+        ...
+
+    def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the sensor readings y."""
+        ...
+
+    def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
+        """Return the derivatives of `output`."""
+        ...
+
+    def closure(self, q: FloatArray) -> FloatArray:
+        """Return g(q), m."""
+        ...
+
+    def closure_jacobian(self, q: FloatArray) -> FloatArray:
+        """Return G(q) = dg/dq, m x n."""
+        ...
+
+    def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return (dG/dt) v, so that g'' = G a + bias."""
+        ...
+
+    def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
+        """Return the derivatives of the whole left side."""
+        ...
+
+    def energy(self, q: FloatArray, v: FloatArray) -> Energy:
+        """Return kinetic and potential energy."""
+        ...
+
+    def compiled(self) -> Compiled | None:
+        """Return the compiled form for the time loop, or None: the plain methods are then used."""
+        ...
+
+
+@runtime_checkable
+class FrequencyModel(Protocol):
+    """Anything that is evaluated at complex frequencies: transfer matrices, the exact beam, measured data, plants."""
+
+    @property
+    def inputs(self) -> tuple[Signal, ...]:
+        """The inputs."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Signal, ...]:
+        """The outputs."""
+        ...
+
+    def transfer(self, s: ComplexArray) -> ComplexArray:
+        """Return the transfer matrix, (outputs, inputs, len(s)), at complex Laplace variables s [rad/s]."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A state about which a model is linearised.
+
+    Attributes
+    ----------
+    q, v, a : ndarray
+        Coordinates, rates, accelerations.
+    u : ndarray
+        Inputs that hold the model there.
+    lam : ndarray
+        Closure forces.
+    """
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    u: FloatArray
+    lam: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def at_rest(cls, model: MechanicalModel, q: FloatArray | None = None) -> OperatingPoint:
+        """Return pose q (the model's reference pose by default), at rest and with zero inputs and closure forces."""
+        pose = model.reference() if q is None else np.asarray(q, float)
+        n = len(model.coordinates)
+        if pose.shape != (n,):
+            raise DefinitionError(f"pose has shape {pose.shape}; {model.kind} has {n} coordinates")
+        zero = np.zeros(n)
+        return cls(pose, zero, zero, np.zeros(len(model.inputs)), np.zeros(len(model.closures)))
+
+
+def with_payload(model: MechanicalModel, mass: float, inertia: float) -> MechanicalModel:
+    """Return the model with another payload [kg], [kg m^2], or raise `NotAvailable` where it cannot take one."""
+    change = getattr(model, "with_payload", None)
+    if change is None:
+        raise NotAvailable(f"{model.kind} cannot change its payload")
+    changed: MechanicalModel = change(mass, inertia)
+    return changed
+
+
+class Unconstrained:
+    """The closure of a model that has none."""
+
+    @property
+    def closures(self) -> tuple[str, ...]:
+        """No closure equations."""
+        return ()
+
+    def closure(self, q: FloatArray) -> FloatArray:
+        """Return the empty g."""
+        return np.zeros(0)
+
+    def closure_jacobian(self, q: FloatArray) -> FloatArray:
+        """Return the empty G."""
+        return np.zeros((0, q.size))
+
+    def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the empty bias."""
+        return np.zeros(0)
+
+
+class LinearMechanics(Unconstrained):
+    """The methods of a model with constant M, D, K, B and linear sensors.
+
+    A subclass sets the attributes below; the reference pose is q = 0.
+    """
+
+    kind: str
+    coordinates: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    M: FloatArray
+    D: FloatArray
+    K: FloatArray
+    B: FloatArray
+    sensors: OutputTangent
+
+    def reference(self) -> FloatArray:
+        """Return q = 0."""
+        return np.zeros(self.M.shape[0])
+
+    def mass(self, q: FloatArray) -> FloatArray:
+        """Return M."""
+        return self.M
+
+    def force(self, q: FloatArray, v: FloatArray, t: float = 0.0) -> FloatArray:
+        """Return D v + K q."""
+        h: FloatArray = self.D @ v + self.K @ q
+        return h
+
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return B."""
+        return self.B
+
+    def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the sensor readings."""
+        c = self.sensors
+        y: FloatArray = c.position @ q + c.rate @ v + c.acceleration @ a + c.input @ u
+        return y
+
+    def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
+        """Return the constant sensor matrices."""
+        return self.sensors
+
+    def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
+        """Return M, D, K."""
+        return Tangent(self.M, self.D, self.K)
+
+    def energy(self, q: FloatArray, v: FloatArray) -> Energy:
+        """Return v M v / 2 and q K q / 2."""
+        return Energy(0.5 * float(v @ self.M @ v), 0.5 * float(q @ self.K @ q))
+
+    def compiled(self) -> Compiled | None:
+        """Return the banded linear kernels with these matrices."""
+        from .models._kernels import linear  # compiled code is loaded when a time loop needs it
+
+        return linear.compiled(self.M, self.D, self.K, self.B, self.sensors)

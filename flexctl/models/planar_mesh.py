@@ -1,0 +1,196 @@
+"""The mesh of a planar serial arm: elements, their sections, and where the coordinates stand.
+
+Nodes p = 0 .. N run from the base to the tip, node 0 fixed at the origin; element e joins nodes e and e + 1. Where two
+links meet they share the node's position; the root of the distal link has the angle theta + phi, theta the end of the
+proximal link and phi the joint. Coordinates in this order keep every matrix banded (6 places):
+
+    phi_1, x_1, y_1, theta_1, x_2, y_2, theta_2, ..  phi_2, x, y, theta, ..      (phi_i before the nodes of link i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arm import Arm, Link
+from ..errors import DefinitionError, require
+from ..model import FloatArray, Signal
+
+IntArray = npt.NDArray[np.int64]
+BASE = -1
+"""Index of what is fixed at the base; the arrays below are read with a zero appended."""
+
+
+class Mesh(NamedTuple):
+    """Elements and indices.
+
+    Attributes
+    ----------
+    length, EA, GA, EI, rhoA, rhoI : ndarray
+        Length l [m], stiffnesses EA, kt G A [N], E I [N m^2], and mass and inertia per length of each element.
+    station : ndarray
+        s / L of both ends of each element on its link, N x 2.
+    link : ndarray
+        Link of each element, from 0.
+    root : ndarray
+        First element of each link.
+    joint : ndarray
+        Coordinate of each joint.
+    node : ndarray
+        Coordinates (x, y, theta) of nodes 0 .. N; BASE for node 0.
+    dof : ndarray
+        Coordinates (x, y, theta, x, y, theta, phi) of each element, N x 7; phi is BASE unless the element is a root.
+    """
+
+    length: FloatArray
+    EA: FloatArray
+    GA: FloatArray
+    EI: FloatArray
+    rhoA: FloatArray
+    rhoI: FloatArray
+    station: FloatArray
+    link: IntArray
+    root: IntArray
+    joint: IntArray
+    node: IntArray
+    dof: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 3 * self.length.size + self.root.size
+
+
+def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
+    """Return the mesh with so many elements per link."""
+    counts = _counts(arm, elements)
+    stations = [_stations(link, count, i) for i, (link, count) in enumerate(zip(arm.links, counts, strict=True), 1)]
+    columns = [_properties(link, s) for link, s in zip(arm.links, stations, strict=True)]
+    length, EA, GA, EI, rhoA, rhoI = np.concatenate(columns, axis=1)
+    link = np.repeat(np.arange(len(counts)), counts)
+    root = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    joint = 3 * root + np.arange(len(counts))
+    node = np.full((length.size + 1, 3), BASE)
+    node[1:] = (3 * np.arange(length.size) + link + 1)[:, None] + np.arange(3)
+    dof = np.hstack([node[:-1], node[1:], np.full((length.size, 1), BASE)])
+    dof[root, 6] = joint
+    pairs = np.concatenate([np.column_stack([s[:-1], s[1:]]) for s in stations])
+    return Mesh(length, EA, GA, EI, rhoA, rhoI, pairs, link, root, joint, node, dof)
+
+
+def _counts(arm: Arm, elements: int | Sequence[int]) -> list[int]:
+    given: list[Any] = [elements] * len(arm.links) if isinstance(elements, int | np.integer) else list(elements)
+    require(len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links")
+    for count in given:
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and 1 <= count <= 5000
+        require(whole, f"elements = {count!r} per link must be a whole number from 1 to 5000")
+    return [int(count) for count in given]
+
+
+def _stations(link: Link, count: int, number: int) -> FloatArray:
+    """Return the nodes of a link; the breaks of its section are among them."""
+    edges = np.array([0.0, *link.breaks, 1.0])
+    pieces = edges.size - 1
+    if count < pieces:
+        raise DefinitionError(f"link {number} has {pieces} pieces and needs at least as many elements, got {count}")
+    shares = np.diff(edges) * count
+    each = np.maximum(1, np.floor(shares).astype(int))
+    while each.sum() < count:  # to the piece with the longest elements
+        each[np.argmax(np.diff(edges) / each)] += 1
+    while each.sum() > count:
+        each[np.argmin(np.where(each > 1, np.diff(edges) / each, np.inf))] -= 1
+    parts = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(edges[:-1], edges[1:], each, strict=True)]
+    return np.append(np.concatenate(parts), 1.0)
+
+
+def _properties(link: Link, stations: FloatArray) -> FloatArray:
+    """Return l, EA, kt GA, EI, rho A, rho I of each element: stiffness at the middle, mass by Simpson's rule."""
+    E, G, rho = link.material.youngs_modulus, link.material.shear_modulus, link.material.density
+    middle = 0.5 * (stations[:-1] + stations[1:])
+    at = [link.section_at(float(s)) for s in middle]
+    A, I = np.array([s.area for s in at]), np.array([s.second_moment for s in at])
+    kt = np.array([s.shear_factor for s in at])
+    mean_A, mean_I = A, I
+    if link.profile is not None:
+        ends = [link.section_at(float(s)) for s in stations]
+        Ae, Ie = np.array([s.area for s in ends]), np.array([s.second_moment for s in ends])
+        mean_A, mean_I = (Ae[:-1] + 4 * A + Ae[1:]) / 6, (Ie[:-1] + 4 * I + Ie[1:]) / 6
+    return np.array([link.length * np.diff(stations), E * A, kt * G * A, E * I, rho * mean_A, rho * mean_I])
+
+
+def coordinate_signals(mesh: Mesh) -> tuple[Signal, ...]:
+    """Return the names: joint1, link1_x1, link1_y1, link1_theta1, .., joint2, .."""
+    signals = []
+    for i, first in enumerate(mesh.root):
+        signals.append(Signal(f"joint{i + 1}", "rad", "angle from the previous link's end"))
+        for k in range(int(np.sum(mesh.link == i))):
+            place = f"link{i + 1}"
+            signals += [Signal(f"{place}_{c}{k + 1}", u) for c, u in (("x", "m"), ("y", "m"), ("theta", "rad"))]
+        del first
+    return tuple(signals)
+
+
+def assemble(mesh: Mesh, blocks: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the n x n sum of element matrices N x 6 x 6; what turns a link's root turns joint and node alike."""
+    wide = blocks[:, [0, 1, 2, 3, 4, 5, 2]][:, :, [0, 1, 2, 3, 4, 5, 2]]
+    n = mesh.size
+    out = np.zeros((n + 1, n + 1), blocks.dtype)
+    np.add.at(out, (mesh.dof[:, :, None], mesh.dof[:, None, :]), wide)
+    return out[:n, :n]
+
+
+def collect(mesh: Mesh, parts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the n entries that element vectors N x 6 add up to."""
+    out = np.zeros(mesh.size + 1, parts.dtype)
+    np.add.at(out, mesh.dof, parts[:, [0, 1, 2, 3, 4, 5, 2]])
+    return out[: mesh.size]
+
+
+def spread(mesh: Mesh, q: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the local coordinates (x, y, theta at the left end, x, y, theta at the right end) of every element."""
+    wide = np.append(q, 0.0)[mesh.dof]
+    local = wide[:, :6].copy()
+    local[:, 2] += wide[:, 6]
+    return local
+
+
+def mass_matrix(mesh: Mesh, arm: Arm) -> FloatArray:
+    """Return the constant M: elements (consistent, with rotary inertia), joints, payload."""
+    T = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+    per = np.zeros((mesh.length.size, 3, 3))
+    per[:, 0, 0] = per[:, 1, 1] = mesh.rhoA * mesh.length
+    per[:, 2, 2] = mesh.rhoI * mesh.length
+    M = assemble(mesh, np.einsum("ab,eij->eaibj", T, per).reshape(-1, 6, 6))
+    return M + lumped_mass(mesh, arm)
+
+
+def lumped_mass(mesh: Mesh, arm: Arm) -> FloatArray:
+    """Return the part of M that belongs to joints and payload."""
+    n = mesh.size
+    M = np.zeros((n + 1, n + 1))
+    for i, joint in enumerate(arm.joints):
+        x, y, theta = mesh.node[mesh.root[i]]
+        phi = mesh.joint[i]
+        M[[x, y], [x, y]] += joint.mass
+        M[theta, theta] += joint.housing_inertia
+        M[np.ix_([theta, phi], [theta, phi])] += joint.hub_inertia
+        M[phi, phi] += joint.rotor_inertia
+    x, y, theta = mesh.node[-1]
+    M[[x, y], [x, y]] += arm.payload.mass
+    M[theta, theta] += arm.payload.inertia
+    return M[:n, :n]
+
+
+def gravity_load(mesh: Mesh, arm: Arm) -> FloatArray:
+    """Return the weight of everything, as forces on the coordinates."""
+    g = np.array(arm.gravity, float)
+    ends = np.zeros((mesh.length.size, 2, 3))
+    ends[:, :, :2] = 0.5 * (mesh.rhoA * mesh.length)[:, None, None] * g
+    load = np.append(collect(mesh, ends.reshape(-1, 6)), 0.0)
+    for i, joint in enumerate(arm.joints):
+        load[mesh.node[mesh.root[i], :2]] += joint.mass * g
+    load[mesh.node[-1, :2]] += arm.payload.mass * g
+    return load[:-1]

@@ -1,0 +1,181 @@
+"""What is measured on a planar arm: joints, tip, and stations along the links.
+
+Every output is one `Channel`; the compiled kernel reads the same records. Between nodes positions and angles are linear;
+the curvature is known best at the middle of an element and interpolated between these.
+
+| output | meaning |
+|---|---|
+| joint angle, rate | of the link's root against the previous link's end |
+| tip_x, tip_y, tip_acceleration_x, .._y | in the base frame |
+| tip_error_x, tip_error_y | tip minus tip of the rigid arm with the same (actual) joint angles, in the base frame |
+| curvature, strain | theta' and c theta', c the distance to the outermost fibre |
+| displacement | along the arc, the joint's rotation included: s phi + deflection from the tangent at the link's root |
+| acceleration | across the deformed link, as an accelerometer fixed to it reads |
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arm import Arm, Sensor
+from ..errors import DefinitionError, require
+from ..model import FloatArray, OutputTangent, Signal
+from .planar_mesh import Mesh, spread
+
+Array = npt.NDArray[Any]
+POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE = range(8)
+UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
+
+
+class Channel(NamedTuple):
+    """One output: its kind, a coordinate or element, a second element, a weight and a scale; see `build_channels`."""
+
+    kind: int
+    index: int
+    other: int
+    weight: float
+    scale: float
+
+
+def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Channel, ...]]:
+    """Return the outputs of an arm and their records."""
+    signals, channels = [], []
+    for i, phi in enumerate(mesh.joint, 1):
+        signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
+        channels += [Channel(POSITION, int(phi), 0, 0.0, 1.0), Channel(RATE, int(phi), 0, 0.0, 1.0)]
+    for name, kind, unit in (("tip", POSITION, "m"), ("tip_acceleration", ACCELERATION, "m/s^2")):
+        for axis in (0, 1):
+            signals.append(Signal(f"{name}_{'xy'[axis]}", unit))
+            channels.append(Channel(kind, int(mesh.node[-1, axis]), 0, 0.0, 1.0))
+    for axis, kind in (("x", ERROR_X), ("y", ERROR_Y)):
+        signals.append(Signal(f"tip_error_{axis}", "m", "from the rigid arm with the same joint angles"))
+        channels.append(Channel(kind, 0, 0, 0.0, 1.0))
+    for sensor in arm.sensors:
+        if sensor.name in {s.name for s in signals}:
+            raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
+        signals.append(Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}"))
+        channels.append(_channel(mesh, arm, sensor))
+    return tuple(signals), tuple(channels)
+
+
+def _channel(mesh: Mesh, arm: Arm, sensor: Sensor) -> Channel:
+    i, link = sensor.link - 1, arm.links[sensor.link - 1]
+    own = np.flatnonzero(mesh.link == i)
+    ends = mesh.station[own]
+    if sensor.kind in ("curvature", "strain"):
+        middle = ends.mean(axis=1)
+        k = int(np.clip(np.searchsorted(middle, sensor.position), 1, max(own.size - 1, 1)))
+        pair = (own[k - 1], own[min(k, own.size - 1)])
+        span = middle[min(k, own.size - 1)] - middle[k - 1]
+        weight = (sensor.position - middle[k - 1]) / span if span > 0 else 0.0
+        scale = 1.0
+        if sensor.kind == "strain":
+            distance = link.section_at(sensor.position).outer_distance
+            if distance is None:
+                raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
+            scale = distance
+        return Channel(CURVATURE, int(pair[0]), int(pair[1]), float(weight), scale)
+    k = int(min(np.searchsorted(ends[:, 1], sensor.position), own.size - 1))
+    part = (sensor.position - ends[k, 0]) / (ends[k, 1] - ends[k, 0])
+    still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
+    require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+    kind = DISPLACEMENT if sensor.kind == "displacement" else TRANSVERSE
+    return Channel(kind, int(own[k]), int(mesh.root[i]), float(part), sensor.position * link.length)
+
+
+class PlanarSensors:
+    """The outputs as functions of coordinates, rates and accelerations."""
+
+    def __init__(self, mesh: Mesh, arm: Arm) -> None:
+        self.mesh, self.lengths = mesh, np.array([link.length for link in arm.links])
+        self.signals, self.channels = build_channels(mesh, arm)
+
+    def rigid_tip(self, phi: Array) -> Array:
+        """Return the tip (x, y) [m] of the rigid arm with joint angles phi [rad]."""
+        angle = np.cumsum(phi, axis=-1)
+        tip: Array = np.stack([np.cos(angle) @ self.lengths, np.sin(angle) @ self.lengths], axis=-1)
+        return tip
+
+    def read(self, q: Array, v: Array, a: Array) -> Array:
+        """Return all readings."""
+        mesh = self.mesh
+        local, acceleration = spread(mesh, q), spread(mesh, a)
+        error = q[mesh.node[-1, :2]] - self.rigid_tip(q[mesh.joint])
+        curvature = (local[:, 5] - local[:, 2]) / mesh.length
+        y = np.zeros(len(self.channels), np.result_type(q, v, a))
+        for row, c in enumerate(self.channels):
+            if c.kind in (POSITION, RATE, ACCELERATION):
+                y[row] = (q, v, a)[c.kind][c.index]
+            elif c.kind in (ERROR_X, ERROR_Y):
+                y[row] = error[c.kind - ERROR_X]
+            elif c.kind == CURVATURE:
+                y[row] = c.scale * ((1 - c.weight) * curvature[c.index] + c.weight * curvature[c.other])
+            elif c.kind == DISPLACEMENT:
+                root, psi = local[c.other], local[c.other, 2]
+                d = _between(local[c.index], c.weight)[:2] - root[:2]
+                y[row] = c.scale * q[mesh.dof[c.other, 6]] - np.sin(psi) * d[0] + np.cos(psi) * d[1]
+            else:
+                theta, acc = _between(local[c.index], c.weight)[2], _between(acceleration[c.index], c.weight)
+                y[row] = -np.sin(theta) * acc[0] + np.cos(theta) * acc[1]
+        return y
+
+    def rows(self, q: FloatArray, v: FloatArray, a: FloatArray, inputs: int) -> OutputTangent:
+        """Return the derivatives of `read`."""
+        mesh, n, ny = self.mesh, self.mesh.size, len(self.channels)
+        rows = OutputTangent(*(np.zeros((ny, n + 1)) for _ in range(3)), np.zeros((ny, inputs)))
+        angle = np.cumsum(q[mesh.joint])
+        # d(rigid tip)/d(phi_j): what lies beyond joint j turns
+        lever = np.stack([-self.lengths * np.sin(angle), self.lengths * np.cos(angle)])
+        turn = np.cumsum(lever[:, ::-1], axis=1)[:, ::-1]
+        for row, c in enumerate(self.channels):
+            if c.kind in (POSITION, RATE, ACCELERATION):
+                rows[c.kind][row, c.index] = 1.0
+            elif c.kind in (ERROR_X, ERROR_Y):
+                axis = c.kind - ERROR_X
+                rows.position[row, mesh.joint] = -turn[axis]
+                rows.position[row, mesh.node[-1, axis]] += 1.0
+            elif c.kind == CURVATURE:
+                for e, w in ((c.index, 1 - c.weight), (c.other, c.weight)):
+                    self._angle(rows.position[row], e, 0.0, -c.scale * w / mesh.length[e])
+                    self._angle(rows.position[row], e, 1.0, c.scale * w / mesh.length[e])
+            elif c.kind == DISPLACEMENT:
+                self._displacement(rows.position[row], q, c)
+            else:
+                self._transverse(rows, row, q, a, c)
+        return OutputTangent(rows.position[:, :n], rows.rate[:, :n], rows.acceleration[:, :n], rows.input)
+
+    def _angle(self, target: FloatArray, e: int, part: float, factor: float) -> None:
+        """Add factor d(theta at a part of element e)."""
+        dof = self.mesh.dof[e]
+        np.add.at(target, dof[[2, 6, 5]], factor * np.array([1 - part, 1 - part, part]))
+
+    def _place(self, target: FloatArray, e: int, part: float, direction: FloatArray) -> None:
+        """Add direction . d(position at a part of element e)."""
+        dof = self.mesh.dof[e]
+        np.add.at(target, dof[:2], (1 - part) * direction)
+        np.add.at(target, dof[3:5], part * direction)
+
+    def _displacement(self, target: FloatArray, q: FloatArray, c: Channel) -> None:
+        local = spread(self.mesh, q)
+        psi = local[c.other, 2]
+        d = _between(local[c.index], c.weight)[:2] - local[c.other, :2]
+        along, across = np.array([np.cos(psi), np.sin(psi)]), np.array([-np.sin(psi), np.cos(psi)])
+        target[self.mesh.dof[c.other, 6]] += c.scale
+        self._place(target, c.index, c.weight, across)
+        self._place(target, c.other, 0.0, -across)
+        self._angle(target, c.other, 0.0, -float(along @ d))
+
+    def _transverse(self, rows: OutputTangent, row: int, q: FloatArray, a: FloatArray, c: Channel) -> None:
+        theta = _between(spread(self.mesh, q)[c.index], c.weight)[2]
+        acc = _between(spread(self.mesh, a)[c.index], c.weight)[:2]
+        along, across = np.array([np.cos(theta), np.sin(theta)]), np.array([-np.sin(theta), np.cos(theta)])
+        self._place(rows.acceleration[row], c.index, c.weight, across)
+        self._angle(rows.position[row], c.index, c.weight, -float(along @ acc))
+
+
+def _between(local: Array, part: float) -> Array:
+    """Return (x, y, theta) at a part of an element."""
+    return np.asarray((1 - part) * local[:3] + part * local[3:])

@@ -1,0 +1,88 @@
+"""Overrides: other values for some keys of a plant file, by dotted key.
+
+    payload.mass = 0.02        link.1.length = 1.2        material.aluminium.density = 2700        model.sections = 40
+
+Arrays count from 1. A whole array is replaced by a list of tables, `sensor=[{...}]`. Another `model.kind` drops the
+options of the kind in the file.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from .definition import TABLES, Definition, Tree, flatten, read_definition
+from .errors import DefinitionError, require, unknown
+
+EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """Return (dotted key, value) of a command-line override such as `payload.mass=0.02` or `model.form=paper`."""
+    key, equals, value = (part.strip() for part in text.partition("="))
+    require(bool(key and equals and value), f'override "{text}" is not understood; {EXAMPLE}')
+    if re.fullmatch(r"[A-Za-z_][\w-]*", value) and value not in ("true", "false", "nan", "inf"):
+        return key, value
+    try:
+        content = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError) as error:
+        remedy = "write plain SI numbers, without the unit"
+        raise DefinitionError(f'override {key}: "{value}" is not a value; {remedy}') from error
+    require(set(content) == {"value"}, f'override "{text}" is not understood; {EXAMPLE}')
+    return key, content["value"]
+
+
+def merge(
+    overrides: Mapping[str, Any] | None, model: str | Mapping[str, Any] | None, tables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return one flat dictionary of dotted keys from the three ways in which `load_plant` takes overrides."""
+    kind = {"kind": model} if isinstance(model, str) else model or {}
+    given = {key: table for key, table in {"model": kind, **tables}.items() if table != {}}
+    flat = {**dict(flatten(overrides or {})), **dict(flatten(given))}
+    return {key: value.item() if hasattr(value, "item") else value for key, value in flat.items()}
+
+
+def combine(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both; a later whole array or solver takes the earlier overrides inside it away."""
+    replaced = [f"{key}." for key in later if key in TABLES] + ["model."] * ("model.kind" in later)
+    return {key: value for key, value in earlier.items() if not key.startswith(tuple(replaced))} | dict(later)
+
+
+def overridden(tree: Tree, name: str, overrides: Mapping[str, Any]) -> Definition:
+    """Return the definition of a file with other values: whole arrays first, then the keys inside them."""
+    definition = read_definition(tree, name)
+    for whole in (True, False):
+        chosen = {key: value for key, value in overrides.items() if (key in TABLES) == whole}
+        if chosen:
+            tree = _apply(tree, definition, chosen)
+            definition = read_definition(tree, name)
+    return definition
+
+
+def _apply(tree: Tree, definition: Definition, overrides: Mapping[str, Any]) -> Tree:
+    """Return a copy of the tables with other values; their provenance is an override from now on."""
+    keys = [row.key for row in definition.rows] + [table.name for table in TABLES.values() if table.shape == "array"]
+    tree = copy.deepcopy(tree)
+    replaced = list(overrides)
+    if overrides.get("model.kind", definition.kind) != definition.kind:
+        tree["model"] = {}
+        replaced.append("model")
+    for key, value in overrides.items():
+        option = key.startswith("model.") and key.count(".") == 1
+        if key not in keys and not option:
+            raise unknown("override", key, keys)
+        _assign(tree, key.split("."), value)
+    entries = dict(flatten(tree.get("provenance", {})))
+    kept = {key: text for key, text in entries.items() if not any(f"{key}.".startswith(f"{r}.") for r in replaced)}
+    given = {key: "chosen: override" for key in overrides if key not in TABLES}
+    return {**tree, "provenance": {**kept, **given}}
+
+
+def _assign(tree: Tree, path: list[str], value: Any) -> None:
+    node: Any = tree
+    for part in path[:-1]:
+        node = node[int(part) - 1] if isinstance(node, list) else node.setdefault(part, {})
+    node[path[-1]] = value

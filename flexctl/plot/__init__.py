@@ -1,0 +1,12 @@
+"""Pictures of plants and runs: Bode plots, poles, mode shapes, time histories, comparisons.
+
+Every function takes data objects and returns a figure; it draws into given `axes` if there are any and writes a file if
+there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is imported on first use, pyplot never.
+
+    plot.bode({"19 sections": plant.response(), "exact beam": beam.response()}, path="bode.png")
+"""
+
+from .linear import bode, mode_shapes, poles
+from .runs import compare, run, step_lines, surface
+
+__all__ = ["bode", "compare", "mode_shapes", "poles", "run", "step_lines", "surface"]

@@ -1,0 +1,181 @@
+"""Fewer states: modal and balanced truncation, the rigid part kept apart and exact.
+
+    G(s) = G_rigid(s) + G_flexible(s),   |G_flexible - G_reduced| <= 2 (sigma_{r+1} + ... + sigma_n) at every frequency
+
+A double integrator has no Gramian, and rounding that moves the pair off zero makes `control.balred` up to 19 % wrong.
+So the rigid part is split off first, without rounding where the plant is in modal coordinates, the stable rest is
+balanced (slycot's square-root method on well-scaled coordinates; Moore 1981, bound by Glover 1984), and the rigid part
+is put back. sigma are the Hankel singular values of the flexible part.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg as sla
+
+from .errors import ConvergenceError, DefinitionError, require, unknown
+from .linear import FirstOrder, SecondOrder
+from .model import ComplexArray, FloatArray, Signal
+from .realise import first_order
+from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
+
+__all__ = ["Reduced", "Split", "balanced_truncation", "modal_truncation", "split_rigid"]
+
+# Modes damped less than this ratio count as undamped: rounding of an eigenvalue is of that size.
+_UNDAMPED = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A reduced plant and how good it is.
+
+    Attributes
+    ----------
+    plant : FirstOrder
+        The reduced plant, rigid states first.
+    error_bound : float
+        Twice the sum of the Hankel singular values left out: the largest singular value of the error stays below it at
+        every frequency. Units mix when the plant has several outputs.
+    hankel : ndarray
+        Hankel singular values of the flexible part, descending.
+    """
+
+    plant: FirstOrder
+    error_bound: float
+    hankel: FloatArray
+
+    def __str__(self) -> str:
+        return f"{len(self.plant.states)} states, error at most {self.error_bound:.3g} at every frequency"
+
+
+def modal_truncation(plant: SecondOrder | FirstOrder, modes: int, static_correction: bool = False) -> FirstOrder:
+    """Return the plant with its rigid and unstable part and its `modes` lowest flexible modes.
+
+    With `static_correction` the modes left out follow statically (feed-through), which makes the low-frequency
+    response exact. A plant that is already first order keeps real poles below its last mode as well.
+    """
+    if isinstance(plant, SecondOrder):
+        return first_order(plant, "modal", modes, static_correction)
+    require(plant.dt == 0, "modal truncation is for continuous plants; reduce first, then discretise")
+    require(modes >= 0, f"modes = {modes} is negative")
+    split, poles = split_zero_poles(plant)
+    split, poles = move_poles(split, _unstable, poles, "unstable")
+    pairs = np.sort(np.abs(poles[poles.imag > 0]))
+    require(modes <= pairs.size, f"modes = {modes}; this plant has {pairs.size} flexible modes")
+    if modes == pairs.size:
+        return plant
+    limit = pairs[0] * 0.999999 if modes == 0 else np.sqrt(pairs[modes - 1] * pairs[modes])
+    parts = split_by(split.flexible, lambda p: np.asarray(np.abs(p) <= limit), "mode")
+    rest, kept = parts.flexible, replace(parts.rigid, D=parts.flexible.D)
+    if static_correction:
+        kept = replace(kept, D=rest.D - rest.C @ np.linalg.solve(rest.A, rest.B))
+    return _noted(Split(split.rigid, kept).join(), "modal truncation")
+
+
+def _unstable(poles: ComplexArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(poles.real > _UNDAMPED * np.abs(poles))
+
+
+def _outside(poles: ComplexArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.abs(poles) > 1.0)
+
+
+def _noted(plant: FirstOrder, method: str) -> FirstOrder:
+    return replace(plant, provenance={**plant.provenance, "reduction": method})
+
+
+def balanced_truncation(
+    plant: SecondOrder | FirstOrder,
+    order: int | None = None,
+    tolerance: float | None = None,
+    scales: Mapping[str, float] | None = None,
+) -> Reduced:
+    """Return the plant with its stable flexible part reduced by balanced truncation; the rigid part stays as it is.
+
+    Parameters
+    ----------
+    plant : SecondOrder or FirstOrder
+        Every flexible mode must be damped. Rigid-body modes and unstable poles are kept.
+    order : int, optional
+        States of the result, the kept ones included.
+    tolerance : float, optional
+        In place of `order`: fewest states whose error bound is below this share of the largest Hankel singular value,
+        hence below this relative error of the flexible part's peak gain.
+    scales : mapping, optional
+        Typical sizes of inputs and outputs by name, e.g. ``{"tip": 0.1, "strain": 1e-4}``, 1 by default; without them
+        outputs of small numbers are neglected. Bound and Hankel values then belong to the scaled plant.
+    """
+    require((order is None) != (tolerance is None), "give either order or tolerance")
+    split = _stable_split(as_first_order(plant))
+    u, y = _scales(split.flexible, scales or {})
+    kept, stable = len(split.rigid.states), len(split.flexible.states)
+    if order is not None:
+        require(
+            kept <= order <= kept + stable,
+            f"order = {order} is not between {kept} (rigid, unstable) and {kept + stable}",
+        )
+    if tolerance is not None:
+        require(0 < tolerance < 1, f"tolerance = {tolerance} must lie between 0 and 1")
+    scaled = replace(split.flexible, B=split.flexible.B * u, C=split.flexible.C / y[:, None])
+    A, B, C, hankel = _balance(scaled, None if order is None else order - kept, tolerance)
+    states = tuple(Signal(f"balanced{i + 1}") for i in range(A.shape[0]))
+    flexible = replace(split.flexible, A=A, B=B / u, C=C * y[:, None], states=states)
+    bound = 2.0 * float(hankel[A.shape[0] :].sum())
+    return Reduced(_noted(Split(split.rigid, flexible).join(), "balanced truncation"), bound, hankel)
+
+
+def _stable_split(plant: FirstOrder) -> Split:
+    """Return rigid and unstable poles, and the stable rest; refuse undamped modes."""
+    split, poles = split_zero_poles(plant)
+    rates = np.log(poles[poles != 0.0]) / plant.dt if plant.dt else poles
+    undamped = rates[np.abs(rates.real) <= _UNDAMPED * np.abs(rates)]
+    if undamped.size:
+        frequency = float(np.abs(undamped).min())
+        raise DefinitionError(
+            f"the mode at {frequency:.6g} rad/s ({frequency / (2 * np.pi):.6g} Hz) is undamped and has no Gramian; add "
+            "damping, e.g. plant.with_modal_damping(0.005), or use modal_truncation"
+        )
+    return move_poles(split, _outside if plant.dt else _unstable, poles, "unstable")[0]
+
+
+def _scales(plant: FirstOrder, scales: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
+    known = {s.name for s in (*plant.inputs, *plant.outputs)}
+    for name, value in scales.items():
+        if name not in known:
+            raise unknown("signal", name, known)
+        require(bool(np.isfinite(value)) and value > 0, f'scale of "{name}" = {value} must be positive')
+    return tuple(np.array([float(scales.get(s.name, 1.0)) for s in group]) for group in (plant.inputs, plant.outputs))  # type: ignore[return-value]
+
+
+def _balance(
+    plant: FirstOrder, order: int | None, tolerance: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return A, B, C of the reduced plant and all Hankel singular values."""
+    import slycot
+
+    n, p, ny = plant.A.shape[0], plant.B.shape[1], plant.C.shape[0]
+    if min(n, p, ny) == 0:
+        return plant.A[:0, :0], plant.B[:0], plant.C[:, :0], np.zeros(n)
+    A, (scale, _) = sla.matrix_balance(plant.A, permute=False, separate=True)
+    B, C = plant.B / scale[:, None], plant.C * scale
+    try:
+        with warnings.catch_warnings():  # an order above the minimal one is reduced to it, which is what is wanted
+            warnings.simplefilter("ignore", slycot.exceptions.SlycotResultWarning)
+            # never job "N": slycot 0.7 gives it no integer workspace, and it writes over foreign memory
+            r, Ar, Br, Cr, hankel = slycot.ab09ad(
+                "D" if plant.dt else "C", "B", "N", n, p, ny, A, B, C, n if order is None else max(order, 1)
+            )
+    except slycot.exceptions.SlycotArithmeticError as error:
+        raise ConvergenceError(f"balancing failed: {error}") from error
+    # a balanced form is cut by taking its first states
+    if order is not None:
+        r = min(r, order)
+    if tolerance is not None:
+        tail = 2.0 * np.concatenate([np.cumsum(hankel[::-1])[::-1], [0.0]])
+        r = min(r, int(np.argmax(tail <= tolerance * hankel[0])))
+    return Ar[:r, :r], Br[:r], Cr[:, :r], hankel

@@ -1,0 +1,139 @@
+"""What a run returns: time series with names and units, scores, and where it came from."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import DefinitionError, NotAvailable, unknown
+from .model import FloatArray, Signal, names
+
+if TYPE_CHECKING:
+    import control
+    import pandas
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Time series of a run.
+
+    Attributes
+    ----------
+    t : ndarray
+        Times [s], nt.
+    y : ndarray
+        Outputs, nt x ny: what a sensor reads, before any jump of the inputs at that time.
+    u : ndarray
+        Inputs, nt x p: what is applied from that time on.
+    r : ndarray
+        Value of each reference channel, nt x number of channels.
+    outputs, inputs, references : tuple of Signal
+        Names and units of the columns.
+    q, v : ndarray or None
+        Coordinates and rates, when they were recorded.
+    coordinates : tuple of Signal
+        Names of the columns of q.
+    scores : mapping
+        Numbers that compare runs; see `flexctl.scores`.
+    provenance : mapping
+        plant, model, overrides, version, method, step.
+    """
+
+    t: FloatArray
+    y: FloatArray
+    u: FloatArray
+    r: FloatArray
+    outputs: tuple[Signal, ...]
+    inputs: tuple[Signal, ...]
+    references: tuple[Signal, ...] = ()
+    q: FloatArray | None = None
+    v: FloatArray | None = None
+    coordinates: tuple[Signal, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Response({self.t.size} points to {self.t[-1]:g} s, {names(self.inputs)} -> {names(self.outputs)})"
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """Return one time series by the name of an output, input, coordinate, or "reference:" plus a channel."""
+        columns = self._columns()
+        if name not in columns:
+            raise unknown("time series", name, columns)
+        return columns[name][1]
+
+    def _columns(self) -> dict[str, tuple[str, FloatArray]]:
+        columns: dict[str, tuple[str, FloatArray]] = {}
+        groups = [(self.outputs, self.y, ""), (self.inputs, self.u, ""), (self.references, self.r, "reference:")]
+        if self.q is not None:
+            groups.append((self.coordinates, self.q, ""))
+        for signals, data, prefix in groups:
+            for i, signal in enumerate(signals):
+                columns.setdefault(prefix + signal.name, (signal.unit, data[:, i]))
+        return columns
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a time series."""
+        columns = self._columns()
+        if name not in columns:
+            raise unknown("time series", name, columns)
+        return columns[name][0]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one column per time series, indexed by time [s]; needs pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise NotAvailable("to_pandas needs pandas: pip install flexctl[pandas]") from error
+        columns = {name: data for name, (_, data) in self._columns().items()}
+        table = pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
+        table.attrs.update(units={name: unit for name, (unit, _) in self._columns().items()}, **self.provenance)
+        return table
+
+    def to_control(self) -> control.TimeResponseData:
+        """Return the run as python-control's `TimeResponseData`."""
+        import control
+
+        return control.TimeResponseData(
+            self.t, self.y.T, None if self.q is None else self.q.T, self.u.T, issiso=False,
+            output_labels=names(self.outputs), input_labels=names(self.inputs),
+            state_labels=None if self.q is None else names(self.coordinates),
+            title=str(self.provenance.get("plant", "flexctl run")),
+        )  # fmt: skip
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a .npz file; `Response.load` reads it back."""
+        from .files import write_atomically
+
+        target = Path(path)
+        if target.suffix != ".npz":
+            raise DefinitionError(f'a run is saved as .npz; "{target.name}" has the suffix "{target.suffix}"')
+        labels = {
+            key: [[s.name, s.unit, s.description] for s in getattr(self, key)]
+            for key in ("outputs", "inputs", "references", "coordinates")
+        }
+        told = {"labels": labels, "scores": dict(self.scores), "provenance": dict(self.provenance)}
+        meta = json.dumps(told, default=str)
+        arrays = {key: getattr(self, key) for key in ("t", "y", "u", "r", "q", "v") if getattr(self, key) is not None}
+        return write_atomically(target, lambda stream: np.savez_compressed(stream, meta=np.array(meta), **arrays))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Response:
+        """Read a run that `save` wrote."""
+        try:
+            with np.load(Path(path), allow_pickle=False) as data:
+                meta = json.loads(str(data["meta"]))
+                arrays = {key: data[key] for key in data.files if key != "meta"}
+            labels = {key: tuple(Signal(*row) for row in rows) for key, rows in meta["labels"].items()}
+            fields: dict[str, Any] = {**arrays, **labels}
+            return cls(**fields, scores=meta["scores"], provenance=meta["provenance"])
+        except FileNotFoundError as error:
+            raise DefinitionError(f"{path}: no such file") from error
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise DefinitionError(f"{path}: not a run written by flexctl ({error})") from error

@@ -1,0 +1,181 @@
+"""One run of `simulate`: grid, tables and recording prepared, then advanced from call to call of the law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .analog import AnalogLoop, LinearLoop
+from .errors import ConvergenceError, NotAvailable, require
+from .integrate import Scheme
+from .laws.compile import compile_law, empty_law, hold_law
+from .laws.controller import check_command
+from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
+from .response import Response
+from .scores import scores
+from .timegrid import limits, samples, time_grid
+from .trajectories import InputSignal, Motion
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is run: the plant, the model that is integrated (the plant, or its loop with a continuous law), the rest."""
+
+    plant: MechanicalModel
+    model: MechanicalModel
+    law: Any
+    references: Mapping[str, Motion]
+    inputs: Mapping[str, InputSignal]
+    duration: float
+    step: float
+    method: str
+    scheme: Scheme
+    payload: tuple[tuple[float, float, float], ...]
+    initial: tuple[FloatArray, FloatArray] | None
+    record_states: bool
+
+
+class Run:
+    """The prepared grid and tables, and the state of the run."""
+
+    def __init__(self, setup: Setup) -> None:
+        from .models._kernels import loop
+
+        self.setup, model, law = setup, setup.model, setup.law
+        n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
+        breaks = [b for signal in setup.inputs.values() for b in signal.breakpoints] + [row[0] for row in setup.payload]
+        period = None if law is None else law.sample_time
+        self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
+        before, after = np.zeros((self.t.size, p)), np.zeros((self.t.size, p))
+        for name, signal in setup.inputs.items():
+            left, right = limits(name, signal, self.t, setup.step)
+            i = index_of("input", name, model.inputs)
+            before[:, i] += left
+            after[:, i] += right
+        before[0] = 0.0  # nothing acts before the run begins: the first values are a jump
+        motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
+        self.channels = {name: rows[0] for name, rows in motions.items()}
+        calls = self.due >= 0
+        followed = [motions[name][:, calls] for name in (() if law is None else law.follows)]
+        self.wanted = np.ascontiguousarray(np.vstack([np.zeros((0, calls.sum())), *followed]).T)
+        self.compiled = empty_law() if law is None else compile_law(law, model, len(self.wanted))
+        table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
+        self.tables = loop.Tables(self.t, h, self.due, before, after, table, np.zeros((0, 0)), np.zeros(0, np.int64))
+        rows = self.t.size if setup.record_states else 1
+        y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
+        self.record = loop.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
+        self.q, self.v = self._initial()
+
+    def _initial(self) -> tuple[FloatArray, FloatArray]:
+        plant, model = self.setup.plant, self.setup.model
+        if self.setup.initial is None:
+            return model.reference(), np.zeros(len(model.coordinates))
+        q, v = (np.array(x, float) for x in self.setup.initial)
+        shape = (len(plant.coordinates),)
+        fits = q.shape == v.shape == shape
+        require(fits, f"initial state has shapes {q.shape}, {v.shape}; {plant.kind} needs {shape} twice")
+        require(bool(np.isfinite(q).all() and np.isfinite(v).all()), "initial state has entries that are not finite")
+        _check_closures(plant, q, v)
+        law = np.zeros(len(model.coordinates) - len(plant.coordinates))
+        return np.concatenate([q, law]), np.concatenate([v, law])
+
+    def go(self, report: Callable[[float], None]) -> None:
+        """Run from begin to end, payload change by payload change."""
+        model, law, payload = self.setup.model, self.setup.law, self.setup.payload
+        points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
+        u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
+        self.memory = self.compiled[1] if self.compiled else np.zeros((1, max(1, len(law.drives))))
+        self.law_state = None if self.compiled else law.initial()
+        for number, (first, last) in enumerate(pairwise(points)):
+            if number:
+                model = _with_payload(model, *payload[number - 1][1:])
+            if first == last:
+                continue
+            engine = self._engine(model, u, first)
+            engine.held[:] = held
+            self._advance(engine, first, last, report)
+            (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
+
+    def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
+        from . import engines
+
+        arguments = (self.q, self.v, u, self.tables, self.record, first)
+        if self.setup.method == "exact":
+            return engines.Exact(model, *arguments)
+        if self.setup.method == "march":
+            return engines.Explicit(model, *arguments)
+        plain = bool(model.closures) or model.compiled() is None
+        return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
+
+    def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
+        if self.compiled:
+            # a few calls rather than one: progress moves, and an interrupt is noticed
+            chunk = max(1, (self.t.size - 1) // 50)
+            for k in range(first, last, chunk):
+                engine.advance(self.compiled[0], self.memory, k, min(k + chunk, last))
+                report(min(k + chunk, last) / (self.t.size - 1))
+            return
+        law = self.setup.law
+        held = hold_law(law, self.setup.model)
+        measures = [index_of("output", name, self.setup.model.outputs) for name in law.measures]
+        calls = np.flatnonzero(self.due[first:last] >= 0) + first
+        for k, end in pairwise(np.unique([first, *calls, last]).tolist()):
+            c = int(self.due[k])
+            if c >= 0:
+                y, t = np.asarray(engine.measure(), float)[measures], float(self.t[k])
+                command, self.law_state = law.step(self.law_state, t, y, self.wanted[c].copy())
+                self.tables.reference[c] = check_command(command, law, t)
+            engine.advance(held, self.memory, k, end)
+            report(end / (self.t.size - 1))
+
+    def response(self, provenance: dict[str, Any], elapsed: float) -> Response:
+        """Return the finished run."""
+        setup, plant, record = self.setup, self.setup.plant, self.record
+        outputs, inputs, n = plant.outputs, plant.inputs, len(plant.coordinates)
+        y, u = record.y[:, : len(outputs)], record.u
+        if isinstance(setup.model, AnalogLoop | LinearLoop):
+            u = setup.model.applied(record.y, record.u)
+        bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
+        if bad.size:
+            time = float(self.t[bad[0]])
+            message = f"a sensor of {plant.kind} does not read a finite number at t = {time:.6g} s"
+            raise ConvergenceError(message, time=time)
+        numbers = scores(self.t, y, u, outputs, inputs, setup.references)
+        provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
+        references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
+        r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
+        q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
+        return Response(self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance)
+
+    def _longest(self) -> float:
+        return float(self.tables.h.max())
+
+
+def _unit(name: str, outputs: tuple[Signal, ...]) -> str:
+    return outputs[names(outputs).index(name)].unit if name in names(outputs) else "1"
+
+
+def _check_closures(model: MechanicalModel, q: FloatArray, v: FloatArray) -> None:
+    """Refuse a start that leaves closures open; the rates at the end of a run do so by the error of the integrator."""
+    if not model.closures:
+        return
+    G = model.closure_jacobian(q)
+    gap, drift, scale = (float(np.abs(x).max()) for x in (model.closure(q), G @ v, G))
+    shut = gap <= 1e-9 * scale * (1.0 + np.abs(q).max())
+    require(bool(shut), f"the initial pose leaves a closure of {model.kind} open by {gap:.3g}; see flexctl.equilibrium")
+    stays = drift <= 1e-3 * scale * (1.0 + np.abs(v).max())
+    require(bool(stays), f"the initial rates open a closure of {model.kind} at {drift:.3g} per second")
+
+
+def _with_payload(model: MechanicalModel, mass: float, inertia: float) -> MechanicalModel:
+    changed = with_payload(model, mass, inertia)
+    if len(changed.coordinates) != len(model.coordinates):
+        raise NotAvailable(
+            "the payload's inertia adds or removes a coordinate during the run; give the plant a small payload inertia "
+            "from the start"
+        )
+    return changed

@@ -1,0 +1,224 @@
+"""Scenarios: the runs by which a controller is judged, and the loop over them.
+
+A controller script (`controllers/NAME.py`, or any file) is a plain module:
+
+    '''One line that says what it is.'''          first line of the docstring: shown by `flexctl list`
+    PLANT = "tokhi_azad_1994"                     optional: the plant it is made for
+    def design(plant): ...                        -> Controller (or LinearLaw, or control.StateSpace)
+    def scenarios(plant): ...                     -> list of Scenario
+    if __name__ == "__main__":
+        flexctl.scenario.main(__name__)           the same as `flexctl run NAME -o out`
+
+The controller is designed once, on the nominal plant; every scenario then runs it on its own variant of that plant.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import DefinitionError, FlexctlError, require, unknown
+from .response import Response
+from .simulate import as_law, simulate
+from .trajectories import InputSignal, Motion
+
+if TYPE_CHECKING:
+    from .catalogue import Plant
+    from .frequency import Margins
+    from .linear import FirstOrder, SecondOrder
+
+Progress = Callable[[str, float], None]
+"""Receives the name of the run and the fraction of it that is done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """One run of a controller on one variant of a plant.
+
+    Attributes
+    ----------
+    name : str
+        Label in tables and legends; unique within a script.
+    reference : motion or mapping
+        What the law's channels follow; a single motion goes to all channels. Empty for a law that follows nothing.
+    duration : float
+        Length of the run [s].
+    overrides : mapping
+        How the plant of this run differs from the nominal one, e.g. ``{"payload.mass": 0.02}``.
+    inputs : mapping
+        Signals added to named inputs: disturbances.
+    payload : sequence of (time [s], mass [kg], inertia [kg m^2])
+        Changes of the payload during the run.
+    options : mapping
+        Further arguments of `flexctl.simulate`: step, method, scheme, initial, record_states.
+    """
+
+    name: str
+    reference: Motion | Mapping[str, Motion]
+    duration: float
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, InputSignal] = field(default_factory=dict)
+    payload: Sequence[tuple[float, float, float]] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def plant(self, nominal: Plant) -> Plant:
+        """Return the variant of the nominal plant that this run uses."""
+        return nominal.with_(overrides=self.overrides) if self.overrides else nominal
+
+    def run(self, controller: Any, nominal: Plant, progress: Callable[[float], None] | None = None) -> Response:
+        """Return the run of a controller on this scenario's variant of the nominal plant."""
+        motions = self.reference if isinstance(self.reference, Mapping) else {"": self.reference}
+        return simulate(
+            self.plant(nominal), controller, self.reference if motions else None, duration=self.duration,
+            inputs=self.inputs, payload=self.payload, progress=progress or False, **self.options,
+        )  # fmt: skip
+
+
+def design(script: ModuleType, plant: Plant) -> Any:
+    """Return the script's controller for a plant; an error inside the script names its line."""
+    with blamed(script):
+        controller = script.design(plant)
+    require(controller is not None, f"{label(script)}: design(plant) returned nothing; return the controller")
+    return controller
+
+
+def scenarios(script: ModuleType, plant: Plant, only: Iterable[str] = ()) -> list[Scenario]:
+    """Return the script's scenarios, all of them or those named."""
+    make = getattr(script, "scenarios", None)
+    if not callable(make):
+        raise DefinitionError(
+            f"{label(script)} has no function scenarios(plant); add one that returns a list of "
+            "flexctl.scenario.Scenario objects, or run one case: "
+            "flexctl simulate PLANT --controller ... --reference ... --duration ..."
+        )
+    with blamed(script):
+        found = list(make(plant))
+    wrong = [type(item).__name__ for item in found if not isinstance(item, Scenario)]
+    require(not wrong, f"{label(script)}: scenarios(plant) returned {', '.join(wrong)}; return Scenario objects")
+    table = {item.name: item for item in found}
+    require(bool(found), f"{label(script)}: scenarios(plant) returned an empty list")
+    require(len(table) == len(found), f"{label(script)}: two scenarios share a name: {[s.name for s in found]}")
+    for name in only:
+        if name not in table:
+            raise unknown("scenario", name, table)
+    return [table[name] for name in only] or found
+
+
+def run_scenarios(
+    script: ModuleType,
+    plant: Plant,
+    progress: Progress | None = None,
+    *,
+    controller: Any = None,
+    only: Iterable[str] = (),
+    method: str | None = None,
+) -> list[tuple[Scenario, Response]]:
+    """Design the controller once on the nominal plant and run it through the script's scenarios.
+
+    Parameters
+    ----------
+    script : module
+        A controller script; see `flexctl.load_controller`.
+    plant : Plant
+        The nominal plant.
+    progress : callable, optional
+        Called with the scenario's name and the fraction of its run that is done.
+    controller : Controller, optional
+        A controller that is already designed.
+    only : iterable of str, optional
+        Names of the scenarios to run, in this order.
+    method : str, optional
+        Method of integration for all runs, in place of the scenarios' own.
+    """
+    wanted = scenarios(script, plant, only)
+    if method is not None:
+        wanted = [replace(item, options={**item.options, "method": method}) for item in wanted]
+    law = design(script, plant) if controller is None else controller
+    runs = []
+    for item in wanted:
+        report = None if progress is None else _reporter(progress, item.name)
+        with blamed(script):
+            runs.append((item, item.run(law, plant, report)))
+    return runs
+
+
+def _reporter(progress: Progress, name: str) -> Callable[[float], None]:
+    return lambda fraction: progress(name, fraction)
+
+
+def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict[str, tuple[Margins, bool]]:
+    """Return margins and stability of the linear loop on every variant of the plant, by what tells the variants apart.
+
+    Of a law with several commands each loop is broken in turn. Empty for a controller that has no linear part.
+    """
+    from .frequency import loop_gain, margins
+
+    law = as_law(controller)
+    if not hasattr(law, "feedback"):
+        return {}
+    found = {}
+    for variant, arm in variants([item.plant(plant) for item in items]).items():
+        linear = arm.linearise()
+        loop, stable = loop_gain(linear, law), _is_stable(linear, law.feedback())
+        for drive in law.drives:
+            parts = (variant, drive if len(law.drives) > 1 else "")
+            found[", ".join(filter(None, parts)) or plant.name] = margins(loop, drive), stable
+    return found
+
+
+def variants(plants: Sequence[Plant]) -> dict[str, Plant]:
+    """Return the plants that differ, by the overrides in which they do."""
+    keys = dict.fromkeys(key for plant in plants for key in plant.overrides)
+    differing = [key for key in keys if len({repr(plant.overrides.get(key)) for plant in plants}) > 1]
+    found: dict[str, Plant] = {}
+    for plant in plants:
+        told = {key: plant.overrides[key] for key in differing if key in plant.overrides}
+        found.setdefault(", ".join(f"{key} = {value}" for key, value in told.items()), plant)
+    return found
+
+
+def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:
+    from .interconnect import closed_loop
+
+    sampled = feedback.dt > 0
+    poles = closed_loop(linear.discrete(feedback.dt) if sampled else linear.first_order(), feedback).poles()
+    return bool(np.abs(poles).max(initial=0.0) < 1.0) if sampled else bool(poles.real.max(initial=-1.0) < 0.0)
+
+
+def label(script: ModuleType) -> str:
+    """Return how messages call a script."""
+    return Path(script.__file__ or script.__name__).name
+
+
+@contextmanager
+def blamed(script: ModuleType | None) -> Iterator[None]:
+    """Turn an error raised by the script's own code into a `DefinitionError` that names file and line."""
+    try:
+        yield
+    except FlexctlError:
+        raise
+    except Exception as error:
+        own = getattr(script, "__file__", None)
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
+        if script is None or not lines:
+            raise
+        raise DefinitionError(f"{label(script)}, line {lines[-1]}: {type(error).__name__}: {error}") from error
+
+
+def main(script: str | ModuleType) -> None:
+    """Run a controller script from its own file: ``main(__name__)`` does what `flexctl run NAME -o out` does."""
+    from .__main__ import cli
+
+    module = sys.modules[script] if isinstance(script, str) else script
+    arguments = sys.argv[1:]
+    if not {"-o", "--output", "--help", "--json"} & {a.partition("=")[0] for a in arguments}:
+        arguments = [*arguments, "-o", "out"]
+    cli.main(["run", str(module.__file__), *arguments], prog_name=Path(str(module.__file__)).name)

@@ -1,0 +1,231 @@
+"""Closed (or open) loop on the full model: one function for every model and every law.
+
+The time grid is uniform, divides the control period, and contains every jump of the inputs. A linear law with any of
+the wrappers of `laws.controller` is compiled into the loop, so that the run is one call; any other controller is called
+once per control period. A continuous linear law is integrated together with the plant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .analog import analog_loop
+from .errors import DefinitionError, require, unknown
+from .integrate import SCHEMES, Scheme
+from .laws.controller import Controller, LinearLaw
+from .linear import FirstOrder, SecondOrder
+from .model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
+from .response import Response
+from .run import Run, Setup
+from .trajectories import InputSignal, Motion
+
+METHODS = ("auto", "exact", "march", *SCHEMES)
+
+
+def simulate(
+    system: Any,
+    controller: Any = None,
+    reference: Motion | Mapping[str, Motion] | None = None,
+    *,
+    duration: float,
+    step: float | None = None,
+    method: str = "auto",
+    scheme: Scheme | None = None,
+    inputs: Mapping[str, InputSignal] | None = None,
+    initial: tuple[FloatArray, FloatArray] | None = None,
+    payload: Sequence[tuple[float, float, float]] = (),
+    record_states: bool = False,
+    progress: bool | Callable[[float], None] = False,
+) -> Response:
+    """Run a controller on a model.
+
+    Parameters
+    ----------
+    system : Plant, MechanicalModel or SecondOrder
+        What is controlled.
+    controller : Controller, FirstOrder or control.StateSpace, optional
+        The law; without one only `inputs` act. A linear system must have inputs named like plant outputs and outputs
+        named like plant inputs; it acts as u = K y, sampled if it is discrete, continuous otherwise.
+    reference : motion or mapping, optional
+        What the law's channels follow, by channel name; a single motion goes to all channels. Outputs that the law does
+        not follow may be named too: they are scored against it.
+    duration : float
+        Length of the run [s]; with a sampled law the run ends at the first step that is not before it.
+    step : float, optional
+        Longest integration step [s]; by default the control period or 1 ms, and below the stability limit for "march".
+    method : str
+        "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
+        otherwise), "newmark", "trapezoidal".
+    scheme : Scheme, optional
+        Parameters of the implicit method, e.g. ``flexctl.generalised_alpha(rho=0.8)``.
+    inputs : mapping, optional
+        Signals added to named inputs: open-loop torques, disturbances.
+    initial : tuple of ndarray, optional
+        Coordinates and rates at t = 0; the reference pose at rest by default. Closures must be met.
+    payload : sequence of (time [s], mass [kg], inertia [kg m^2])
+        Changes of the payload during the run; coordinates and rates are continuous, as when a body that moves with the
+        tip is gripped.
+    record_states : bool
+        Record coordinates and rates too.
+    progress : bool or callable
+        True shows a bar; a callable receives the fraction done.
+
+    Returns
+    -------
+    Response
+        Time series, scores and provenance.
+
+    Raises
+    ------
+    ConvergenceError
+        When the run diverges or Newton fails; never a partial result.
+    """
+    plant, law = as_model(system), as_law(controller)
+    _check_numbers(duration, step, method, scheme)
+    _check_names(plant, law, inputs or {})
+    references = _references(plant, law, reference)
+    signals, changes = dict(inputs or {}), _payload(payload, duration)
+    model = plant
+    if law is not None and law.sample_time == 0:
+        model, law = analog_loop(plant, law, references, signals), None
+    if method == "auto":
+        method = "exact" if scheme is None and _exact_serves(model) else "generalised_alpha"
+    chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
+    h = _step(model, step, None if law is None else law.sample_time, method)
+    setup = Setup(
+        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, record_states
+    )  # fmt: skip
+    started = time.perf_counter()
+    run = Run(setup)
+    with _bar(progress, duration) as report:
+        run.go(report)
+    return run.response(_provenance(system), time.perf_counter() - started)
+
+
+def as_model(system: Any) -> MechanicalModel:
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
+    if isinstance(system, SecondOrder):
+        from .models.linear_model import LinearModel
+
+        return LinearModel(system)
+    model = getattr(system, "model", system)
+    if not isinstance(model, MechanicalModel):
+        kind = type(system).__name__
+        raise DefinitionError(f"cannot simulate a {kind}: give a plant, a mechanical model or a SecondOrder")
+    return model
+
+
+def as_law(controller: Any) -> Any:
+    """Return the controller, a linear system made one, or None."""
+    if controller is None or isinstance(controller, Controller):
+        return controller
+    if isinstance(controller, FirstOrder):
+        law, inputs, outputs = controller, names(controller.inputs), names(controller.outputs)
+    elif all(hasattr(controller, key) for key in ("A", "B", "C", "D", "input_labels", "output_labels")):
+        law, inputs, outputs = controller, controller.input_labels, controller.output_labels
+    else:
+        needed = ("sample_time", "measures", "drives", "follows", "initial", "step")
+        missing = ", ".join(key for key in needed if not hasattr(controller, key))
+        kind = type(controller).__name__
+        raise DefinitionError(f"{kind} is not a controller: it lacks {missing}; see flexctl.laws.controller")
+    timed = law.dt is not True  # python-control's "sampled, period unknown"
+    require(timed, "the controller is sampled, but with dt = True: give its sample time in seconds")
+    return LinearLaw(
+        float(law.dt or 0.0), tuple(inputs), tuple(outputs), A=law.A, By=law.B, C=law.C, Dy=law.D
+    )  # fmt: skip
+
+
+def _check_numbers(duration: float, step: float | None, method: str, scheme: Scheme | None) -> None:
+    require(bool(np.isfinite(duration) and duration > 0), f"duration = {duration} s must be positive and finite")
+    proper = step is None or bool(np.isfinite(step) and step > 0)
+    require(proper, f"step = {step} s must be positive and finite")
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    used = scheme is None or method in ("auto", *SCHEMES)
+    require(used, f'scheme has no effect with method = "{method}"; leave one of them out')
+
+
+def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSignal]) -> None:
+    if law is not None:
+        period = law.sample_time
+        require(bool(np.isfinite(period) and period >= 0), f"sample_time = {period} s of the law must be positive")
+        for name in law.measures:
+            index_of(f"output of {plant.kind} measured by the law,", name, plant.outputs)
+        for name in law.drives:
+            index_of(f"input of {plant.kind} driven by the law,", name, plant.inputs)
+    for name, signal in inputs.items():
+        index_of(f"input of {plant.kind}", name, plant.inputs)
+        if not isinstance(signal, InputSignal):
+            raise DefinitionError(
+                f'inputs["{name}"] is a {type(signal).__name__}; give an input signal such as '
+                "flexctl.trajectories.bang_bang, Sine or Sampled"
+            )
+
+
+def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, Motion]:
+    follows = () if law is None else tuple(law.follows)
+    if reference is None:
+        require(not follows, f"the law follows {list(follows)}: give a reference for it")
+        return {}
+    table = dict(reference) if isinstance(reference, Mapping) else dict.fromkeys(follows, reference)
+    require(bool(table), "a reference is given but the controller follows nothing")
+    for name in follows:
+        if name not in table:
+            raise DefinitionError(f'no reference for channel "{name}"; given: {sorted(table)}')
+    for name, motion in table.items():
+        if name not in follows:
+            index_of("reference channel", name, plant.outputs)
+        if not isinstance(motion, Motion):
+            kind = type(motion).__name__
+            raise DefinitionError(f'the reference of "{name}" is a {kind}; give a motion of flexctl.trajectories')
+    return table
+
+
+def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:
+    for row in rows:
+        triple = len(row) == 3 and bool(np.isfinite(row).all())
+        wanted = "time [s], mass [kg], inertia [kg m^2]"
+        require(triple, f"payload change {tuple(row)} must be three finite numbers: {wanted}")
+        require(0 <= row[0] <= duration, f"payload change at {row[0]} s lies outside the run, 0 to {duration:g} s")
+    return tuple(sorted((float(row[0]), float(row[1]), float(row[2])) for row in rows))
+
+
+def _exact_serves(model: MechanicalModel) -> bool:
+    return isinstance(model, LinearMechanics) and bool(np.array_equal(model.M, model.M.T)) and model.M.size > 0
+
+
+def _step(model: MechanicalModel, step: float | None, period: float | None, method: str) -> float:
+    longest = step or period or 1e-3
+    if method == "march" and step is None and isinstance(model, LinearMechanics):
+        from .engines import stability_limit
+
+        longest = min(longest, 0.9 * stability_limit(model))
+    if period is None:
+        return longest
+    return period / max(1, int(np.ceil(period / longest - 1e-9)))
+
+
+def _provenance(system: Any) -> dict[str, Any]:
+    record = getattr(system, "identity", None)  # of a Plant
+    if record is None:
+        record = getattr(system, "provenance", None)  # of a SecondOrder
+    return dict(record or {"model": getattr(system, "kind", type(system).__name__)})
+
+
+@contextmanager
+def _bar(progress: bool | Callable[[float], None], duration: float) -> Iterator[Callable[[float], None]]:
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda fraction: None
+    else:
+        from rich.progress import Progress
+
+        with Progress(transient=True) as bar:
+            task = bar.add_task(f"simulating {duration:g} s", total=1.0)
+            yield lambda fraction: bar.update(task, completed=fraction)

@@ -1,0 +1,262 @@
+"""Commanded motions: value, rate and acceleration at any time, for a reference channel or a motion-driven joint.
+
+Motions know their breakpoints, so that no integrator steps across a jump. What drives an input directly is an input
+signal, see `flexctl.signals`; its kinds can be imported from here too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import require
+from .model import FloatArray
+from .signals import InputSignal, PiecewiseConstant, Sampled, Sine, bang_bang
+
+__all__ = [
+    "Cycloid",
+    "InputSignal",
+    "Motion",
+    "PiecewiseConstant",
+    "Polynomial",
+    "Sampled",
+    "Sine",
+    "Step",
+    "Trapezoid",
+    "bang_bang",
+    "quintic",
+]
+
+
+@runtime_checkable
+class Motion(Protocol):
+    """Value, rate and acceleration over time."""
+
+    @property
+    def duration(self) -> float:
+        """Time after which the value stays [s]."""
+        ...
+
+    @property
+    def target(self) -> float:
+        """Value that is reached in the end."""
+        ...
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Times at which the acceleration may jump [s]."""
+        ...
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate and acceleration at times t [s]; at a jump the right limit."""
+        ...
+
+
+def _check_move(begin: float, end: float, start: float, time: float) -> None:
+    require(bool(np.isfinite([begin, end]).all()), f"the move from {begin} to {end} must be finite")
+    require(np.isfinite(start) and start >= 0, f"start = {start} s must be finite and not negative")
+    require(np.isfinite(time) and time > 0, f"time = {time} s must be positive and finite")
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Rest to rest along the smoothest polynomial of odd degree: 3 (cubic), 5 (quintic), 7, 9.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    start : float
+        Time at which it begins [s].
+    degree : int
+        Odd degree; (degree - 1) / 2 derivatives vanish at both ends.
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+    degree: int = 5
+
+    def __post_init__(self) -> None:
+        _check_move(self.begin, self.end, self.start, self.time)
+        require(self.degree in (3, 5, 7, 9), f"degree = {self.degree} is not one of 3, 5, 7, 9")
+
+    @property
+    def duration(self) -> float:
+        """End of the move [s]."""
+        return self.start + self.time
+
+    @property
+    def target(self) -> float:
+        """Last value."""
+        return self.end
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Start and end of the move [s]."""
+        return (self.start, self.duration)
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate and acceleration at times t [s]."""
+        # the derivative is proportional to (z (1 - z))^m with m = (degree - 1) / 2
+        m = (self.degree - 1) // 2
+        bump = np.polynomial.Polynomial([0.0, 1.0, -1.0]) ** m
+        shape = bump.integ()
+        scale = (self.end - self.begin) / shape(1.0)
+        z = (np.asarray(t, float) - self.start) / self.time
+        inside = (z > 0) & (z < 1)
+        value = self.begin + scale * shape(np.clip(z, 0.0, 1.0))
+        rate = np.where(inside, scale / self.time * bump(z), 0.0)
+        acceleration = np.where(inside | ((z == 0) & (m == 1)), scale / self.time**2 * bump.deriv()(z), 0.0)
+        return value, rate, acceleration
+
+
+@dataclass(frozen=True)
+class Cycloid:
+    """Rest to rest with sinusoidal acceleration.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    start : float
+        Time at which it begins [s].
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_move(self.begin, self.end, self.start, self.time)
+
+    @property
+    def duration(self) -> float:
+        """End of the move [s]."""
+        return self.start + self.time
+
+    @property
+    def target(self) -> float:
+        """Last value."""
+        return self.end
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Start and end of the move [s]."""
+        return (self.start, self.duration)
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate and acceleration at times t [s]."""
+        z = np.clip((np.asarray(t, float) - self.start) / self.time, 0.0, 1.0)
+        travel, w = self.end - self.begin, 2.0 * np.pi
+        value = self.begin + travel * (z - np.sin(w * z) / w)
+        rate = travel / self.time * (1.0 - np.cos(w * z))
+        return value, rate, travel * w / self.time**2 * np.sin(w * z)
+
+
+@dataclass(frozen=True)
+class Trapezoid:
+    """Rest to rest with constant acceleration, constant rate and constant deceleration.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    ramp : float
+        Duration of the acceleration and of the deceleration [s]; time / 2 leaves no constant rate.
+    start : float
+        Time at which it begins [s].
+    """
+
+    begin: float
+    end: float
+    time: float
+    ramp: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_move(self.begin, self.end, self.start, self.time)
+        require(
+            0 < self.ramp <= self.time / 2,
+            f"ramp = {self.ramp} s must be positive and at most half the move, {self.time / 2} s",
+        )
+
+    @property
+    def duration(self) -> float:
+        """End of the move [s]."""
+        return self.start + self.time
+
+    @property
+    def target(self) -> float:
+        """Last value."""
+        return self.end
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Jumps of the acceleration [s]."""
+        s, d = self.start, self.duration
+        return (s, s + self.ramp, d - self.ramp, d)
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate and acceleration at times t [s]."""
+        tau = np.asarray(t, float) - self.start
+        top = (self.end - self.begin) / (self.time - self.ramp)
+        up, down = np.clip(tau, 0.0, self.ramp), np.clip(tau - (self.time - self.ramp), 0.0, self.ramp)
+        flat = np.clip(tau, 0.0, self.time) - up - down
+        rate = top * (up - down) / self.ramp
+        travel = top * (up**2 / (2 * self.ramp) + flat + down - down**2 / (2 * self.ramp))
+        rising, falling = (tau >= 0) & (tau < self.ramp), (tau >= self.time - self.ramp) & (tau < self.time)
+        return self.begin + travel, rate, top / self.ramp * (rising.astype(float) - falling.astype(float))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A jump from one value to another.
+
+    Attributes
+    ----------
+    begin, end : float
+        Value before and after.
+    start : float
+        Time of the jump [s].
+    """
+
+    begin: float
+    end: float
+    start: float = 0.0
+
+    @property
+    def duration(self) -> float:
+        """Time of the jump [s]."""
+        return self.start
+
+    @property
+    def target(self) -> float:
+        """Value after the jump."""
+        return self.end
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Time of the jump [s]."""
+        return (self.start,)
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate (0) and acceleration (0) at times t [s]."""
+        value = np.where(np.asarray(t, float) >= self.start, self.end, self.begin)
+        return value, np.zeros_like(value), np.zeros_like(value)
+
+
+def quintic(begin: float, end: float, time: float, start: float = 0.0) -> Polynomial:
+    """Return the rest-to-rest polynomial of degree 5."""
+    return Polynomial(begin, end, time, start, 5)

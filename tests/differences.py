@@ -1,0 +1,80 @@
+"""Derivatives by differences, and the checks of a model's own derivatives that are built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from flexctl.model import MechanicalModel
+
+Array = npt.NDArray[Any]
+
+
+def slope(f: Callable[[float], Any], step: float = 1e-3) -> Array:
+    """f'(0) by central differences of fourth order."""
+    near, far = (np.asarray(f(k * step)) - np.asarray(f(-k * step)) for k in (1, 2))
+    return (8.0 * near - far) / (12.0 * step)
+
+
+def jacobian(f: Callable[[Array], Any], x: Array, step: float = 1e-3) -> Array:
+    """df/dx, one column for each entry of x."""
+    columns = [slope(lambda s, e=e: f(x + s * e), step) for e in np.eye(x.size)]
+    return np.array(columns).T
+
+
+def order(errors: Sequence[float], ratio: float = 2.0) -> Array:
+    """Observed orders of convergence when each error belongs to a step `ratio` times smaller than the one before."""
+    e = np.asarray(errors, float)
+    return np.log(e[:-1] / e[1:]) / np.log(ratio)
+
+
+class Motion(NamedTuple):
+    """A state with accelerations, inputs and closure forces, none of them consistent with the equations."""
+
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+    lam: Array
+
+
+def some_motion(model: MechanicalModel, spread: float = 0.3, seed: int = 1) -> Motion:
+    """Random numbers of about `spread` round the reference pose."""
+    draw = np.random.default_rng(seed).standard_normal
+    n, p, m = len(model.coordinates), len(model.inputs), len(model.closures)
+    return Motion(model.reference() + spread * draw(n), spread * draw(n), 5 * draw(n), 3 * draw(p), 2 * draw(m))
+
+
+def left_side(model: MechanicalModel, q: Array, v: Array, a: Array, u: Array, lam: Array) -> Array:
+    """M a + h + G^T lam - B u."""
+    closure = model.closure_jacobian(q).T @ lam
+    return model.mass(q) @ a + model.force(q, v) + closure - model.input_matrix(q) @ u
+
+
+def assert_near(actual: Array, wanted: Array, rtol: float = 1e-8) -> None:
+    """Equal to rtol of the largest entry."""
+    np.testing.assert_allclose(actual, wanted, rtol=0.0, atol=rtol * max(np.abs(wanted).max(initial=0.0), 1e-3))
+
+
+def check_tangent(model: MechanicalModel, x: Motion) -> None:
+    """The tangent of the whole left side, and of the outputs, against differences."""
+    tangent = model.tangent(*x)
+    assert_near(tangent.mass, jacobian(lambda a: left_side(model, x.q, x.v, a, x.u, x.lam), x.a))
+    assert_near(tangent.damping, jacobian(lambda v: left_side(model, x.q, v, x.a, x.u, x.lam), x.v))
+    assert_near(tangent.stiffness, jacobian(lambda q: left_side(model, q, x.v, x.a, x.u, x.lam), x.q))
+    out = model.output_tangent(x.q, x.v, x.a, x.u)
+    assert_near(out.position, jacobian(lambda q: model.output(q, x.v, x.a, x.u), x.q))
+    assert_near(out.rate, jacobian(lambda v: model.output(x.q, v, x.a, x.u), x.v))
+    assert_near(out.acceleration, jacobian(lambda a: model.output(x.q, x.v, a, x.u), x.a))
+    assert_near(out.input, jacobian(lambda u: model.output(x.q, x.v, x.a, u), x.u))
+
+
+def check_closures(model: MechanicalModel, x: Motion) -> None:
+    """G and (dG/dt) v against differences of g and of G v."""
+    if model.closures:
+        assert_near(model.closure_jacobian(x.q), jacobian(model.closure, x.q))
+        bias = slope(lambda s: model.closure_jacobian(x.q + s * x.v) @ x.v)
+        assert_near(model.closure_bias(x.q, x.v), bias)

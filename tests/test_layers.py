@@ -1,0 +1,128 @@
+"""Lower layers never import higher ones.
+
+Imports at module level count, and imports inside functions too unless the pair is listed here. Imports for the type
+checker alone do not exist at run time and are free.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "flexctl"
+
+# From the bottom to the top. A name ending in "." holds a whole package, except what is named by itself.
+TIERS = (
+    ("errors",),
+    ("schema", "files"),
+    ("arm", "model"),
+    ("models", "models."),
+    ("statics", "linear", "eigen", "modes", "frequency", "evaluate", "grids", "phase", "margins", "loops", "integrate",
+     "engines", "discrete", "conversion", "descriptor", "realise", "reduce", "split", "matrices", "rigid",
+     "interconnect",
+     "models.linear_model"),  # a linear plant in the role of a solver
+    ("actuators", "signals", "trajectories", "laws", "laws.", "analog"),
+    ("response", "scores", "timegrid", "run", "simulate", "scenario"),
+    ("export", "records", "matfile", "plot", "plot.", "animate"),
+    ("plausible", "expected", "definition", "overrides", "catalogue", "format", "cli", "cli.", "__main__", ""),
+)  # fmt: skip
+
+# A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
+CONVENIENCE = {
+    ("linear", "export"): "plant.save(path)",
+    ("model", "models._kernels.linear"): "LinearMechanics.compiled()",
+    ("models.finite_difference", "modes"): "modal damping as a matrix",
+    ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
+    ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
+    ("models.timoshenko_planar", "modes"): "modal damping as a matrix",
+    ("scenario", "__main__"): "a controller script runs itself through the command line",
+}
+
+
+def tier(module: str) -> int:
+    """Return the layer of a module, or fail: a new module must be given one."""
+    names = [(len(name), i) for i, layer in enumerate(TIERS) for name in layer if _holds(name, module)]
+    assert names, f"flexctl.{module} has no layer; add it to TIERS in {Path(__file__).name}"
+    return max(names)[1]
+
+
+def _holds(name: str, module: str) -> bool:
+    return module.startswith(name) if name.endswith(".") else module == name
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[0] != "_catalogue":
+            found[".".join(parts).removesuffix("__init__").removesuffix(".")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def targets(node: ast.stmt, package: list[str]) -> Iterator[str]:
+    """Yield the flexctl modules that an import statement loads."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names if alias.name.split(".")[0] == "flexctl"]
+        yield from (name.removeprefix("flexctl").removeprefix(".") for name in names)
+    elif isinstance(node, ast.ImportFrom):
+        if node.level:
+            base = [*package[: len(package) - node.level + 1], *(node.module.split(".") if node.module else [])]
+        elif node.module and node.module.split(".")[0] == "flexctl":
+            base = node.module.split(".")[1:]
+        else:
+            return
+        for alias in node.names:  # a name may be a module of the package or something inside it
+            inner = ".".join([*base, alias.name])
+            yield inner if inner in MODULES else ".".join(base)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield (module, whether inside a function) for the imports that happen at run time."""
+    package = list(path.relative_to(PACKAGE).parts[:-1])
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+                continue
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                yield from ((target, inside) for target in targets(child, package))
+            yield from walk(child, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+    yield from walk(ast.parse(path.read_text()), False)
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
+def test_no_module_imports_a_higher_layer(module: str) -> None:
+    higher = [
+        (target, "inside a function" if inside else "at module level")
+        for target, inside in imports(MODULES[module])
+        if target and tier(target) > tier(module) and not (inside and (module, target) in CONVENIENCE)
+    ]
+    assert higher == [], f"flexctl.{module} is in layer {tier(module)} and imports {higher}"
+
+
+def test_no_exception_is_out_of_use() -> None:
+    used = {(module, target) for module, path in MODULES.items() for target, inside in imports(path) if inside}
+    assert set(CONVENIENCE) <= used
+    assert all(tier(target) > tier(module) for module, target in CONVENIENCE)
+
+
+def test_the_parser_sees_what_python_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules above rest on `imports`: each kind of import statement, at both depths, and the free ones."""
+    monkeypatch.setattr("test_layers.PACKAGE", tmp_path)
+    (tmp_path / "laws").mkdir()
+    path = tmp_path / "laws" / "pd.py"
+    path.write_text(
+        "from __future__ import annotations\nimport flexctl.export as x\nfrom ..model import Signal\n"
+        "from .. import modes\nfrom . import controller\nfrom flexctl.linear import linearise\nimport numpy\n"
+        "if TYPE_CHECKING:\n    from ..catalogue import Plant\n"
+        "class A:\n    def f(self):\n        from ..simulate import simulate\n"
+    )
+    expected = ["export", "model", "modes", "laws.controller", "linear"]
+    assert list(imports(path)) == [(name, False) for name in expected] + [("simulate", True)]

@@ -1,0 +1,35 @@
+"""Compiled form of the elastic pendulum of `toys`; q = (r, theta), reals = m, J, k, r0, g, c_r, c_theta."""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from flexctl.models._kernels.loop import OUTPUT, RESIDUAL, TANGENT
+
+
+@njit(RESIDUAL, cache=True)
+def residual(t, q, v, a, u, reals, ints, out):
+    m, J, k, r0, g, c_r, c_t = reals
+    out[0] = m * a[0] - m * q[0] * v[1] ** 2 + k * (q[0] - r0) - m * g * math.cos(q[1]) + c_r * v[0]
+    out[1] = (m * q[0] ** 2 + J) * a[1] + 2 * m * q[0] * v[0] * v[1] + m * g * q[0] * math.sin(q[1]) + c_t * v[1] - u[0]
+
+
+@njit(TANGENT, cache=True)
+def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
+    m, J, k, _r0, g, c_r, c_t = reals
+    s, c = math.sin(q[1]), math.cos(q[1])
+    w = 1
+    out[:] = 0.0
+    out[2 * w, 0] = ca * m + cv * c_r + cq * (k - m * v[1] ** 2)
+    out[2 * w - 1, 1] = -cv * 2 * m * q[0] * v[1] + cq * m * g * s
+    out[2 * w + 1, 0] = cv * 2 * m * q[0] * v[1] + cq * (2 * m * q[0] * a[1] + 2 * m * v[0] * v[1] + m * g * s)
+    out[2 * w, 1] = ca * (m * q[0] ** 2 + J) + cv * (2 * m * q[0] * v[0] + c_t) + cq * m * g * q[0] * c
+
+
+@njit(OUTPUT, cache=True)
+def output(q, v, a, u, reals, ints, y):
+    y[0], y[1] = q[1], v[1]
+    y[2] = q[0] * math.sin(q[1])
+    y[3] = a[0]
