@@ -12,11 +12,10 @@ accelerations or feed the input through would make an algebraic loop and are ref
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import NotAvailable
 from .laws.controller import LinearLaw
@@ -32,26 +31,9 @@ from .model import (
     index_of,
     with_payload,
 )
-from .trajectories import InputSignal, Motion
+from .trajectories import InputSignal, Motion, Part
 
 PREFIX = "analog:"
-
-
-@dataclass(frozen=True)
-class _Channel:
-    """Value, rate or acceleration of a motion as an input signal."""
-
-    motion: Motion
-    part: int
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return self.motion.breakpoints
-
-    def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
-        # the left limit of a motion is its value a hair earlier
-        t = np.asarray(t, float)
-        return self.motion(np.nextafter(t, -np.inf) if before else t)[self.part]
 
 
 def analog_loop(
@@ -73,7 +55,7 @@ def analog_loop(
         for part, label in enumerate(("value", "rate", "acceleration")):
             signal = f"{PREFIX}{name}.{label}"
             rows.append(Signal(signal))
-            inputs[signal] = _Channel(references[name], part)
+            inputs[signal] = Part(references[name], part)
     return _surround(model, law, tuple(rows))
 
 

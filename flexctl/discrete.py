@@ -24,19 +24,21 @@ from .model import FloatArray, Signal
 _CLOSED_FORM = 1.0
 
 
-def zero_order_hold(plant: FirstOrder, dt: float, delay: float = 0.0) -> FirstOrder:
+def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0.0) -> FirstOrder:
     """Return the plant sampled every dt, its inputs held constant in between: exact at the samples.
 
     Parameters
     ----------
-    plant : FirstOrder
-        Continuous plant.
+    plant : FirstOrder or SecondOrder
+        Continuous plant; a second-order one is taken in modal coordinates.
     dt : float
         Sample time [s].
     delay : float
         Dead time of all inputs [s], not necessarily a whole number of samples; it adds states that hold the inputs on
         their way, named after them ("torque_delay1" is the one given last).
     """
+    if isinstance(plant, SecondOrder):
+        plant = plant.first_order()
     _check_times(plant, dt, delay)
     whole, fraction = _split_delay(delay, dt)
     note = _note(plant, "zero-order hold", dt, delay)

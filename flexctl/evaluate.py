@@ -88,7 +88,7 @@ def _limit(evaluate: Transfer, s: ComplexArray) -> ComplexArray:
     with np.errstate(all="ignore"):
         far, near = evaluate(s + step), evaluate(s + 0.1 * step)
         grows = ~np.isfinite(near) | (np.abs(near) > 3.0 * np.abs(far))
-    return np.where(grows, np.inf, near)
+        return np.where(grows, np.inf, near + (near - far) / 9.0)
 
 
 def _second_order(plant: SecondOrder) -> Transfer:

@@ -108,7 +108,14 @@ def _numbers(kind: int, data: bytes, order: str) -> Array:
 def _values(header: _Header, parts: Iterator[tuple[int, bytes]], order: str) -> Array:
     """Return real, or real and imaginary, numbers."""
     real = _numbers(*next(parts), order)
-    return real + 1j * _numbers(*next(parts), order) if header.complex else real
+    if not header.complex:
+        return real
+    imaginary = _numbers(*next(parts), order)
+    if imaginary.size != real.size:
+        raise ValueError(f"{real.size} real and {imaginary.size} imaginary numbers")
+    values = np.empty(real.size, complex)
+    values.real, values.imag = real, imaginary  # a sum with 1j times infinity would not be a number
+    return values
 
 
 def _dense(header: _Header, parts: Iterator[tuple[int, bytes]], order: str) -> Array:

@@ -22,10 +22,10 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from .descriptor import regular
+from .eigen import is_modal, normal_modes
 from .errors import DefinitionError, require, unknown
 from .linear import FirstOrder, SecondOrder
 from .model import FloatArray, Signal
-from .modes import is_modal, normal_modes
 
 FORMS = ("modal", "energy", "physical")
 _EPS = float(np.finfo(float).eps)

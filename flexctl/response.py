@@ -101,7 +101,7 @@ class Response:
         import control
 
         return control.TimeResponseData(
-            self.t, self.y.T, None if self.q is None else self.q.T, self.u.T, issiso=False,
+            self.t, self.y.T, np.zeros((0, self.t.size)) if self.q is None else self.q.T, self.u.T, issiso=False,
             output_labels=names(self.outputs), input_labels=names(self.inputs),
             state_labels=None if self.q is None else names(self.coordinates),
             title=str(self.provenance.get("plant", "flexctl run")),

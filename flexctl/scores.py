@@ -49,7 +49,9 @@ def scores(
             continue
         value = y[:, names(outputs).index(name)]
         wanted = motion(t)[0]
-        move = motion.target - float(motion(0.0)[0]) or motion.target - float(value[0])
+        # from where the command jumps or begins; where it stays, from where the output starts
+        begin = float(motion(np.nextafter(0.0, -1.0))[0])
+        move = motion.target - begin or motion.target - float(value[0])
         error = value - motion.target
         if move != 0.0:
             start = min(motion.breakpoints, default=0.0)

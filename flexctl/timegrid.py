@@ -39,7 +39,7 @@ def time_grid(
     if period is not None:
         starts = due[: count : round(period / step)]
         starts[:] = np.arange(starts.size)
-    extra = _snapped(t, step, breaks)
+    extra = _between(t, step, breaks)
     order = np.argsort(np.concatenate([t, extra]), kind="stable")
     uniform = (order < t.size).astype(bool)
     due = np.concatenate([due, np.full(len(extra), -1, np.int64)])[order]
@@ -48,16 +48,12 @@ def time_grid(
     return t, h, due
 
 
-def _snapped(t: FloatArray, step: float, breaks: Iterable[float]) -> list[float]:
-    """Move grid times onto the breakpoints that they nearly meet; return the other breakpoints."""
+def _between(t: FloatArray, step: float, breaks: Iterable[float]) -> list[float]:
+    """Return the breakpoints that are no times of the uniform grid."""
     extra: list[float] = []
-    for b in sorted(set(breaks)):
-        if not 0.0 <= b <= t[-1]:
-            continue
-        nearest = min(round(b / step), t.size - 1)
-        if abs(b - t[nearest]) <= SNAP * step:
-            t[nearest] = b
-        elif not extra or b - extra[-1] > SNAP * step:
+    for b in sorted(breaks):
+        on_grid = abs(b - t[min(round(b / step), t.size - 1)]) <= SNAP * step if 0.0 <= b <= t[-1] else True
+        if not on_grid and not (extra and b - extra[-1] <= SNAP * step):
             extra.append(b)
     return extra
 

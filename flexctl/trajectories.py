@@ -20,12 +20,14 @@ __all__ = [
     "Cycloid",
     "InputSignal",
     "Motion",
+    "Part",
     "PiecewiseConstant",
     "Polynomial",
     "Sampled",
     "Sine",
     "Step",
     "Trapezoid",
+    "acceleration_of",
     "bang_bang",
     "quintic",
 ]
@@ -109,11 +111,13 @@ class Polynomial:
         bump = np.polynomial.Polynomial([0.0, 1.0, -1.0]) ** m
         shape = bump.integ()
         scale = (self.end - self.begin) / shape(1.0)
-        z = (np.asarray(t, float) - self.start) / self.time
-        inside = (z > 0) & (z < 1)
+        t = np.asarray(t, float)
+        z = (t - self.start) / self.time
+        # compared with the breakpoints themselves: start + time - start need not be time
+        inside = (t > self.start) & (t < self.duration)
         value = self.begin + scale * shape(np.clip(z, 0.0, 1.0))
         rate = np.where(inside, scale / self.time * bump(z), 0.0)
-        acceleration = np.where(inside | ((z == 0) & (m == 1)), scale / self.time**2 * bump.deriv()(z), 0.0)
+        acceleration = np.where(inside | ((t == self.start) & (m == 1)), scale / self.time**2 * bump.deriv()(z), 0.0)
         return value, rate, acceleration
 
 
@@ -210,13 +214,17 @@ class Trapezoid:
 
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return value, rate and acceleration at times t [s]."""
-        tau = np.asarray(t, float) - self.start
+        t = np.asarray(t, float)
+        tau = t - self.start
         top = (self.end - self.begin) / (self.time - self.ramp)
         up, down = np.clip(tau, 0.0, self.ramp), np.clip(tau - (self.time - self.ramp), 0.0, self.ramp)
         flat = np.clip(tau, 0.0, self.time) - up - down
         rate = top * (up - down) / self.ramp
         travel = top * (up**2 / (2 * self.ramp) + flat + down - down**2 / (2 * self.ramp))
-        rising, falling = (tau >= 0) & (tau < self.ramp), (tau >= self.time - self.ramp) & (tau < self.time)
+        # compared with the breakpoints themselves: start + ramp - start need not be ramp
+        begin, full, fall, end = self.breakpoints
+        falling = (t >= fall) & (t < end)
+        rising = (t >= begin) & (t < full) & ~falling
         return self.begin + travel, rate, top / self.ramp * (rising.astype(float) - falling.astype(float))
 
 
@@ -260,3 +268,35 @@ class Step:
 def quintic(begin: float, end: float, time: float, start: float = 0.0) -> Polynomial:
     """Return the rest-to-rest polynomial of degree 5."""
     return Polynomial(begin, end, time, start, 5)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Value, rate or acceleration of a motion as an input signal.
+
+    Attributes
+    ----------
+    motion : Motion
+        The motion.
+    part : int
+        0: value, 1: rate, 2: acceleration.
+    """
+
+    motion: Motion
+    part: int
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Those of the motion [s]."""
+        return self.motion.breakpoints
+
+    def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
+        """Return the signal at times t [s]."""
+        # the left limit of a motion is its value a hair earlier
+        t = np.asarray(t, float)
+        return self.motion(np.nextafter(t, -np.inf) if before else t)[self.part]
+
+
+def acceleration_of(motion: Motion) -> Part:
+    """Return the acceleration of a motion as an input signal: what a motion-driven joint is commanded."""
+    return Part(motion, 2)

@@ -94,18 +94,17 @@ def extended_response(plant: Any, s: ComplexArray) -> ComplexArray:
     return np.asarray(C[0] + z * (C[1] + z * C[2]) + plant.Du[:, :, None])
 
 
-def factored_phase(zeros: ComplexArray, poles: ComplexArray, gain: float, omega: FloatArray) -> FloatArray:
-    """Phase [deg] of gain prod(s - z) / prod(s - p) on the axis as a sum of continuous angles, from omega -> 0+.
+def factored_phase(zeros: ComplexArray, poles: ComplexArray, positive: bool, omega: FloatArray) -> FloatArray:
+    """Phase [deg] of prod(s - z) / prod(s - p) along the axis, a sum of angles that are continuous in omega.
 
-    Each factor j omega - a turns continuously; roots on the axis count as slightly left of it.
+    `positive` is the sign of the leading coefficient at s -> 0+, from where the angles count. Roots on the axis count as
+    slightly left of it.
     """
-    total = np.full(omega.size, 0.0 if gain > 0 else -180.0)
+    total = np.full(omega.size, 0.0 if positive else -180.0)
     for roots, sign in ((zeros, 1.0), (poles, -1.0)):
         for a in roots:
-            if a == 0.0:
-                total += sign * 90.0
-                continue
-            re = -a.real if abs(a.real) > 1e-7 * abs(a) else 1e-12 * abs(a)
-            total += sign * np.degrees(np.arctan2(omega - a.imag, re) if re > 0 else np.pi - np.arctan2(omega - a.imag, -re))
-            total -= 360.0 * sign if re < 0 and a.imag < 0 and False else 0.0
+            side = -1.0 if a.real > 1e-7 * abs(a) else 1.0
+            distance = max(abs(a.real), 1e-12 * abs(a))
+            angle = np.degrees(np.arctan2(omega - a.imag, distance)) if a != 0.0 else 90.0
+            total = total + sign * side * angle
     return total

@@ -32,6 +32,7 @@ from flexctl.scenario import Scenario, main
 from flexctl.trajectories import quintic
 
 PLANT = "tokhi_azad_1994"
+DAMPED = {"damping.kind": "modal", "damping.ratio": 0.01}
 
 def design(plant):
     gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.05]]}
@@ -39,7 +40,7 @@ def design(plant):
 
 def scenarios(plant):
     move = quintic(0.0, 0.1, 0.2)
-    return [Scenario(f"{grams} g", move, 0.4, {"payload.mass": grams / 1000}) for grams in (0, 20)]
+    return [Scenario(f"{grams} g", move, 0.4, {**DAMPED, "payload.mass": grams / 1000}) for grams in (0, 20)]
 
 if __name__ == "__main__":
     main(__name__)
@@ -155,10 +156,26 @@ class TestContract:
         assert 0 < found["scores"]["0 g"]["hub_torque.peak"] <= 0.3
         assert found["scores"]["0 g"] != found["scores"]["20 g"]
 
+    def test_run_tells_margins_of_every_variant(self, place: Path) -> None:
+        from flexctl.frequency import loop_gain, margins
+
+        found = answer("run", "my_controller.py")["margins"]
+        assert list(found) == ["payload.mass = 0.0", "payload.mass = 0.02"]
+        law = fx.load_controller("my_controller.py").design(None)
+        heavy = fx.load_plant(ARM, payload={"mass": 0.02}, damping={"kind": "modal", "ratio": 0.01})
+        expected = margins(loop_gain(heavy.linearise(), law))
+        assert found["payload.mass = 0.02"]["stable"] is True
+        assert found["payload.mass = 0.02"]["phase_margin_deg"] == pytest.approx(expected.phase_margin_deg, rel=1e-9)
+
+    def test_an_unstable_loop_has_no_margins(self, place: Path) -> None:
+        Path("bad.py").write_text(CONTROLLER.replace("-0.4, -0.05", "0.4, 0.05"))
+        found = answer("run", "bad.py")["margins"]["payload.mass = 0.0"]
+        assert (found["stable"], found["phase_margin_deg"]) == (False, None)
+        assert "UNSTABLE" in call("run", "bad.py").stdout
+
     def test_a_time_that_is_not_reached_is_null(self, place: Path) -> None:
         scores = answer("run", "my_controller.py", "--only", "0 g")["scores"]["0 g"]
-        run = fx.load_controller(place / "my_controller.py")
-        assert scores["hub_angle.settle_0p1pct_s"] is None, run
+        assert scores["hub_angle.settle_0p1pct_s"] is None
         assert "> 0.4" in call("run", "my_controller.py", "--only", "0 g").stdout
 
     def test_list_and_show(self) -> None:
@@ -230,6 +247,75 @@ class TestFiles:
         assert final[0] != final[1] != final[2]
         assert final[2] < final[0]
 
+    def test_a_linear_plant_from_a_file_runs_like_the_arm(self, place: Path) -> None:
+        assert call("linearise", ARM, "-o", "plant.mat").exit_code == 0
+        words = ("--torque", "bang-bang:0.1,0.3", "--method", "exact")
+        one, other = (answer("simulate", name, *words) for name in ("plant.mat", ARM))
+        assert one["scores"] == pytest.approx(other["scores"], rel=1e-9, abs=1e-12)
+        assert {key: one[key] for key in FOUR} == {key: other[key] for key in FOUR}
+
+    def test_show_a_controller_without_running_it(self, place: Path) -> None:
+        Path("loud.py").write_text('"""A summary.\n\nThe rest."""\nraise RuntimeError\n')
+        assert "The rest." in call("show", "loud.py").stdout
+        assert answer("show", "loud.py")["description"].startswith("A summary.")
+
+
+class TestTables:
+    def test_no_number_is_cut_on_a_narrow_terminal(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        scores = answer("run", "my_controller.py")["scores"]
+        monkeypatch.setenv("COLUMNS", "40")
+        printed = call("run", "my_controller.py").stdout.split()
+        for run in scores.values():
+            assert f"{run['hub_torque.peak']:.4g}" in printed
+            assert f"{run['hub_torque.rms']:.4g}" in printed
+
+    def test_units_stand_in_the_headings(self) -> None:
+        text = call("simulate", ARM, "--torque", "bang-bang:0.1,0.3").stdout
+        assert "hub torque: peak [N m]" in text
+        assert "tip: final [m]" in text
+        assert "magnitude [dB]" in call("bode", ARM, "--output", "tip").stdout
+
+
+class TestDemo:
+    def test_the_whole_job(self, place: Path) -> None:
+        result = call("demo", "-o", "pictures")
+        assert result.exit_code == 0, result.stderr
+        written = [Path(line.strip()) for line in result.stdout.partition("Pictures:")[2].splitlines() if line.strip()]
+        assert len(written) >= 4
+        assert sorted(written) == sorted(Path("pictures").iterdir())
+        for word in ("exact beam", "rigid", "11.8015", "0 g", "10 g", "20 g", "PD", "LQG"):
+            assert word in result.stdout
+
+    def test_the_rigid_bound(self) -> None:
+        """60 deg with 0.3 N m: 0.834 s without payload, with the inertia of Table 1."""
+        from flexctl.cli.demo import rigid_bound
+
+        assert rigid_bound(math.pi / 3, 0.0497726738, 0.3) == pytest.approx(0.834, abs=5e-4)
+
+
+class TestScenarios:
+    def test_variants_are_told_by_what_differs(self) -> None:
+        from flexctl.scenario import variants
+
+        base = {"model.sections": 20}
+        plants = [fx.load_plant(ARM, overrides={**base, "payload.mass": m}) for m in (0.0, 0.01, 0.0)]
+        assert list(variants(plants)) == ["payload.mass = 0.0", "payload.mass = 0.01"]
+        assert list(variants(plants[:1])) == [""]
+
+    def test_the_controller_is_designed_once_on_the_nominal_plant(self, place: Path) -> None:
+        from flexctl.scenario import run_scenarios
+
+        script = fx.load_controller("my_controller.py")
+        seen = []
+        inner = script.design
+        script.design = lambda plant: seen.append(plant) or inner(plant)
+        nominal = fx.load_plant(ARM)
+        runs = run_scenarios(script, nominal, method="march")
+        assert seen == [nominal]
+        assert [item.name for item, _ in runs] == ["0 g", "20 g"]
+        assert {run.provenance["method"] for _, run in runs} == {"march"}
+        assert [run.provenance["overrides"]["payload.mass"] for _, run in runs] == [0.0, 0.02]
+
 
 class TestSpecs:
     @pytest.mark.parametrize(
@@ -281,6 +367,14 @@ class TestProcess:
         assert (done.returncode, done.stdout) == (2, "")
         assert 'did you mean "tokhi_azad_1994"?' in done.stderr
         assert "Traceback" not in done.stderr
+
+    def test_a_terminal_without_greek_letters(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "flexctl", "bode", ARM, "--output", "tip"], capture_output=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert b"hub_torque ? tip" in done.stdout
 
     def test_debug_shows_the_traceback(self) -> None:
         assert "Traceback" in process("modes", "tokhi_azad_194", "--debug").stderr

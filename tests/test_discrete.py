@@ -49,7 +49,7 @@ def gain(plant: FirstOrder, z: np.ndarray) -> np.ndarray:
 
 def test_double_integrator_is_exact():
     dt = 0.003
-    sampled = zero_order_hold(first_order(double_integrator(1.0)), dt)
+    sampled = zero_order_hold(double_integrator(1.0), dt)
     assert sampled.A.tolist() == [[1.0, dt], [0.0, 1.0]]
     assert sampled.B.tolist() == [[0.5 * dt * dt], [dt]]
 

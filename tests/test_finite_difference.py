@@ -259,7 +259,7 @@ def test_is_a_mechanical_model_with_names() -> None:
     m = mesh("20 g, Ip", 5)
     assert isinstance(m, MechanicalModel)
     assert [str(q) for q in m.coordinates] == ["theta [rad]", *(f"y{i} [m]" for i in range(1, 6)), "phi [rad]"]
-    assert [str(y) for y in m.outputs] == ["hub_angle [rad]", "hub_rate [rad/s]", "tip [m]"]
+    assert [str(y) for y in m.outputs] == ["hub_angle [rad]", "hub_rate [rad/s]", "tip [m]", "tip_angle [rad]"]
     assert names(mesh("hub", 5, "paper").coordinates) == ["y1", "y2", "y3", "y4", "y5"]
     assert names(mesh("no hub", 5).coordinates) == ["y1", "y2", "y3", "y4", "y5"]
     plant = linearise(m)

@@ -302,7 +302,7 @@ def test_scheme_plant_is_the_march(form: str, alpha: float) -> None:
     plant = m.scheme_plant(dt)
     assert plant.dt == dt
     assert len(plant.states) == 2 * len(m.coordinates)
-    assert names(plant.outputs) == ["hub_angle", "hub_rate", "tip", "middle", "push", "bend"]
+    assert names(plant.outputs) == ["hub_angle", "hub_rate", "tip", "tip_angle", "middle", "push", "bend"]
     assert str(plant.states[-1]) == ("phi_rate [rad/s]" if form == "slope" else "y12_rate [m/s]")
     torque = np.sin(0.3 * np.arange(200.0))
     torque[0] = 1.0

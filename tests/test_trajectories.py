@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,7 @@ from flexctl.trajectories import (
     Sine,
     Step,
     Trapezoid,
+    acceleration_of,
     bang_bang,
     quintic,
 )
@@ -68,10 +70,15 @@ def test_arrays_give_what_single_times_give(move: Motion) -> None:
 
 
 @moves
-def test_values_at_breakpoints_are_the_right_limits(move: Motion) -> None:
+@pytest.mark.parametrize(("start", "time"), [(0.25, 0.8), (0.1, 0.3), (0.5, 0.7), (0.7, 0.1), (1 / 3, 0.49)])
+def test_values_at_breakpoints_are_the_right_limits(move: Motion, start: float, time: float) -> None:
+    """Whatever start + time rounds to."""
+    extra = {"ramp": move.ramp / move.time * time} if isinstance(move, Trapezoid) else {}
+    move = replace(move, start=start, time=time, **extra)
+    peak = np.abs(move(np.linspace(start, start + time, 50))[2]).max()
     for b in move.breakpoints:
         for now, later in zip(move(b), move(b + 1e-9), strict=True):
-            assert now == pytest.approx(later, abs=1e-6)
+            assert now == pytest.approx(later, abs=1e-6 * peak)
 
 
 @moves
@@ -126,6 +133,17 @@ def test_sine_acts_between_its_ends() -> None:
     np.testing.assert_array_equal(signal([0.0, 0.3]), 0.0)
     assert signal.breakpoints == (0.1, 0.26)
     assert Sine(1.0, 1.0).breakpoints == (0.0,)
+
+
+def test_acceleration_of_a_motion_is_a_signal_with_both_limits() -> None:
+    move = Trapezoid(0.0, 1.2, 1.0, 0.2, 0.5)
+    signal, a = acceleration_of(move), 1.2 / 0.8 / 0.2
+    assert isinstance(signal, InputSignal)
+    t = np.array(move.breakpoints)
+    np.testing.assert_allclose(t, [0.5, 0.7, 1.3, 1.5])
+    np.testing.assert_allclose(signal(t, before=True), [0.0, a, 0.0, -a])
+    np.testing.assert_allclose(signal(t), [a, 0.0, -a, 0.0])
+    np.testing.assert_allclose(signal([0.0, 0.6, 1.0, 1.4]), [0.0, a, 0.0, -a])
 
 
 def test_samples_are_joined_by_lines_and_held() -> None:

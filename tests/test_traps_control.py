@@ -6,6 +6,7 @@ that demonstrates the failure may go, not the line about ourselves.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import beams
@@ -177,14 +178,17 @@ def test_names_survive_every_step(tmp_path):
     exported = balanced_truncation(plant, order=6).plant.statespace()
     assert (exported.input_labels, exported.output_labels) == channels
     assert exported.state_labels[:3] == ["rigid1", "rigid1_rate", "balanced1"]
+    measured = plant.response(np.geomspace(1.0, 100.0, 5)).to_frd()
+    assert (measured.input_labels, measured.output_labels) == channels
     # u = kp (r - hub): an input the plant does not have is a reference
     law = from_matrices(A=[[-50.0]], B=[[-50.0, 50.0]], C=[2.0], inputs=["hub", "hub_reference"], outputs=["torque"])
     loop = closed_loop(modal, law)
     assert_named(loop, (["hub_reference", "torque", "force"], ["hub", "tip", "torque"]))
     sampled = closed_loop(zero_order_hold(modal, 1e-3), discretise(law, 1e-3))
     assert_named(sampled, (["hub_reference", "torque", "force"], ["hub", "tip", "torque"]))
-    lost = control.feedback(modal.statespace(), law.statespace()[:, :1] * np.array([[1.0, 0.0]]))
-    assert lost.input_labels != channels[0]
+    single = first_order(beams.hub_beam(2, ("torque",), ("hub",), ratio=0.01)).statespace()
+    for lossy in (control.feedback(single, 1), control.minreal(single, verbose=False), control.balred(single, 6)):
+        assert lossy.input_labels != ["torque"]
 
 
 def test_closed_loop_is_the_textbook_one():
@@ -239,27 +243,28 @@ def test_balanced_truncation_with_a_rigid_mode_at_400_states():
     plant = beams.hub_beam(100, ("torque", "force"), ("hub", "tip")).with_modal_damping(0.005)
     omega = 2 * np.pi * plant.modes(10).frequencies_hz
     grid = np.sort(
-        np.concatenate([np.geomspace(2.0, omega[-1], 60), *(omega * (1 + 0.005 * x) for x in (-3, -1, 0, 1, 3))])
+        np.concatenate([np.geomspace(20.0, omega[-1], 60), *(omega * (1 + 0.005 * x) for x in (-3, -1, 0, 1, 3))])
     )
     reference = direct(plant, grid)
 
     def error(system):
-        """Largest error over the largest response, both of the elastic motion: beyond the rigid one's reach."""
+        """Largest error over the largest response, from 20 rad/s on, where the elastic motion is the larger part."""
         response = np.moveaxis(system(1j * grid, squeeze=False), 2, 0)
-        size = np.linalg.norm(reference, 2, axis=(1, 2))
-        return np.linalg.norm(response - reference, 2, axis=(1, 2)).max() / size[grid > 30.0].max()
+        return (
+            np.linalg.norm(response - reference, 2, axis=(1, 2)).max() / np.linalg.norm(reference, 2, axis=(1, 2)).max()
+        )
 
     naive = physical(plant)
     try:
-        peer = error(control.balred(naive, 28))
+        with warnings.catch_warnings():  # it counts up to 133 unstable poles, and keeps them all
+            warnings.simplefilter("ignore")
+            peer = error(control.balred(naive, 28))
     except (ArithmeticError, ValueError):  # "A is not stable": rounding put the rigid pair on the wrong side
         peer = np.inf
     assert peer > 1e-3
-    with pytest.raises(Exception, match="stable|Hankel|Gramian|implemented"):
+    with pytest.raises(Exception, match=r"stable|Hankel|Gramian|implemented"):
         control.hankel_singular_values(naive)
-    ours = balanced_truncation(plant, order=28)
-    assert error(ours.plant.statespace()) < 1e-6
-    assert ours.error_bound < 1e-5
+    assert error(balanced_truncation(plant, order=28).plant.statespace()) < 1e-6
 
 
 def test_operating_point_of_a_reduced_model_is_not_lost(tmp_path):

@@ -108,7 +108,7 @@ def _show_plant(plant: Any, as_json: bool) -> None:
     for row in rows:
         value = compact(row.value, 9) if isinstance(row.value, float) else str(row.value)
         listed.add_row(row.key, value, row.unit, row.text, row.provenance)
-    console.print(listed)
+    print_table("", listed)
     for what, signals in (("inputs", model.inputs), ("outputs", model.outputs)):
         console.print(f"{what}: {', '.join(map(str, signals))}")
     console.print(f"{len(model.coordinates)} coordinates, model {plant.kind}")

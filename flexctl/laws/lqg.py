@@ -81,8 +81,10 @@ def lqg(
     require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
     given, wanted = len(weights.noise), len(measures)
     require(given == wanted, f"{given} noise variances for {wanted} measured outputs; give one each")
-    positive = weights.command > 0 and all(variance > 0 for variance in weights.noise)
-    require(positive, f"weight of the command {weights.command} and noise variances {weights.noise} must be positive")
+    positive = all(weight > 0 for weight in (weights.command, weights.integral, *weights.noise))
+    require(positive, f"the weights of command and integral and all noise variances must be positive; got {weights}")
+    others = all(weight >= 0 for weight in (weights.rate, weights.energy, weights.disturbance))
+    require(others, f"the weights of rate, energy and disturbance must not be negative; got {weights}")
     b, rows, c, omega, damping = _modal(plant, modes, measures, drive, follow)
     k = omega.size
     A: FloatArray = np.block([[np.zeros((k, k)), np.eye(k)], [-np.diag(omega**2), -damping]])

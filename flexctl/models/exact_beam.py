@@ -50,7 +50,7 @@ class ExactBeam:
             *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in arm.sensors),
         )
         # station, order of derivative, scale, time derivatives: one row per output
-        self._rows = [(0.0, 1, 1.0, 0), (0.0, 1, 1.0, 1), (1.0, 0, 1.0, 0)]
+        self._rows = [(0.0, 1, 1.0, 0), (0.0, 1, 1.0, 1), (1.0, 0, 1.0, 0), (1.0, 0, 1.0 / link.length, 0)]
         for s in arm.sensors:
             bends = s.kind in ("curvature", "strain")
             scale = strain_scale(arm, s) if bends else 1.0

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..linear import FirstOrder
 
 FORMS = ("slope", "paper")
-OUTPUTS = {"hub_angle": "rad", "hub_rate": "rad/s", "tip": "m"}
+OUTPUTS = {"hub_angle": "rad", "hub_rate": "rad/s", "tip": "m", "tip_angle": "rad"}
 UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
 
 
@@ -225,14 +225,15 @@ class FiniteDifference(LinearMechanics):
         return np.zeros_like(self.M)
 
     def _sensors(self) -> OutputTangent:
-        """Return the output rows: hub angle, hub rate, tip, then the sensors along the link."""
+        """Return the output rows: hub angle, hub rate, tip, tip angle y(L)/L, then the sensors along the link."""
         ny, n, p = len(self.outputs), len(self.coordinates), len(self.inputs)
         rows = OutputTangent(*(np.zeros((ny, width)) for width in (n, n, n, p)))
         rows.position[0, 0] = rows.rate[1, 0] = 1.0 if self.has_theta else 1.0 / self.dx
         if self.form == "slope" and not self.has_theta:
             rows.input[0, 0] = self.dx / (2.0 * self.arm.links[0].bending_stiffness)
         rows.position[2, self.nodes.stop - 1] = 1.0
-        for i, sensor in enumerate(self.arm.sensors, 3):
+        rows.position[3, self.nodes.stop - 1] = 1.0 / self.arm.links[0].length
+        for i, sensor in enumerate(self.arm.sensors, len(OUTPUTS)):
             self._fill(rows, i, sensor)
         return rows
 

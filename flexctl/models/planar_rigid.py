@@ -55,4 +55,4 @@ def axial_forces(mesh: Mesh, forces: FloatArray, angles: FloatArray) -> FloatArr
     """
     theta = np.cumsum(angles)[mesh.link]
     beyond = np.cumsum(forces[mesh.node[1:, :2]][::-1], axis=0)[::-1]
-    return np.asarray(beyond[:, 0] * np.cos(theta) + beyond[:, 1] * np.sin(theta))
+    return np.asarray(-beyond[:, 0] * np.cos(theta) - beyond[:, 1] * np.sin(theta))

@@ -7,6 +7,7 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
 """
 
 from .linear import bode, mode_shapes, poles
+from .own import subplots
 from .runs import compare, run, step_lines, surface
 
-__all__ = ["bode", "compare", "mode_shapes", "poles", "run", "step_lines", "surface"]
+__all__ = ["bode", "compare", "mode_shapes", "poles", "run", "step_lines", "subplots", "surface"]

@@ -41,7 +41,7 @@ class Picture(Figure):
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()
-        self.savefig(stream, format="png", dpi=110)
+        self.savefig(stream, format="png", dpi=100)
         return stream.getvalue()
 
 
@@ -111,12 +111,6 @@ def _columns(labels: Iterable[str], width: float) -> int:
     count = len(list(labels))
     fit = max(1, int(width / (0.075 * max(map(len, labels)) + 0.65)))
     return -(-count // -(-count // fit))
-
-
-def legend_beside(ax: Any) -> None:
-    """Put the legend of one axes to its right, where it cannot cover a line."""
-    if len(ax.get_legend_handles_labels()[1]) > 1:
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def words(name: str) -> str:

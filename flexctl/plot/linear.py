@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
 
 BLOCK = 3
-"""Channels beside each other in a Bode plot; more go below."""
+"""Most channels beside each other in a Bode plot; more go below."""
 
 
 def bode(
@@ -49,13 +49,14 @@ def bode(
     require(bool(table), "no frequency response to draw")
     first = next(iter(table.values()))
     pairs = list(channels) if channels else list(product(names(first.outputs), names(first.inputs)))
-    columns, blocks = min(len(pairs), BLOCK), -(-len(pairs) // BLOCK)
+    blocks = -(-len(pairs) // BLOCK)
+    columns = -(-len(pairs) // blocks)
     size = (max(6.4, 4.2 * columns), 4.6 * blocks + 0.4)
     with canvas.styled():
         ratios = {"height_ratios": [2.0, 1.0] * blocks}
         figure, grid = canvas.panels(axes, (2 * blocks, columns), size, title, sharex=True, gridspec_kw=ratios)
         for number in range(blocks * columns):
-            row, column = 2 * (number // BLOCK), number % BLOCK
+            row, column = 2 * (number // columns), number % columns
             top, bottom = grid[row, column], grid[row + 1, column]
             if number < len(pairs):
                 _bode_channel(top, bottom, table, *pairs[number])

@@ -56,7 +56,7 @@ def _run_panel(ax: Any, response: Response, group: Sequence[str], held: bool) ->
             ax.plot(response.t, response[f"reference:{name}"], **dotted)
     unit = response.unit(group[0])
     ax.set_ylabel(canvas.labelled(group[0], unit) if len(group) == 1 else f"[{unit}]")
-    canvas.legend_beside(ax)
+    canvas.legend_on_top(ax, 6.0)
 
 
 def _title(response: Response) -> str:
@@ -175,11 +175,11 @@ def surface(
     with canvas.styled():
         figure = canvas.empty(7.0, 4.8, title)
         figure.set_layout_engine("none")  # the constrained one leaves most of the picture empty around a cube
-        ax: Any = figure.add_axes((0.0, 0.02, 1.0, 0.94), projection="3d")
+        ax: Any = figure.add_axes((0.0, 0.06, 1.0, 0.92), projection="3d")
         grid = np.meshgrid(t[keep], x, indexing="ij")
         look = {"cmap": "cividis", "rcount": 121, "ccount": 60, "linewidth": 0.15, "edgecolor": "#00000040"}
         ax.plot_surface(*grid, y[keep], **look)
         ax.set(**dict(zip(("xlabel", "ylabel", "zlabel"), labels, strict=True)))
         ax.view_init(elev=28, azim=-128)
-        ax.set_box_aspect((1.35, 1.0, 0.75), zoom=1.08)
+        ax.set_box_aspect((1.35, 1.0, 0.75))  # any closer, and the labels are cut
         return canvas.finish(figure, path)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from numba import njit
 
 LANES = 128  # at most so many frequencies side by side: 64 take 1.2, 16 take 2.5 times as long with 512-bit registers
-GROWTH = 1e7  # pivots may exceed the matrix by this before the frequency is solved again with pivoting
+GROWTH = 1e3  # pivots may exceed the matrix by this before the frequency is solved again with pivoting
 SINGULAR = 16 * 2.2e-16  # pivots below this part of their terms are zero to working precision
 
 Array = npt.NDArray[Any]

@@ -27,7 +27,7 @@ class Factor(NamedTuple):
     lower : ndarray (n, w + 1, 3)
         Entries (j + k, j) of K, D and M, cleared at the datum coordinates; K is zero if `static` holds it.
     static : ndarray (n, w + 1)
-        d0 and the columns l0 of K = L0 d0 L0^T.
+        d0 and the columns l0 of K (plus what `lower` takes off its diagonal again) = L0 d0 L0^T.
     full : ndarray (n, 2 w + 1, 3)
         Entries (i, i - w + c) of K, D and M for the pivoted kernel, cleared likewise, 1 on the cleared diagonal.
     rigid : ndarray (n, r)
@@ -86,22 +86,28 @@ def factor(M: Array, D: Array, K: Array, w: int, symmetric: bool, reverse: bool)
         for k in range(min(w + 1, n - j)):
             for part in range(3):
                 lower[j, k, part] = 0.5 * (full[j, w + k, part] + full[j + k, w - k, part])
-    datum, stable = _static_factor(lower[:, :, 0].copy(), static)
-    if not stable:
+    added = np.zeros(n)
+    datum, stable = _static_factor(lower[:, :, 0].copy(), static, added)
+    if not stable or _steepest(static, lower[:, 0, 2].copy(), datum) > 100.0 * n:
         static[:] = 0.0
         return Factor(lower, static, full, np.zeros((n, 0)), np.zeros(0, np.int64))
     rigid = np.zeros((n, datum.size))
     for r in range(datum.size):
         rigid[:, r] = _null_vector(static, datum[r])
     lower[:, :, 0] = 0.0
+    lower[:, 0, 0] = -added
     for j in datum:
         _clear(j, w, lower, static, full)
     return Factor(lower, static, full, rigid, datum)
 
 
 @njit(cache=True)
-def _static_factor(K: Array, static: Array) -> tuple[Array, bool]:
-    """Factor the band K (lower columns) into `static`; return the datum coordinates and whether the pivots are safe."""
+def _static_factor(K: Array, static: Array, added: Array) -> tuple[Array, bool]:
+    """Factor the band K + diag(added) (lower columns) into `static`.
+
+    Returns the datum coordinates and whether the pivots are safe. `added` is zero but where a small pivot would make l0
+    large, and with it the sum l0 da^T + e l^T of the sweep a difference of large numbers.
+    """
     n, w1 = K.shape
     high, low = K.copy(), np.zeros((n, w1))
     held = np.zeros(n, np.int64)
@@ -110,14 +116,21 @@ def _static_factor(K: Array, static: Array) -> tuple[Array, bool]:
         pivot, reach = high[j, 0], min(w1, n - j)
         if abs(pivot) <= 1e-8 * abs(K[j, 0]):
             static[j, 0] = 0.0  # marks j as held while the vector is formed
-            if abs(pivot) <= RIGID * _bound(K, _null_vector(static, j)):
-                for k in range(1, reach):
-                    if abs(high[j, k]) > 1e-9 * np.sqrt(abs(K[j, 0] * K[j + k, 0])):
-                        return held[:0], False
+            free = True
+            for k in range(1, reach):
+                free = free and abs(high[j, k]) <= 1e-9 * np.sqrt(abs(K[j, 0] * K[j + k, 0]))
+            if free and _is_null(K, _null_vector(static, j), abs(pivot)):
                 held[count] = j
                 count += 1
                 continue
-        static[j, 0] = pivot
+        for k in range(1, reach):
+            least = abs(high[j, k]) * np.sqrt(abs(K[j, 0] / K[j + k, 0])) / n if K[j + k, 0] != 0.0 else 0.0
+            if abs(high[j, 0]) < least:
+                added[j] += least
+                high[j, 0] += least
+        if high[j, 0] == 0.0:
+            return held[:0], False
+        static[j, 0] = high[j, 0]
         for k in range(1, reach):
             top, rest = _quotient(high[j, k], low[j, k], high[j, 0], low[j, 0])
             static[j, k] = top
@@ -142,15 +155,35 @@ def _null_vector(static: Array, j: int) -> Array:
 
 
 @njit(cache=True)
-def _bound(K: Array, x: Array) -> float:
-    """Return |x|^T |K| |x| of a lower band."""
-    n, w1 = K.shape
-    total = 0.0
+def _steepest(static: Array, M: Array, datum: Array) -> float:
+    """Return the largest entry of l0 and of the rigid-body vectors beside its datum, coordinates scaled to unit mass.
+
+    Where the masses are scaled quite otherwise than the stiffnesses, the difference from K is no small one.
+    """
+    n, w1 = static.shape
+    largest = 0.0
     for j in range(n):
-        total += abs(K[j, 0]) * x[j] * x[j]
         for k in range(1, min(w1, n - j)):
-            total += 2.0 * abs(K[j, k] * x[j] * x[j + k])
-    return total
+            if M[j + k] > 0.0:
+                largest = max(largest, abs(static[j, k]) * np.sqrt(abs(M[j]) / M[j + k]))
+    for j in datum:
+        if M[j] > 0.0:
+            largest = max(largest, (np.abs(_null_vector(static, j)) * np.sqrt(np.abs(M) / M[j])).max())
+    return largest
+
+
+@njit(cache=True)
+def _is_null(K: Array, x: Array, pivot: float) -> bool:
+    """Return whether the pivot and x^T K x are rounding beside |x|^T |K| |x|."""
+    n, w1 = K.shape
+    total, bound = 0.0, 0.0
+    for j in range(n):
+        total += K[j, 0] * x[j] * x[j]
+        bound += abs(K[j, 0]) * x[j] * x[j]
+        for k in range(1, min(w1, n - j)):
+            total += 2.0 * K[j, k] * x[j] * x[j + k]
+            bound += 2.0 * abs(K[j, k] * x[j] * x[j + k])
+    return max(abs(total), pivot) <= RIGID * bound
 
 
 @njit(cache=True)

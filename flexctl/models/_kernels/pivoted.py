@@ -187,7 +187,7 @@ def assemble(
 
 @njit(cache=True, error_model="numpy")
 def _solve_small(S: Array, T: Array) -> None:
-    """Overwrite T by S^-1 T, with row interchanges."""
+    """Overwrite T by S^-1 T, with row interchanges; NaN where S is singular."""
     r, p = T.shape
     for j in range(r):
         best = j
@@ -199,6 +199,9 @@ def _solve_small(S: Array, T: Array) -> None:
                 S[j, q], S[best, q] = S[best, q], S[j, q]
             for u in range(p):
                 T[j, u], T[best, u] = T[best, u], T[j, u]
+        if S[j, j] == 0.0:  # numba raises where a complex number is divided by zero
+            T[:] = complex(np.nan, np.nan)
+            return
         for i in range(j + 1, r):
             f = S[i, j] / S[j, j]
             for q in range(j + 1, r):

@@ -1,0 +1,497 @@
+"""Controllers in the time loop: compiled and called, wrapped in any order, sampled and continuous, right and wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+import scipy.linalg as sla
+import toys
+from analytical import tokhi_arm
+from differences import Array, Motion, check_closures, check_tangent, order, some_motion
+
+from flexctl.analog import AnalogLoop, LinearLoop, analog_loop
+from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
+from flexctl.laws.compile import compile_law
+from flexctl.laws.controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated
+from flexctl.linear import FirstOrder
+from flexctl.model import Signal
+from flexctl.models import build
+from flexctl.simulate import simulate
+from flexctl.trajectories import PiecewiseConstant, Sine, Step, Trapezoid, bang_bang, quintic
+
+PERIOD = 0.02
+MOVE = quintic(0.0, 0.4, 0.3)
+# a PD with a filtered rate and a little integral action: two states, two outputs, one channel
+LAW = LinearLaw(
+    PERIOD, ("angle", "tip"), ("torque",), ("angle",),
+    A=[[0.4, 0.0], [0.0, 1.0]], By=[[0.6, 0.0], [0.01, 0.02]], Br=[[0.0, 0.0, 0.0], [-0.03, 0.0, 0.0]],
+    C=[[12.0, -3.0]], Dy=[[-20.0, -0.4]], Dr=[[8.0, 0.5, 0.1]],
+)  # fmt: skip
+INTEGRATOR = LinearLaw(
+    PERIOD, ("angle",), ("torque",), ("angle",), A=[[0.7]], By=[[-0.4]], Br=[[0.4, 0.0, 0.0]], Bu=[[0.3]], C=[[1.0]],
+    Dy=[[-4.0]], Dr=[[4.0, 0.0, 0.0]], lower=np.array([-0.4]), upper=np.array([0.3]),
+)  # fmt: skip
+WRAPPERS = {
+    "delay": lambda law: Delayed(law, 2),
+    "limit": lambda law: Saturated(law, 0.9),
+    "encoder": lambda law: Quantised(law, {law.measures[0]: 2e-3}),
+    "noise": lambda law: Noisy(law, {law.measures[-1]: 1e-3, law.measures[0]: 5e-4}, seed=7),
+}
+
+
+@dataclass
+class Called:
+    """Any law, hidden from the compiler: it is called from Python once per period."""
+
+    law: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.law, name)
+
+
+def run(law: Any, model: Any = None, **options: Any) -> Any:
+    chosen: dict[str, Any] = {"duration": 0.5, "step": PERIOD / 4, **options}
+    return simulate(model or toys.ElasticPendulum(c_theta=0.1), law, chosen.pop("reference", MOVE), **chosen)
+
+
+def assert_same(one: Any, other: Any, tolerance: float = 1e-11) -> None:
+    np.testing.assert_array_equal(one.t, other.t)
+    for a, b in ((one.y, other.y), (one.u, other.u)):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
+
+
+# ---- compiled = called ----------------------------------------------------------------------------------------------
+
+NESTS = [names for k in range(5) for names in permutations(WRAPPERS, k)]
+
+
+@pytest.mark.parametrize("names", NESTS, ids="-".join)
+@pytest.mark.parametrize("law", [LAW, INTEGRATOR], ids=["linear", "limited"])
+def test_compiled_law_is_the_called_law_in_every_nesting(law: LinearLaw, names: tuple[str, ...]) -> None:
+    for name in names:
+        law = WRAPPERS[name](law)
+    one, other = run(law), run(Called(law))
+    assert np.abs(one.u).max() > 0.1
+    assert_same(one, other)
+
+
+def test_what_is_compiled() -> None:
+    model = toys.ElasticPendulum()
+
+    def compiles(law: Any) -> bool:
+        return compile_law(law, model, 10) is not None
+
+    assert compiles(LAW)
+    assert compiles(INTEGRATOR)
+    assert compiles(Noisy(Delayed(Saturated(Quantised(LAW, {"tip": 0.1}), 1.0), 3)))
+    assert compiles(Noisy(Quantised(LAW, {"tip": 0.1})))
+    assert not compiles(Quantised(Noisy(LAW), {"tip": 0.1}))  # rounds before the noise is added: not a sensor
+    assert not compiles(Noisy(Noisy(LAW)))
+    assert not compiles(Saturated(INTEGRATOR, 0.2))  # it would feed back what it asked for, not what it got
+    assert not compiles(Saturated(LAW.limited(2.0, 3.0), 1.0))  # clipping twice is not clipping once
+    assert not compiles(Called(LAW))
+    assert not compiles(type("Changed", (LinearLaw,), {})(PERIOD, (), ("torque",)))
+    assert not compiles(type("Changed", (Delayed,), {})(LAW))
+
+
+@pytest.mark.parametrize("method", ["exact", "march", "generalised_alpha", "trapezoidal"])
+def test_all_methods_run_the_same_laws(method: str) -> None:
+    """Also with jumps off the grid, an inner payload change and more steps than one per period."""
+    arm = build(tokhi_arm(), "finite_difference", sections=5)
+    law = Delayed(Quantised(LinearLaw(
+        4e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]]
+    ), {"hub_angle": 1e-5}), 1)  # fmt: skip
+    options: dict[str, Any] = {
+        "model": arm, "method": method, "step": 5e-4, "inputs": {"hub_torque": bang_bang(0.05, 0.0633, 0.0417)},
+        "payload": [(0.2022, 0.01, 0.0), (0.2022, 0.02, 0.0), (0.0, 0.001, 0.0)],
+    }  # fmt: skip
+    one, other = run(law, **options), run(Called(law), **options)
+    assert_same(one, other, 1e-9)
+    exact = run(law, **{**options, "method": "exact"})
+    np.testing.assert_allclose(one["tip"], exact["tip"], atol=0.02 * np.abs(exact["tip"]).max())
+
+
+@pytest.mark.parametrize("when", [0.0, 0.1, 0.1037])
+def test_the_law_is_called_once_per_period_whatever_the_payload_does(when: float) -> None:
+    calls: list[float] = []
+
+    class Counting(Called):
+        def step(self, state: Any, t: float, y: Array, r: Array) -> Any:
+            calls.append(t)
+            return self.law.step(state, t, y, r)
+
+    law = LinearLaw(PERIOD, ("hub_angle",), ("hub_torque",), Dy=[[-0.3]])
+    arm = build(tokhi_arm(), "finite_difference", sections=4)
+    payload = [(when, 0.01, 0.0), (when, 0.02, 0.0)]
+    run(Counting(law), arm, reference=None, duration=0.2, step=None, payload=payload)
+    np.testing.assert_allclose(calls, PERIOD * np.arange(10))
+
+
+# ---- what the wrappers do -------------------------------------------------------------------------------------------
+
+OPEN = LinearLaw(PERIOD, (), ("force",), ("first",), Dr=[[1.0, 0.0, 0.0]])
+RAMP = Trapezoid(0.0, 1.0, 1.0, 0.25)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("samples", [0, 1, 3])
+def test_a_delayed_command_arrives_so_many_periods_late(samples: int, hide: bool) -> None:
+    law = Delayed(OPEN, samples)
+    found = run(Called(law) if hide else law, toys.oscillator(5.0), reference=RAMP)["force"]
+    k = np.maximum(np.arange(found.size) // 4 - samples, -1)
+    wanted = np.where(k < 0, 0.0, RAMP(np.maximum(k, 0) * PERIOD)[0])
+    np.testing.assert_allclose(found[:-1], wanted[:-1], atol=1e-12)
+
+
+def test_the_command_is_held_between_calls_and_inputs_are_added() -> None:
+    push = PiecewiseConstant((0.0333,), (0.0, 5.0))
+    found = run(OPEN, toys.oscillator(5.0), reference=RAMP, inputs={"force": push})
+    held = RAMP(PERIOD * np.floor(found.t / PERIOD + 1e-9))[0]
+    np.testing.assert_allclose(found["force"][:-1], (held + push(found.t))[:-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_step_of_the_reference_is_seen_in_its_own_period_however_it_is_rounded(hide: bool) -> None:
+    for k in range(1, 25):
+        for start in (k * PERIOD, sum([PERIOD] * k), np.nextafter(k * PERIOD, 1.0)):
+            law = Called(OPEN) if hide else OPEN
+            found = simulate(toys.oscillator(5.0), law, Step(0.0, 1.0, start), duration=0.5)["force"]
+            assert np.flatnonzero(found)[0] == k
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_quantised_sensors_read_multiples(hide: bool) -> None:
+    law = Quantised(LinearLaw(PERIOD, ("angle",), ("torque",), Dy=[[-1.0]]), {"angle": 0.05})
+    start = (np.array([0.8, 0.5]), np.zeros(2))
+    found = run(Called(law) if hide else law, reference=None, initial=start)
+    read = -found["torque"][:-1:4]
+    np.testing.assert_allclose(read, 0.05 * np.floor(found["angle"][:-1:4] / 0.05 + 0.5), atol=1e-14)
+    assert np.unique(np.round(read, 6)).size > 5
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_noise_has_its_deviation_and_its_seed(hide: bool) -> None:
+    still = toys.Chain(1, m=1e9)  # does not move: the command is the noise
+
+    def commands(seed: int, periods: int = 3000) -> Array:
+        law = Noisy(LinearLaw(1e-3, ("first",), ("force",), Dy=[[1.0]]), {"first": 0.2}, seed)
+        law = Called(law) if hide else law
+        return simulate(still, law, duration=periods * 1e-3)["force"][:-1]
+
+    noise = commands(1)
+    assert noise.std() == pytest.approx(0.2, rel=0.05)
+    assert abs(noise.mean()) < 0.02
+    assert abs(np.corrcoef(noise[1:], noise[:-1])[0, 1]) < 0.06
+    np.testing.assert_array_equal(noise, commands(1))
+    np.testing.assert_allclose(noise[:700], commands(1, 700), atol=1e-12)  # a longer run begins like a short one
+    assert np.abs(noise - commands(2)).max() > 0.1
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_limits(hide: bool) -> None:
+    outside = Saturated(replace(LAW, measures=("angle", "tip")), 0.5)
+    inside = LAW.limited(-0.2, 0.5)
+    far = Step(0.0, 3.0)
+    for law, low, high in ((outside, -0.5, 0.5), (inside, -0.2, 0.5)):
+        found = run(Called(law) if hide else law, reference=far)["torque"]
+        assert found.max() == high
+        assert found.min() >= low
+    assert run(LAW, reference=far)["torque"].max() > 1.0
+
+
+def test_the_applied_command_is_what_the_law_sees() -> None:
+    """x+ = 0.7 x + 0.4 (r - y) + 0.3 sat(u), by hand."""
+    found = run(INTEGRATOR, reference=Step(0.0, 1.0))
+    x, u = 0.0, []
+    for y in found["angle"][:-1:4]:
+        u.append(min(max(x + 4.0 * (1.0 - y), -0.4), 0.3))
+        x = 0.7 * x + 0.4 * (1.0 - y) + 0.3 * u[-1]
+    np.testing.assert_allclose(found["torque"][:-1:4], u, atol=1e-12)
+    assert max(u) == 0.3
+
+
+# ---- other kinds of controller --------------------------------------------------------------------------------------
+
+
+def test_a_sampled_python_control_system_is_a_controller() -> None:
+    system = control.ss(
+        LAW.A, LAW.By, LAW.C, LAW.Dy, PERIOD, inputs=list(LAW.measures), outputs=list(LAW.drives)
+    )  # fmt: skip
+    start = (np.array([0.8, 0.5]), np.zeros(2))
+    bare = replace(LAW, follows=(), Br=np.zeros((2, 0)), Dr=np.zeros((1, 0)))
+    assert_same(run(system, reference=None, initial=start), run(bare, reference=None, initial=start))
+    assert_same(run(bare.feedback(), reference=None, initial=start), run(bare, reference=None, initial=start))
+
+
+def test_a_continuous_python_control_system_is_integrated() -> None:
+    system = control.ss([[-30.0]], [[600.0]], [[1.0]], [[-24.0]], inputs=["angle"], outputs=["torque"])
+    start = (np.array([0.8, 0.5]), np.zeros(2))
+    law = LinearLaw(0.0, ("angle",), ("torque",), A=[[-30.0]], By=[[600.0]], C=[[1.0]], Dy=[[-24.0]])
+    one = run(system, reference=None, initial=start, step=1e-3)
+    assert one.y.shape == (501, 4)
+    assert_same(one, run(law, reference=None, initial=start, step=1e-3))
+
+
+def test_a_sampled_system_without_its_period_is_refused() -> None:
+    system = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], True, inputs=["angle"], outputs=["torque"])
+    with pytest.raises(DefinitionError, match="dt = True: give its sample time"):
+        run(system, reference=None)
+
+
+def test_labels_of_a_linear_system_must_be_the_plants() -> None:
+    system = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.01)
+    with pytest.raises(DefinitionError, match="unknown output of elastic pendulum measured by the law"):
+        run(system, reference=None)
+
+
+# ---- continuous laws ------------------------------------------------------------------------------------------------
+
+LEAD = LinearLaw(
+    0.0, ("first", "first_rate"), ("force",), ("first",), A=[[-40.0]], By=[[30.0, 1.0]], Br=[[-30.0, 0.0, 0.0]],
+    C=[[20.0]], Dy=[[-60.0, -3.0]], Dr=[[60.0, 3.0, 0.5]],
+)  # fmt: skip
+
+
+def closed(chain: toys.Chain) -> tuple[Array, Array, Array, Array]:
+    """A, B from r = (value, rate, acceleration), C of first and last, and the command's row, written out by hand."""
+    n, Mi = chain.n, np.linalg.inv(chain.M)
+    Cy = np.zeros((2, 2 * n))
+    Cy[0, 0] = Cy[1, n] = 1.0
+    A = np.block([
+        [np.zeros((n, n)), np.eye(n), np.zeros((n, 1))],
+        [-Mi @ chain.K, -Mi @ chain.D, Mi @ chain.B @ LEAD.C],
+        [LEAD.By @ Cy, LEAD.A],
+    ])  # fmt: skip
+    A[n : 2 * n, : 2 * n] += Mi @ chain.B @ LEAD.Dy @ Cy
+    B = np.vstack([np.zeros((n, 3)), Mi @ chain.B @ LEAD.Dr, LEAD.Br])
+    u = np.hstack([LEAD.Dy @ Cy, LEAD.C])
+    return A, B, np.eye(2 * n + 1)[[0, n - 1]], u
+
+
+def test_eigenvalues_of_the_analog_loop_are_those_of_the_closed_loop() -> None:
+    chain = toys.Chain(3, d=0.3)
+    loop = analog_loop(chain, LEAD, {"first": MOVE}, {})
+    assert isinstance(loop, LinearLoop)
+    n = len(loop.M)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-loop.K, -loop.D]])
+    found = sla.eigvals(A, sla.block_diag(np.eye(n), loop.M))
+    wanted = np.linalg.eigvals(closed(chain)[0])
+    for pole in wanted:
+        assert np.abs(found - pole).min() < 1e-9 * abs(pole)
+    assert np.sum(np.abs(found) < 1e-6) == 1  # the law's coordinate z, of which only the rate has a meaning
+
+
+def test_analog_step_response_is_the_matrix_exponential() -> None:
+    chain = toys.Chain(3, d=0.3)
+    found = simulate(chain, LEAD, Step(0.0, 1.0), duration=1.0, step=0.05)
+    A, B, C, command = closed(chain)
+    steady = -np.linalg.solve(A, B[:, 0])
+    for k in (0, 3, 11, 20):
+        x = steady - sla.expm(A * found.t[k]) @ steady
+        np.testing.assert_allclose([found["first"][k], found["last"][k]], C @ x, atol=1e-11)
+        assert found["force"][k] == pytest.approx((command @ x)[0] + 60.0, abs=1e-8)
+    assert [s.name for s in found.inputs] == ["force"]
+    assert [s.name for s in found.outputs] == ["first", "first_rate", "last", "shake"]
+    assert found.scores["force.peak"] == pytest.approx(np.abs(found["force"]).max())
+    assert not [key for key in found.scores if "analog" in key]
+
+
+def test_analog_loop_around_a_nonlinear_model_against_an_independent_integration() -> None:
+    model, start = toys.ElasticPendulum(c_theta=0.05), (np.array([0.9, 0.6]), np.array([0.2, 0.0]))
+    law = LinearLaw(0.0, ("angle", "rate"), ("torque",), A=[[-25.0]], By=[[3.0, 0.4]], C=[[-9.0]], Dy=[[-2.0, -0.3]])
+    wind = Sine(0.8, 1.7)
+
+    class Whole:
+        """Plant and law as five first-order equations in the form that `toys.flow` takes."""
+
+        def mass(self, q: Array) -> Array:
+            return sla.block_diag(model.mass(q), 1.0)
+
+        def input_matrix(self, q: Array) -> Array:
+            return np.array([[0.0], [1.0], [0.0]])
+
+        def force(self, q: Array, v: Array, t: float = 0.0) -> Array:
+            y = np.array([q[1], v[1]])
+            u = (law.C @ v[2:] + law.Dy @ y)[0]
+            return np.append(model.force(q[:2], v[:2]) - [0.0, u], -(law.A @ v[2:] + law.By @ y))
+
+    q, v = toys.flow(Whole(), np.append(start[0], 0.0), np.append(start[1], 0.0), 0.6, lambda t: np.array([wind(t)]))
+
+    def miss(step: float) -> float:
+        found = simulate(
+            model, law, duration=0.6, step=step, initial=start, inputs={"torque": wind}, record_states=True
+        )  # fmt: skip
+        assert found.q.shape[1] == 2
+        return float(np.abs([found.q[-1] - q[:2], found.v[-1] - v[:2]]).max())
+
+    errors = [miss(h) for h in (0.01, 0.005, 0.0025)]
+    assert errors[-1] < 1e-3
+    assert order(errors)[-1] == pytest.approx(2.0, abs=0.15)
+
+
+def test_analog_loop_is_the_limit_of_fast_sampling() -> None:
+    """A hold delays by half a period: the sampled loop comes closer at first order."""
+    chain = toys.Chain(2, d=0.3)
+    law = LinearLaw(0.0, ("first", "first_rate"), ("force",), ("first",), Dy=[[-60.0, -3.0]], Dr=[[60.0, 3.0, 0.0]])
+    wanted = simulate(chain, law, MOVE, duration=0.8, step=1e-4)["last"]
+
+    def miss(k: int) -> float:
+        sampled = simulate(chain, replace(law, sample_time=1e-4 * k), MOVE, duration=0.8)["last"]
+        return float(np.abs(sampled - wanted[::k]).max())
+
+    errors = [miss(k) for k in (40, 20, 10)]
+    assert errors[-1] < 0.01 * np.abs(wanted).max()
+    assert order(errors)[-1] == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("inner", [toys.Crane(), toys.RodPendulum(), toys.Chain(3, d=0.2)], ids=lambda m: m.kind)
+def test_derivatives_of_analog_loops(inner: Any) -> None:
+    """Each sensor that reads positions or rates, the force's feed-through on the others."""
+    names = {"crane": ("load", "cart_rate"), "rod pendulum": ("angle", "rate"), "chain": ("first", "first_rate")}
+    law = LinearLaw(
+        0.0, names[inner.kind], (inner.inputs[0].name,), (names[inner.kind][0],), A=[[-3.0, 1.0], [0.4, -2.0]],
+        By=[[1.0, 0.2], [0.3, -0.7]], Br=[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], C=[[2.0, -1.0]], Dy=[[-5.0, -0.7]],
+        Dr=[[5.0, 0.7, 0.2]],
+    )  # fmt: skip
+    loop = AnalogLoop(inner, law, tuple(Signal(f"r{i}") for i in range(3)))
+    x: Motion = some_motion(loop)
+    check_tangent(loop, x)
+    check_closures(loop, x)
+
+
+def test_feedback_of_its_own_command_is_folded_into_a_continuous_law() -> None:
+    fed = LinearLaw(0.0, ("first",), ("force",), A=[[-8.0]], By=[[1.0]], Bu=[[0.5]], C=[[-20.0]], Dy=[[-30.0]])
+    plain = LinearLaw(0.0, ("first",), ("force",), A=[[-18.0]], By=[[-14.0]], C=[[-20.0]], Dy=[[-30.0]])
+    start = (np.array([0.1, 0.1]), np.zeros(2))
+    one, other = (simulate(toys.Chain(2, d=0.3), law, duration=0.5, initial=start) for law in (fed, plain))
+    assert_same(one, other, 1e-13)
+
+
+def test_payload_changes_in_an_analog_loop() -> None:
+    arm = build(tokhi_arm(), "finite_difference", sections=4)
+    law = LinearLaw(
+        0.0, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]]
+    )  # fmt: skip
+    whole = simulate(arm, law, Step(0.0, 0.2), duration=0.4, payload=[(0.2, 0.02, 0.0)], record_states=True)
+    tail = simulate(
+        arm.with_payload(0.02), law, Step(0.2, 0.2), duration=0.2, initial=(whole.q[200], whole.v[200])
+    )  # fmt: skip
+    np.testing.assert_allclose(whole["tip"][200:], tail["tip"], atol=1e-12)
+
+
+@pytest.mark.parametrize(("law", "message"), [
+    (LEAD.limited(-1.0, 1.0), "limits on a continuous law are not available; sample the law"),
+    (Saturated(LEAD, 1.0), "a continuous Saturated cannot be integrated"),
+    (Called(LEAD), "a continuous Called cannot be integrated"),
+    (replace(LEAD, measures=("first", "shake")), "algebraic loop"),
+])  # fmt: skip
+def test_continuous_laws_that_cannot_be_integrated_say_why(law: Any, message: str) -> None:
+    with pytest.raises(NotAvailable, match=message):
+        simulate(toys.Chain(2), law, MOVE, duration=0.1)
+
+
+# ---- wrong controllers ----------------------------------------------------------------------------------------------
+
+
+class Custom:
+    """A controller in a user's own words."""
+
+    sample_time, measures, drives, follows = PERIOD, ("angle",), ("torque",), ("angle",)
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def initial(self) -> int:
+        return 0
+
+    def step(self, state: int, t: float, y: Array, r: Array) -> Any:
+        assert (y.shape, r.shape) == ((1,), (3,))
+        y[:], r[:] = np.nan, np.nan  # what it gets is its own
+        return (self.answer if state >= 3 else np.zeros(1)), state + 1
+
+
+@pytest.mark.parametrize(("answer", "message"), [
+    (np.zeros(2), r"Custom.step returned a command of shape \(2,\) at t = 0.06 s; it drives \['torque'\]"),
+    (0.0, r"shape \(\)"),
+    (np.zeros((1, 1)), r"shape \(1, 1\)"),
+    (np.array([np.nan]), r"returned \[nan\] at t = 0.06 s: commands must be finite"),
+    (np.array([np.inf]), "must be finite"),
+])  # fmt: skip
+def test_a_command_of_wrong_shape_or_value_is_refused_with_its_time(answer: Any, message: str) -> None:
+    assert isinstance(Custom(answer), Controller)
+    with pytest.raises(DefinitionError, match=message):
+        run(Custom(answer))
+
+
+def test_a_custom_controller_gets_copies_and_its_state() -> None:
+    found = run(Custom(np.array([0.25])))
+    np.testing.assert_array_equal(found["torque"][:12], 0.0)
+    np.testing.assert_array_equal(found["torque"][12:-1], 0.25)
+    assert np.isfinite(found.y).all()
+    np.testing.assert_allclose(found["reference:angle"], MOVE(found.t)[0])
+
+
+def test_an_error_in_a_controller_comes_through() -> None:
+    class Failing(Custom):
+        def step(self, state: int, t: float, y: Array, r: Array) -> Any:
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        run(Failing(None))
+
+
+class Half:
+    sample_time, measures, drives = 0.1, (), ()
+
+
+@pytest.mark.parametrize(("law", "options", "message"), [
+    (LAW, {"reference": None}, r"the law follows \['angle'\]: give a reference"),
+    (LAW, {"reference": {"tip": MOVE}}, r"no reference for channel \"angle\"; given: \['tip'\]"),
+    (LAW, {"reference": 0.3}, 'the reference of "angle" is a float'),
+    (replace(LAW, measures=("angel", "tip")), {}, r'measured by the law, "angel" \(did you mean "angle"\?\)'),
+    (replace(LAW, drives=("torqe",)), {}, r'driven by the law, "torqe" \(did you mean "torque"\?\)'),
+    (Half(), {}, "Half is not a controller: it lacks follows, initial, step"),
+    (3.0, {}, "float is not a controller"),
+])  # fmt: skip
+def test_wrong_controllers_are_named(law: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        run(law, **options)
+
+
+def test_a_negative_sample_time_of_a_custom_controller_is_refused() -> None:
+    law = Custom(None)
+    law.sample_time = -0.1  # type: ignore[misc]
+    with pytest.raises(DefinitionError, match=r"sample_time = -0\.1 s"):
+        run(law)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("method", ["exact", "march", "generalised_alpha", "plain"])
+def test_an_unstable_loop_is_an_error_not_a_run(method: str, hide: bool) -> None:
+    """A wrong sign: x'' = 40 (x - r)/m with m = 1.6 leaves at the rate 5 1/s and is beyond 1e6 after some 3 s."""
+    model, name = (toys.Crane(m=1e-9, cart=1.6), "cart") if method == "plain" else (toys.Chain(1, m=1.6), "first")
+    law = LinearLaw(1e-3, (name,), ("force",), (name,), Dy=[[40.0]], Dr=[[-40.0, 0.0, 0.0]])
+    with pytest.raises(ConvergenceError, match="the closed loop is unstable") as caught:
+        simulate(
+            model, Called(law) if hide else law, Step(0.0, 0.1), duration=20.0,
+            method="generalised_alpha" if method == "plain" else method,
+        )  # fmt: skip
+    # the exact method bounds the root of twice the energy, which is sqrt(m) 5 times the position here
+    bound = 1e6 / (5.0 * np.sqrt(1.6) if method == "exact" else 1.0)
+    assert caught.value.time == pytest.approx(np.log(2 * bound / 0.1) / 5.0, rel=0.01)
+
+
+def test_first_order_systems_are_controllers_with_their_names() -> None:
+    lag = FirstOrder(
+        np.array([[-5.0]]), np.array([[1.0]]), np.array([[-40.0]]), np.zeros((1, 1)), (Signal("x"),),
+        (Signal("first", "m"),), (Signal("force", "N"),),
+    )  # fmt: skip
+    start = (np.array([0.1]), np.zeros(1))
+    found = simulate(toys.oscillator(3.0), lag, duration=0.7, initial=start)
+    A = np.array([[0.0, 1.0, 0.0], [-9.0, 0.0, -40.0], [1.0, 0.0, -5.0]])
+    assert found["first"][-1] == pytest.approx((sla.expm(A * 0.7) @ [0.1, 0.0, 0.0])[0], rel=1e-10)

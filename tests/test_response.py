@@ -1,0 +1,116 @@
+"""A run as an object: columns, conversion, files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toys
+
+from flexctl.errors import DefinitionError, NotAvailable
+from flexctl.laws.controller import LinearLaw
+from flexctl.response import Response
+from flexctl.simulate import simulate
+from flexctl.trajectories import Step
+
+LAW = LinearLaw(0.01, ("angle", "rate"), ("torque",), ("angle",), Dy=[[-4.0, -0.8]], Dr=[[4.0, 0.0, 0.0]])
+
+
+@pytest.fixture(scope="module")
+def run() -> Response:
+    return simulate(toys.ElasticPendulum(), LAW, Step(0.0, 0.3), duration=0.5, step=0.005, record_states=True)
+
+
+def test_columns_by_name(run: Response) -> None:
+    np.testing.assert_array_equal(run["angle"], run.y[:, 0])
+    np.testing.assert_array_equal(run["torque"], run.u[:, 0])
+    np.testing.assert_array_equal(run["reference:angle"], 0.3)
+    np.testing.assert_array_equal(run["theta"], run["angle"])
+    assert [run.unit(name) for name in ("angle", "torque", "r", "reference:angle")] == ["rad", "N m", "m", "rad"]
+    assert repr(run) == "Response(101 points to 0.5 s, ['torque'] -> ['angle', 'rate', 'tip', 'pull'])"
+
+
+@pytest.mark.parametrize("ask", [Response.__getitem__, Response.unit])
+def test_unknown_columns_are_refused_with_the_nearest(run: Response, ask) -> None:
+    with pytest.raises(DefinitionError, match=r'unknown time series "angel" \(did you mean "angle"\?\)'):
+        ask(run, "angel")
+
+
+@pytest.mark.parametrize("states", [True, False])
+def test_files_give_back_the_same_run(tmp_path: Path, states: bool) -> None:
+    run = simulate(toys.ElasticPendulum(), LAW, Step(0.0, 0.3), duration=0.1, record_states=states)
+    path = run.save(tmp_path / "run.npz")
+    back = Response.load(path)
+    for name in ("t", "y", "u", "r", "q", "v"):
+        one, other = getattr(run, name), getattr(back, name)
+        assert (one is None) == (other is None) == (name in "qv" and not states)
+        if one is not None:
+            np.testing.assert_array_equal(one, other)
+    for name in ("outputs", "inputs", "references", "coordinates"):
+        assert getattr(run, name) == getattr(back, name)
+    assert back.scores == run.scores
+    assert back.provenance == run.provenance
+    assert np.isinf(list(back.scores.values())).any()  # infinite settling times survive
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_only_npz_is_written(run: Response, tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r'"\.csv"'):
+        run.save(tmp_path / "run.csv")
+    with pytest.raises(DefinitionError, match="cannot write"):
+        run.save(tmp_path / "nowhere" / "run.npz")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x03\x04 cut off"])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "run.npz"
+    path.write_bytes(content)
+    with pytest.raises(DefinitionError, match="not a run written by flexctl"):
+        Response.load(path)
+
+
+def test_foreign_and_truncated_archives_are_refused(run: Response, tmp_path: Path) -> None:
+    np.savez(tmp_path / "foreign.npz", t=np.zeros(3))
+    whole = run.save(tmp_path / "run.npz").read_bytes()
+    (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
+    for name in ("foreign", "half"):
+        with pytest.raises(DefinitionError, match="not a run written by flexctl"):
+            Response.load(tmp_path / f"{name}.npz")
+    with pytest.raises(DefinitionError, match="no such file"):
+        Response.load(tmp_path / "nothing.npz")
+
+
+def test_pandas(run: Response) -> None:
+    pytest.importorskip("pandas")
+    table = run.to_pandas()
+    np.testing.assert_array_equal(table.index, run.t)
+    np.testing.assert_array_equal(table["tip"], run["tip"])
+    np.testing.assert_array_equal(table["reference:angle"], run["reference:angle"])
+    assert list(table.columns) == ["angle", "rate", "tip", "pull", "torque", "reference:angle", "r", "theta"]
+    assert table.attrs["units"]["torque"] == "N m"
+    assert table.attrs["model"] == "elastic pendulum"
+
+
+def test_without_pandas_the_remedy_is_told(run: Response, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(NotAvailable, match=r"pip install flexctl\[pandas\]"):
+        run.to_pandas()
+
+
+@pytest.mark.parametrize("states", [True, False])
+def test_python_control(states: bool) -> None:
+    run = simulate(toys.ElasticPendulum(), LAW, Step(0.0, 0.3), duration=0.1, record_states=states)
+    data = run.to_control()
+    np.testing.assert_array_equal(data.time, run.t)
+    np.testing.assert_array_equal(data.outputs, run.y.T)
+    np.testing.assert_array_equal(np.atleast_2d(data.inputs), run.u.T)
+    assert list(data.output_labels) == ["angle", "rate", "tip", "pull"]
+    assert list(data.input_labels) == ["torque"]
+    if states:
+        np.testing.assert_array_equal(data.states, run.q.T)
+        assert list(data.state_labels) == ["r", "theta"]
+    else:
+        assert np.size(data.states) == 0
