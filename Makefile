@@ -53,7 +53,7 @@ types: setup-dev
 	@$(BIN)/mypy
 
 notebooks: setup-dev
-	@for f in notebooks/*.ipynb; do echo "$$f"; $(BIN)/jupyter-execute --inplace "$$f"; done
+	@$(BIN)/python tests/execute_notebooks.py
 
 clean:
 	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ LIMIT = 0.3  # N m
 
 
 def design(plant: fx.Plant) -> fx.Delayed:
-    """Return the law, tuned for the 60 deg move: about the fastest PD with a disk margin of 0.26 at this rate and delay."""
+    """Return the law, tuned for the 60 deg move at this rate and delay (disk margin about 0.26)."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
     return fx.Delayed(joint_pd(linear, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=SAMPLE_TIME, limit=LIMIT))
 
@@ -29,14 +29,12 @@ def design(plant: fx.Plant) -> fx.Delayed:
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return a small and a large move with payloads of 0, 10 and 20 g on the finite-difference march."""
     moves = {"5 deg": quintic(0.0, np.radians(5.0), 0.4), "60 deg": quintic(0.0, np.radians(60.0), 1.25)}
-    return [
-        Scenario(
-            f"{name}, {grams} g", move, 2.5,
-            overrides={**SETTINGS, "payload.mass": 1e-3 * grams}, options={"method": "march"},
-        )  # fmt: skip
-        for name, move in moves.items()
-        for grams in (0, 10, 20)
-    ]
+    runs = []
+    for name, move in moves.items():
+        for grams in (0, 10, 20):
+            variant = {**SETTINGS, "payload.mass": 1e-3 * grams}
+            runs.append(Scenario(f"{name}, {grams} g", move, 2.5, overrides=variant, options={"method": "march"}))
+    return runs
 
 
 if __name__ == "__main__":

@@ -246,6 +246,23 @@ class Arm:
         _check_stations("sensor", self.sensors, count)
         _check_stations("actuator", self.actuators, count)
 
+    def features(self) -> dict[str, str]:
+        """Return what not every kind of model knows, and where the arm has it: {feature: place}."""
+        found = {}
+        for i, link in enumerate(self.links, 1):
+            if not link.uniform:
+                found["pieces"] = f"link {i}"
+        for i, joint in enumerate(self.joints, 1):
+            for key, feature in (("angle", "joint_angle"), ("mass", "joint_mass")):
+                if getattr(joint, key):
+                    found[feature] = f"joint {i}"
+            for key in ("housing_inertia", "rotor_inertia"):
+                if getattr(joint, key):
+                    found[key] = f"joint {i}"
+            if joint.drive != "torque":
+                found[f"{joint.drive}_drive"] = f"joint {i}"
+        return found
+
 
 def _check_stations(what: str, things: Sequence[Sensor | Actuator], links: int) -> None:
     used: set[str] = set()

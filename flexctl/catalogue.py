@@ -107,10 +107,14 @@ class Plant:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.title}", f"{self.source}, model {self.kind}"]
-        for row in self.rows:
-            if row.value is not None:
-                lines.append(f"  {row.key:<36} {_brief(row.value):<14} {row.unit:<8} {row.text}")
+        for row in self.given:
+            lines.append(f"  {row.key:<36} {_brief(row.value):<14} {row.unit:<8} {row.text}")
         return "\n".join(lines)
+
+    @property
+    def given(self) -> tuple[Row, ...]:
+        """The rows that the plant file or an override states; the others have their default values."""
+        return tuple(row for row in self.rows if row.value is not None and row.provenance != "default")
 
     @cached_property
     def model(self) -> MechanicalModel:

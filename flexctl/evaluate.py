@@ -97,6 +97,8 @@ def _second_order(plant: SecondOrder) -> Transfer:
     M, D, K = (np.ascontiguousarray(m, float) for m in (plant.M, plant.D, plant.K))
     reach, symmetric = bands.profile(M, D, K)
     n = M.shape[0]
+    if n == 0:
+        return _constant(plant.Du)
     if reach <= max(8, n // 6):
         return _banded(plant, M, D, K, reach, symmetric, np.arange(n))
     order = _narrowing_order(M, D, K)
@@ -177,7 +179,9 @@ def _channels(plant: SecondOrder, order: Order, rigid: FloatArray, datum: Order)
     n, p = plant.B.shape
     ny, r = plant.Cq.shape[0], datum.size
     B = plant.B[order]
-    C = np.stack([X[:, order] for X in (plant.Cq, plant.Cv, plant.Ca)], axis=2)
+    C = np.empty((ny, n, 3))
+    for i, X in enumerate((plant.Cq, plant.Cv, plant.Ca)):
+        C[:, :, i] = X[:, order]
     used = np.flatnonzero(_carries_channel(plant)[order])
     m = min(used.size, p + ny)
     columns = np.zeros((n, m + r, 3))
@@ -196,7 +200,9 @@ def _channels(plant: SecondOrder, order: Order, rigid: FloatArray, datum: Order)
         power = 1 if DR.any() else 2
         for i, part in enumerate((DR, MR) if power == 1 else (MR,)):
             columns[:, m:, i], W[:, :, i] = part[order], R.T @ part
-        Cr, Br = np.stack([_seen(X, R) for X in (plant.Cq, plant.Cv, plant.Ca)], axis=2), R.T @ plant.B
+        Cr = np.empty((ny, r, 3))
+        Cr.transpose(2, 0, 1)[:] = _seen(np.concatenate((plant.Cq, plant.Cv, plant.Ca)), R).reshape(3, ny, r)
+        Br = R.T @ plant.B
         columns[datum] = 0.0
     live = columns.any(axis=2)
     first = np.where(live.any(axis=0), live.argmax(axis=0), n)
@@ -233,6 +239,10 @@ def _modal(plant: SecondOrder, normal: NormalModes, damping: FloatArray) -> Tran
     return evaluate
 
 
+def _constant(D: FloatArray) -> Transfer:
+    return lambda s: np.repeat(D.astype(complex)[:, :, None], s.size, axis=2)
+
+
 def _first_order(plant: FirstOrder) -> Transfer:
     """Return the evaluator by the Schur form of the balanced A, on the smaller of inputs and outputs."""
     from .models._kernels import pivoted
@@ -240,7 +250,7 @@ def _first_order(plant: FirstOrder) -> Transfer:
     swap = plant.B.shape[1] > plant.C.shape[0]
     A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)
     if A.shape[0] == 0:
-        return lambda s: np.repeat(plant.D.astype(complex)[:, :, None], s.size, axis=2)
+        return _constant(plant.D)
     A, (scale, order) = sla.matrix_balance(A, separate=True)
     B, C = B[order] / scale[:, None], C[:, order] * scale
     T, Q = sla.rsf2csf(*sla.schur(A))

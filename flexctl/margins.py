@@ -126,7 +126,7 @@ def margins(
         omega, values = np.append(omega, undamped), np.append(values, L(undamped))
         order = np.argsort(omega)
         omega, values = omega[order], values[order]
-    return _measured(L, omega, values, _ends(L, low, high, dt, lo, hi))
+    return _measured(L, omega, values, *_ends(L, high, dt, lo, hi))
 
 
 def _broken(loop: FrequencyModel, channel: str | None) -> Curve:
@@ -174,31 +174,30 @@ def _range(L: Curve, poles: ComplexArray | None, dt: float, lo: float | None, hi
     return low, high
 
 
-def _ends(
-    L: Curve, low: float, high: float, dt: float, lo: float | None, hi: float | None
-) -> list[tuple[float, float]]:
-    """Return (frequency, L) at zero and at infinity or the Nyquist frequency where L is a finite negative number."""
-    ends = []
-    if lo is None:
-        ends.append((0.0, complex(L(np.zeros(1))[0])))
-    if dt:
-        if hi is None:
-            ends.append((high, complex(L(np.array([high]))[0])))
-    elif hi is None:
-        far, farther = (complex(v) for v in L(high * np.array([1e4, 1e6])))
-        if abs(far - farther) < 1e-2 * abs(farther):
-            ends.append((math.inf, farther))
-    return [(w, v.real) for w, v in ends if math.isfinite(abs(v)) and v.real < 0.0 and abs(v.imag) <= 1e-6 * abs(v)]
+def _ends(L: Curve, high: float, dt: float, lo: float | None, hi: float | None) -> tuple[FloatArray, ComplexArray]:
+    """Return the ends of the frequency axis, zero and infinity or the Nyquist frequency, and L there."""
+    omega = [0.0] if lo is None else []
+    values = L(np.array(omega))
+    if hi is None and dt:
+        return np.append(omega, high), np.append(values, L(np.array([high])))
+    if hi is None:
+        far, farther = L(high * np.array([1e4, 1e6]))
+        settled = abs(far - farther) < 1e-2 * abs(farther)
+        return np.append(omega, np.inf), np.append(values, farther if settled else 0.0)
+    return np.array(omega), values
 
 
-def _measured(L: Curve, omega: FloatArray, values: ComplexArray, ends: list[tuple[float, float]]) -> Margins:
+def _measured(
+    L: Curve, omega: FloatArray, values: ComplexArray, end_omega: FloatArray, end_values: ComplexArray
+) -> Margins:
     gain_crossings = _crossings(lambda w: _log(L(w)), omega, _log(values))
     at_gain = -L(gain_crossings)
     phase_crossings = _crossings(lambda w: L(w).imag, omega, _imaginary(values))
     at_phase = L(phase_crossings)
     true = (at_phase.real < 0.0) & (np.abs(at_phase.imag) < 1e-6 * np.abs(at_phase)) & np.isfinite(at_phase)
-    phase_crossings = np.append(phase_crossings[true], [w for w, _ in ends])
-    factor = -1.0 / np.append(at_phase[true].real, [v for _, v in ends])
+    real = np.isfinite(end_values) & (end_values.real < 0.0) & (np.abs(end_values.imag) <= 1e-6 * np.abs(end_values))
+    phase_crossings = np.append(phase_crossings[true], end_omega[real])
+    factor = -1.0 / np.append(at_phase[true].real, end_values[real].real)
     angle = np.angle(at_gain)
     on_boundary = np.abs(angle) < 1e-9
     factor = np.append(factor, np.ones(int(on_boundary.sum())))
@@ -206,7 +205,7 @@ def _measured(L: Curve, omega: FloatArray, values: ComplexArray, ends: list[tupl
     up, down = factor >= 1.0, factor <= 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         delay = np.where(gain_crossings > 0.0, np.mod(angle, 2.0 * math.pi) / gain_crossings, math.inf)
-    distance, disk_at = _disk(L, omega, values)
+    distance, disk_at = _disk(L, omega, values, end_omega, end_values)
     return Margins(
         *_best(factor[up], places[up], math.inf), *_best(-factor[down], places[down], -0.0, -1.0),
         *_best(np.degrees(np.abs(angle)), gain_crossings, 180.0), *_best(delay, gain_crossings, math.inf),
@@ -248,7 +247,9 @@ def _crossings(f: Callable[[FloatArray], FloatArray], omega: FloatArray, values:
     return np.asarray(0.5 * (a + b))
 
 
-def _disk(L: Curve, omega: FloatArray, values: ComplexArray) -> tuple[float, float]:
+def _disk(
+    L: Curve, omega: FloatArray, values: ComplexArray, end_omega: FloatArray, end_values: ComplexArray
+) -> tuple[float, float]:
     """Return min |2 (1 + L)/(1 - L)| and where it is, the lowest grid minima polished by golden section."""
     distance = _distance(values)
     inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
@@ -259,8 +260,8 @@ def _disk(L: Curve, omega: FloatArray, values: ComplexArray) -> tuple[float, flo
         c, d = b - ratio * (b - a), a + ratio * (b - a)
         lower = _distance(L(c)) < _distance(L(d))
         a, b = np.where(lower, a, c), np.where(lower, d, b)
-    places = np.concatenate([0.5 * (a + b), omega])
-    distance = np.concatenate([_distance(L(0.5 * (a + b))) if inner.size else np.zeros(0), distance])
+    places = np.concatenate([0.5 * (a + b), omega, end_omega])
+    distance = np.concatenate([_distance(L(0.5 * (a + b))), distance, _distance(end_values)])
     k = int(np.argmin(distance))
     return float(distance[k]), float(places[k])
 

@@ -160,7 +160,7 @@ def _normalised(shapes: ComplexArray, M: FloatArray) -> ComplexArray:
 
 
 def _first_order_poles(plant: FirstOrder) -> tuple[ComplexArray, int]:
-    """Return the poles [rad/s] without integrator chains, and how many of these (rigid modes, integrators) there are."""
+    """Return the poles [rad/s] without integrator chains, and how many (rigid modes, integrators) there are."""
     n = plant.A.shape[0]
     if n == 0:
         return np.zeros(0, complex), 0

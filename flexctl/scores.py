@@ -58,7 +58,7 @@ def scores(
             for label, band in (("1pct", 0.01), ("0p1pct", 0.001)):
                 settled = settling_time(t, error, band * abs(move))
                 result[f"{name}.settle_{label}_s"] = max(0.0, settled - start)
-            result[f"{name}.overshoot_pct"] = 100.0 * max(0.0, float(np.max(error * np.sign(move)))) / abs(move)
+            result[f"{name}.overshoot_pct"] = 100.0 * max(0.0, float((error * np.sign(move)).max() / abs(move)))
         result[f"{name}.rms_error"] = _rms(t, value - wanted)
         result[f"{name}.max_error"] = float(np.abs(value - wanted).max())
         result[f"{name}.final_error"] = float(value[-1] - wanted[-1])

@@ -72,7 +72,7 @@ def equilibrium(
     hold = dict(hold or {})
     held = [index_of("coordinate", name, model.coordinates) for name in hold]
     enough = balance is not None or len(held) <= p
-    require(enough, f"{len(held)} coordinates are held by the {p} inputs of {model.kind}; name the free ones in balance")
+    require(enough, f"{len(held)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
     inputs = names(model.inputs)[: len(held)] if balance is None else list(balance)
     free_inputs = [index_of("input", name, model.inputs) for name in inputs]
     q = (model.reference() if guess is None else np.asarray(guess, float)).copy()

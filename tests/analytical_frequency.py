@@ -97,7 +97,7 @@ def extended_response(plant: Any, s: ComplexArray) -> ComplexArray:
 def factored_phase(zeros: ComplexArray, poles: ComplexArray, positive: bool, omega: FloatArray) -> FloatArray:
     """Phase [deg] of prod(s - z) / prod(s - p) along the axis, a sum of angles that are continuous in omega.
 
-    `positive` is the sign of the leading coefficient at s -> 0+, from where the angles count. Roots on the axis count as
+    `positive` is the sign of the leading coefficient at s -> 0+, where the angles start. Roots on the axis count as
     slightly left of it.
     """
     total = np.full(omega.size, 0.0 if positive else -180.0)

@@ -263,7 +263,7 @@ class TestFiles:
 class TestTables:
     def test_no_number_is_cut_on_a_narrow_terminal(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         scores = answer("run", "my_controller.py")["scores"]
-        monkeypatch.setenv("COLUMNS", "40")
+        monkeypatch.setenv("COLUMNS", "24")
         printed = call("run", "my_controller.py").stdout.split()
         for run in scores.values():
             assert f"{run['hub_torque.peak']:.4g}" in printed

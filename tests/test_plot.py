@@ -126,7 +126,12 @@ class TestPoles:
         assert np.abs(y).max() == pytest.approx(202.0, rel=1e-6)
 
     def test_a_sampled_plant_gets_the_unit_circle(self, drawn: dict) -> None:
-        circle = drawn["poles_z"].axes[0].lines[-1]
+        points, circle = drawn["poles_z"].axes[0].lines
+        exact = np.exp(1e-3 * OMEGA * (-ZETA + 1j * np.sqrt(1 - ZETA**2)))
+        found = points.get_xdata() + 1j * points.get_ydata()
+        expected = np.concatenate([exact, exact.conj()])
+        assert found.size == expected.size
+        assert max(np.abs(found - z).min() for z in expected) < 1e-7
         np.testing.assert_allclose(np.hypot(*circle.get_data()), 1.0, rtol=1e-12)
 
     def test_mixed_time_is_refused(self) -> None:
@@ -201,6 +206,15 @@ class TestEveryPicture:
             assert box.x0 >= -1
             assert box.x1 <= figure.bbox.x1 + 1
 
+    @pytest.mark.parametrize("name", NAMES)
+    def test_nothing_is_cut_off(self, name: str, drawn: dict) -> None:
+        figure = drawn[name]
+        figure.draw_without_rendering()
+        box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert min(box.x0, box.y0) >= -0.01
+        assert box.x1 <= width + 0.01
+        assert box.y1 <= height + 0.01
+
     def test_pictures_with_several_lines_have_a_legend(self, drawn: dict) -> None:
         for name in ("bode", "poles", "mode_shapes", "compare", "groups"):
             assert drawn[name].legends or drawn[name].axes[0].get_legend(), name
@@ -220,6 +234,22 @@ class TestEveryPicture:
             "assert 'matplotlib.pyplot' not in sys.modules\n"
         )
         subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+class TestPicturesOfOnesOwn:
+    def test_they_have_the_style_and_take_the_other_functions(self) -> None:
+        figure, axes = plot.subplots(2, 1, size=(5.0, 4.0), title="mine", sharex=True)
+        assert plot.compare({"a": a_run(), "b": a_run(1.1)}, ["angle", "tip"], axes=axes) is figure
+        assert figure.get_size_inches().tolist() == [5.0, 4.0]
+        assert figure.get_suptitle() == "mine"
+        assert not axes[0].spines["top"].get_visible()
+        assert figure._repr_png_().startswith(b"\x89PNG")
+
+    def test_a_loop_gain_is_in_plain_decibel(self) -> None:
+        linear = modal_plant(1e-2)
+        loop = fx.loop_gain(linear, fx.LinearLaw(1e-3, ("angle",), ("torque",), Dy=[[-1.0]]))
+        top = plot.bode(fx.response(loop, np.geomspace(1.0, 1000.0, 50))).axes[0]
+        assert top.get_ylabel() == "magnitude [dB]"
 
 
 class TestFiles:

@@ -193,8 +193,12 @@ def print_table(title: str, listed: Table) -> None:
     """Print a table under its title on stdout; on a narrow terminal texts wrap, but no number is cut."""
     console = stdout()
     for column in listed.columns:
-        column.no_wrap = column.justify == "right" or column is listed.columns[0]
-    console.width = max(console.width, console.measure(listed).minimum)
+        if column.justify == "right" or column is listed.columns[0]:
+            column.no_wrap = True
+            texts = [str(text) for text in (column.header, *column.cells)]
+            column.min_width = max(len(line) for text in texts for line in text.split("\n"))
+    unbounded = console.options.update(max_width=10_000)  # a measure is cut at the width it may have
+    console.width = max(console.width, console.measure(listed, options=unbounded).minimum)
     console.print(title, style="bold")
     console.print(listed)
     console.print()

@@ -64,13 +64,15 @@ def _about(kind: str) -> str:
     """
 flexctl show tokhi_azad_1994
 flexctl show my_arm.toml --set payload.mass=0.02
+flexctl show tokhi_azad_1994 --all
 flexctl show tokhi_azad_lqg
 """,
 )
 @click.argument("name", metavar="NAME")
 @plant_options
+@click.option("--all", "everything", is_flag=True, help="Show values left at their default too.")
 @json_option
-def show(name: str, settings: tuple[str, ...], kind: str | None, as_json: bool) -> None:
+def show(name: str, settings: tuple[str, ...], kind: str | None, everything: bool, as_json: bool) -> None:
     """Show a plant's numbers and their sources, or a controller.
 
     NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file.
@@ -88,10 +90,10 @@ def show(name: str, settings: tuple[str, ...], kind: str | None, as_json: bool) 
             stdout().print(f"{path.stem}  ({source})", style="bold")
             stdout().print(f"\n{text}")
         return
-    _show_plant(load(name, settings, kind), as_json)
+    _show_plant(load(name, settings, kind), everything, as_json)
 
 
-def _show_plant(plant: Any, as_json: bool) -> None:
+def _show_plant(plant: Any, everything: bool, as_json: bool) -> None:
     rows = [row for row in plant.rows if row.value is not None]
     model = plant.model  # wrong options of the solver are found here, before anything is printed
     if as_json:
@@ -104,11 +106,14 @@ def _show_plant(plant: Any, as_json: bool) -> None:
     console = stdout()
     console.print(f"{plant.name}: {plant.title}", style="bold")
     console.print(plant.reference)
-    listed = table("key<", "value", "unit<", "meaning<", "source<")
-    for row in rows:
+    listed = table("key<", "value", "unit<", "meaning; source<")
+    for row in rows if everything else plant.given:
         value = compact(row.value, 9) if isinstance(row.value, float) else str(row.value)
-        listed.add_row(row.key, value, row.unit, row.text, row.provenance)
+        listed.add_row(row.key, value, row.unit, "; ".join(filter(None, (row.text, row.provenance))))
     print_table("", listed)
+    hidden = 0 if everything else len(rows) - len(plant.given)
+    if hidden:
+        console.print(f"{hidden} values are left at their default; --all shows them")
     for what, signals in (("inputs", model.inputs), ("outputs", model.outputs)):
         console.print(f"{what}: {', '.join(map(str, signals))}")
     console.print(f"{len(model.coordinates)} coordinates, model {plant.kind}")

@@ -5,7 +5,8 @@ command p on its way to the actuator. The cost is
 
     sum of (c x)^2 + w_rate (c' x)^2 + w_energy (eta'^2 + omega^2 eta^2) + q_int s^2 + R u^2,     s+ = s + Ts (y - r)
 
-with c the followed output. A Kalman filter with the *applied* (limited, delayed) command as input estimates x:
+with c the followed output and y its reading (its estimate, where it is not measured). A Kalman filter with the
+*applied* (limited, delayed) command as input estimates x:
 
     u = u_ff - Kx (x^ - x_ref) - Kp (p - u_ff) - Ks s,     u_ff = J r''
 
@@ -177,11 +178,13 @@ def _assemble(
     By, Br, Bu = np.zeros((n + 2, len(measures))), np.zeros((n + 2, 3)), np.zeros((n + 2, 1))
     By[:n] = Phi @ L
     Bu[n] = 1.0
-    # integral of the estimated followed output minus the reference, less what the limits cut off
+    # integral of the followed output minus the reference, less what the limits cut off; the estimate of an output would
+    # leave the error that a constant load makes in the estimate
     A[n + 1, n + 1] = 1.0
-    A[n + 1, :k] = Ts * c @ update[:k, :k]
-    A[n + 1, k:n] = Ts * c @ update[:k, k:]
-    By[n + 1] = Ts * c @ L[:k]
+    if follow in measures:
+        By[n + 1, measures.index(follow)] = Ts
+    else:
+        A[n + 1, :n], By[n + 1] = Ts * c @ update[:k], Ts * c @ L[:k]
     Br[n + 1, 0] = -Ts
     back = 0.1 / Ks
     A[n + 1] += back * Cu[0]

@@ -21,13 +21,13 @@ InputHistory = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
 
 
 def table(known: Sequence[str], histories: Mapping[str, InputHistory], dt: float, steps: int) -> FloatArray:
-    """Return all inputs at steps 0 .. steps, (steps + 1, inputs), zero where no history is given."""
-    columns = np.zeros((steps + 1, len(known)))
+    """Return all inputs at steps 0 .. steps, (inputs, steps + 1), zero where no history is given."""
+    rows = np.zeros((len(known), steps + 1))
     for name, history in histories.items():
         if name not in known:
             raise unknown("actuator", name, known[1:])
-        columns[:, list(known).index(name)] = _column(name, history, dt, steps)
-    return columns
+        _fill(rows[list(known).index(name)], name, history, dt, steps)
+    return rows
 
 
 def step_averages(signal: Callable[[FloatArray], npt.ArrayLike], dt: float, steps: int) -> FloatArray:
@@ -50,14 +50,15 @@ def step_averages(signal: Callable[[FloatArray], npt.ArrayLike], dt: float, step
     return total[:-1]
 
 
-def _column(name: str, history: InputHistory, dt: float, steps: int) -> FloatArray:
+def _fill(row: FloatArray, name: str, history: InputHistory, dt: float, steps: int) -> None:
     values = step_averages(history, dt, steps) if callable(history) else np.asarray(history, float)
-    if values.shape == (steps,):
-        values = np.append(values, values[-1])
-    shaped = values.shape in ((), (steps + 1,))
+    shaped = values.shape in ((), (steps,), (steps + 1,))
     require(shaped, f"{name} has shape {values.shape}; give one value, or one per step ({steps} or {steps + 1})")
-    require(bool(np.all(np.isfinite(values))), f"{name} has values that are not finite")
-    return values
+    require(bool(np.isfinite(values).all()), f"{name} has values that are not finite")
+    if values.shape == (steps,):
+        row[:-1], row[-1] = values, values[-1]  # what it is at the end is what it was during the last step
+    else:
+        row[:] = values
 
 
 def _values(signal: Callable[[Any], npt.ArrayLike], t: FloatArray) -> FloatArray:

@@ -39,10 +39,10 @@ class March:
 
     Attributes
     ----------
-    t : ndarray
-        Times, start and end included [s].
+    dt : float
+        Time step [s].
     hub_angle, tip : ndarray
-        Hub angle [rad] and tip displacement along the arc [m] at these times.
+        Hub angle [rad] and tip displacement along the arc [m] at the times `t`.
     stride : int
         Steps between the rows of `coordinates`.
     coordinates : ndarray
@@ -52,7 +52,7 @@ class March:
         from them continues this one.
     """
 
-    t: FloatArray
+    dt: float
     hub_angle: FloatArray
     tip: FloatArray
     stride: int
@@ -60,8 +60,14 @@ class March:
     position: FloatArray
     rate: FloatArray
 
+    @property
+    def t(self) -> FloatArray:
+        """Times, start and end included [s]."""
+        return np.asarray(self.dt * np.arange(self.tip.size), np.float64)
+
     def __repr__(self) -> str:
-        return f"March({self.t.size - 1} steps, {self.t[-1]:g} s, tip {self.tip[-1]:.6g} m at the end)"
+        steps = self.tip.size - 1
+        return f"March({steps} steps, {steps * self.dt:g} s, tip {self.tip[-1]:.6g} m at the end)"
 
 
 def scheme(model: FiniteDifference, dt: float) -> tuple[FloatArray, FloatArray]:
@@ -127,26 +133,23 @@ def run(
         _check_stable(loaded, dt)
     first, final = models[0], models[-1]
     inputs = table(names(model.inputs), {model.inputs[0].name: torque, **forces}, dt, count)
-    loaded_names = [i for i, name in enumerate(names(model.inputs)) if name in forces]
     g = 0.5 * _mass_damping(model) * dt
     q, v = _initial(first, initial)
-    y = _slots(first, q)
-    before = _slots(first, (1.0 + g) * dt * v - 0.5 * _pull(first, dt, q, inputs[0]))
+    increment = (1.0 + g) * dt * v - 0.5 * _pull(first, dt, q, inputs[:, 0])  # over the step before the first
+    acting = [i for i, name in enumerate(names(model.inputs)) if name in forces]
+    loads = model.B[model.nodes, acting].T * (dt**2 / (model.arm.links[0].mass_per_length * model.dx))
+    payloads = np.array([[m.arm.payload.mass, m.arm.payload.inertia] for m in models])
     hub, tip = np.empty(count + 1), np.empty(count + 1)
-    stored = np.empty((count // stride + 1 if stride > 0 else 0, y.size))
-    rho_dx = model.arm.links[0].mass_per_length * model.dx
-    y, before = kernels.march(
-        _constants(first, dt, g), y, before, np.ascontiguousarray(inputs[:, 0]),
-        np.ascontiguousarray(model.B[model.nodes, loaded_names].T) * (dt**2 / rho_dx),
-        np.ascontiguousarray(inputs[:, loaded_names]), change,
-        np.array([[m.arm.payload.mass, m.arm.payload.inertia] for m in models]), stride, hub, tip, stored,
+    stored = np.empty((count // stride + 1 if stride > 0 else 0, model.sections + 3))
+    end, before = kernels.march(
+        _constants(first, dt, g), _slots(first, q), _slots(first, increment), inputs[0], np.ascontiguousarray(loads),
+        np.ascontiguousarray(inputs[acting].T), change, payloads, stride, hub, tip, stored,
     )  # fmt: skip
-    t = np.asarray(dt * np.arange(count + 1), np.float64)
-    _check_finite(t, hub, tip)
-    q = _coordinates(final, y)
-    increment = _coordinates(final, before) + 0.5 * _pull(final, dt, q, inputs[-1])
+    _check_finite(dt, hub, tip)
+    q = _coordinates(final, end)
+    increment = _coordinates(final, before) + 0.5 * _pull(final, dt, q, inputs[:, -1])
     rate = np.asarray(increment / ((1.0 + g) * dt), np.float64)
-    return March(t, hub, tip, stride, _coordinates(first, stored), q, rate)
+    return March(dt, hub, tip, stride, _coordinates(first, stored), q, rate)
 
 
 def _increments(model: FiniteDifference, dt: float) -> tuple[FloatArray, FloatArray]:
@@ -283,8 +286,7 @@ def _initial(model: FiniteDifference, initial: InitialState | None) -> tuple[Flo
     return q, v
 
 
-def _check_finite(t: FloatArray, hub: FloatArray, tip: FloatArray) -> None:
-    bad = ~np.isfinite(hub + tip)
-    if bad[-1]:
-        time = float(t[np.argmax(bad)])
+def _check_finite(dt: float, hub: FloatArray, tip: FloatArray) -> None:
+    if not math.isfinite(hub[-1]) or not math.isfinite(tip[-1]):  # once lost, a number never comes back
+        time = dt * float(np.argmin(np.isfinite(hub) & np.isfinite(tip)))
         raise ConvergenceError(f"the march overflowed at t = {time:g} s; check the size of the inputs", time=time)

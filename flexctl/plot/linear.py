@@ -74,14 +74,14 @@ def _bode_channel(top: Any, bottom: Any, table: Mapping[str, FrequencyResponse],
     unit = ""
     for number, (label, response) in enumerate(table.items()):
         i, j = index_of("output", output, response.outputs), index_of("input", input_, response.inputs)
-        unit = f"{response.outputs[i].unit}/({response.inputs[j].unit})"
+        unit = _gain_unit(response.outputs[i].unit, response.inputs[j].unit)
         hertz = response.omega / (2 * np.pi)
         # dashed over solid: both stay visible where they agree
         look = {**canvas.style(number), "label": label, "linestyle": canvas.DASHES[number % len(canvas.DASHES)]}
         top.plot(hertz, response.magnitude_db()[i, j], **look)
         bottom.plot(hertz, response.phase_deg()[i, j], **look)
     title = f"{canvas.words(input_)} → {canvas.words(output)}"
-    top.set(xscale="log", title=title, ylabel=f"magnitude [dB re 1 {unit}]")
+    top.set(xscale="log", title=title, ylabel=f"magnitude [{unit}]")
     bottom.set(xscale="log", xlabel="frequency [Hz]", ylabel="phase [deg]")
     top.set_ylim(*_decibel_limits(top.lines))
     top.set_xlim(min(line.get_xdata()[0] for line in top.lines), max(line.get_xdata()[-1] for line in top.lines))
@@ -89,6 +89,11 @@ def _bode_channel(top: Any, bottom: Any, table: Mapping[str, FrequencyResponse],
     top.tick_params(labelbottom=False)
     bottom.tick_params(labelbottom=True)
     _phase_ticks(bottom)
+
+
+def _gain_unit(output: str, input_: str) -> str:
+    """Return "dB re 1 m/(N m)", and plain "dB" for a gain without unit, as of a loop."""
+    return "dB" if output == input_ else f"dB re 1 {output}/({input_})"
 
 
 def _decibel_limits(lines: Sequence[Any]) -> tuple[float, float]:

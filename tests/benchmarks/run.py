@@ -53,7 +53,7 @@ def main() -> None:
     if not wanted:
         parser.error(f"no such benchmark; there are {', '.join(f.stem.removeprefix('bench_') for f in files)}")
     rows: list[dict[str, Any]] = []
-    print(f"{'':52s} {'flexctl':>9s} {'peer':>9s} {'ratio':>8s} {'error':>9s}  goal")
+    print(f"{'':60s} {'flexctl':>9s} {'peer':>9s} {'ratio':>8s} {'error':>9s}  goal")
     for file in wanted:
         print(f"-- {file.stem}", flush=True)
         for row in importlib.import_module(file.stem).run():
@@ -61,10 +61,12 @@ def main() -> None:
             ratio = f"{row['ratio']:.3g}" if row.get("ratio") is not None else "-"
             error = f"{row['error']:.1e}" if row.get("error") is not None else "-"
             name = f"{row['name']} vs {row['peer']}" if row.get("peer") else row["name"]
-            print(f"{name:52s} {seconds(row.get('ours_s')):>9s} {seconds(row.get('peer_s')):>9s} {ratio:>8s} {error:>9s}  {row.get('goal') or ''}", flush=True)
+            times = f"{seconds(row.get('ours_s')):>9s} {seconds(row.get('peer_s')):>9s}"
+            print(f"{name:60s} {times} {ratio:>8s} {error:>9s}  {row.get('goal') or ''}", flush=True)
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps({"packages": packages(), "rows": rows}, indent=1, allow_nan=False, default=float) + "\n")
+        text = json.dumps({"packages": packages(), "rows": rows}, indent=1, allow_nan=False, default=float)
+        options.output.write_text(text + "\n")
         print(f"written: {options.output}")
 
 

@@ -22,7 +22,7 @@ VEC, MAT, INT = float64[::1], float64[:, ::1], int64[::1]
 RESIDUAL = types.void(float64, VEC, VEC, VEC, VEC, VEC, INT, VEC)
 """residual(t, q, v, a, u, reals, ints, out): out = M a + h - B u."""
 TANGENT = types.void(float64, VEC, VEC, VEC, VEC, float64, float64, float64, VEC, INT, MAT)
-"""tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out): out = ca M + cv D + cq K in out[2 w + i - j, j], w bandwidth."""
+"""tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out): out = ca M + cv D + cq K at out[2 w + i - j, j], w wide."""
 OUTPUT = types.void(VEC, VEC, VEC, VEC, VEC, INT, VEC)
 """output(q, v, a, u, reals, ints, y)."""
 
@@ -200,10 +200,10 @@ def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
 @njit(types.boolean(VEC), cache=True)
 def bounded(q):  # type: ignore[no-untyped-def]
     """Whether every entry is finite and within BOUND."""
+    largest = 0.0
     for x in q:
-        if not abs(x) <= BOUND:
-            return False
-    return True
+        largest = max(largest, abs(x)) if abs(x) <= BOUND else np.inf
+    return largest <= BOUND
 
 
 @njit(types.void(INT, int64, MAT), cache=True)

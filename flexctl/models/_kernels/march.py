@@ -61,6 +61,7 @@ def march(mesh, start, before, torque, loads, forces, change, payloads, stride, 
     c, s1, s2 = mesh.c, mesh.s1, mesh.s2
     n, last = y.size - 3, torque.size - 1
     w11, w12, w22, spring, gain = tip_rows(mesh, payloads[0, 0], payloads[0, 1])
+    w_theta, w_first, w_inner, w_outer, w_phi = w[0], w[2], w[n], w[n + 1], w[n + 2]  # the ends stay in registers
     changes, due, rows = 1, 0, 0
     next_change = change[1] if change.size > 1 else -1
     for k in range(last + 1):
@@ -74,7 +75,7 @@ def march(mesh, start, before, torque, loads, forces, change, payloads, stride, 
             break
         if k == next_change:
             if gain == 0.0:  # phi was free: the slope of the last section
-                y[n + 2], w[n + 2] = y[n + 1] - y[n], w[n + 1] - w[n]
+                y[n + 2], w_phi = y[n + 1] - y[n], w_outer - w_inner
             w11, w12, w22, spring, gain = tip_rows(mesh, payloads[changes, 0], payloads[changes, 1])
             changes += 1
             next_change = change[changes] if changes < change.size else -1
@@ -90,16 +91,17 @@ def march(mesh, start, before, torque, loads, forces, change, payloads, stride, 
             first, inner, outer = first + loads[j, 0] * f, inner + loads[j, n - 2] * f, outer + loads[j, n - 1] * f
             for i in range(3, n):
                 w[i] += s1 * loads[j, i - 2] * f
-        w[0] = s2 * w[0] + s1 * (mesh.torque_hub * torque[k] + mesh.hub_gain * hub_bend)
-        w[2] = s2 * w[2] + s1 * mesh.hub_mass * first
-        w[n] = s2 * w[n] + s1 * (w11 * inner + w12 * outer)
-        w[n + 1] = s2 * w[n + 1] + s1 * (w12 * inner + w22 * outer)
-        w[n + 2] = s2 * w[n + 2] - s1 * gain * tip_bend
+        w_theta = s2 * w_theta + s1 * (mesh.torque_hub * torque[k] + mesh.hub_gain * hub_bend)
+        w_first = s2 * w_first + s1 * mesh.hub_mass * first
+        w_inner = s2 * w_inner + s1 * (w11 * inner + w12 * outer)
+        w_outer = s2 * w_outer + s1 * (w12 * inner + w22 * outer)
+        w_phi = s2 * w_phi - s1 * gain * tip_bend
         for i in range(3, n):
             y[i] += w[i]
-        y[0] += w[0]
-        y[2] += w[2]
-        y[n] += w[n]
-        y[n + 1] += w[n + 1]
-        y[n + 2] += w[n + 2]
+        y[0] += w_theta
+        y[2] += w_first
+        y[n] += w_inner
+        y[n + 1] += w_outer
+        y[n + 2] += w_phi
+    w[0], w[2], w[n], w[n + 1], w[n + 2] = w_theta, w_first, w_inner, w_outer, w_phi
     return y, w
