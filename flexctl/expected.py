@@ -93,6 +93,7 @@ class Expected:
     decay: Annotated[float, Quantity("1/s", -1e6, 1e6, "real part of s of a transfer function")] = 0.0
     input: Annotated[str, Text("input name; the first by default")] = ""
     output: Annotated[str, Text("output name; the first by default")] = ""
+    joint_rates: Annotated[tuple[float, ...], Numbers("rates at which the joints of a spinning arm turn [rad/s]")] = ()
 
     def __post_init__(self) -> None:
         if self.quantity not in EVALUATORS:
@@ -210,6 +211,32 @@ def stability_limit_s(plant: Plant, entry: Expected) -> Any:
     if limit is None:
         raise NotAvailable(f"{plant.kind} has no explicit scheme, hence no stability limit")
     return limit() if callable(limit) else limit
+
+
+@evaluator
+def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
+    """Lowest natural frequencies with every joint held [Hz], with `joint_rates` those of the arm that spins so."""
+    from .linear import linearise
+    from .steady import lock, spinning_plant
+
+    model = getattr(plant.model, "inner", plant.model)
+    joints = list(getattr(model, "joints", {}).values())
+    if not joints:
+        raise NotAvailable(f"{plant.kind} names no torque-driven joints to hold")
+    linear = spinning_plant(model, entry.joint_rates) if entry.joint_rates else linearise(model)
+    return lock(linear, joints).modes(len(entry.values)).frequencies_hz
+
+
+@evaluator
+def rest_tip_error(plant: Plant, entry: Expected) -> Any:
+    """Tip minus tip of the rigid arm (x, y) [m], at rest under its weight with every joint held."""
+    model: Any = getattr(plant.model, "inner", plant.model)
+    if not hasattr(model, "rest"):
+        raise NotAvailable(f"{plant.kind} has no rest pose with joints held")
+    angles = np.array([joint.angle for joint in plant.arm.joints])
+    q, zero = model.rest(angles), np.zeros(len(model.coordinates))
+    y = model.output(q, zero, zero, np.zeros(len(model.inputs)))
+    return y[[s.name.startswith("tip_error") for s in model.outputs]]
 
 
 @evaluator

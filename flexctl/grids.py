@@ -188,7 +188,10 @@ def _merged(
 
 
 def _extrema(omega: FloatArray, H: ComplexArray) -> FloatArray:
-    """Return where the zero (pole) of a channel lies that is next to a local minimum (maximum) of its gain."""
+    """Return where the zero (pole) of a channel lies that is next to a local minimum (maximum) of its gain.
+
+    The frequency of an undamped pole is left out: there is no peak to see.
+    """
     found = []
     for values in H:
         gain = np.abs(values)
@@ -199,6 +202,7 @@ def _extrema(omega: FloatArray, H: ComplexArray) -> FloatArray:
             with np.errstate(all="ignore"):
                 root = omega[k] - straight[k] * (omega[beside] - omega[k]) / (straight[beside] - straight[k])
             inside = (root.real > omega[k - 1]) & (root.real < omega[k + 1])
+            inside &= (sign > 0) | (np.abs(root.imag) > _CLOSEST * omega[k])
             found.append(root.real[inside])
     return np.concatenate(found) if found else np.zeros(0)
 

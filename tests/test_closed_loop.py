@@ -132,6 +132,15 @@ def test_the_law_is_called_once_per_period_whatever_the_payload_does(when: float
     np.testing.assert_allclose(calls, PERIOD * np.arange(10))
 
 
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_payload_taken_between_two_calls_leaves_the_command_held(hide: bool) -> None:
+    law = LinearLaw(PERIOD, (), ("hub_torque",), ("tip",), Dr=[[1.0, 0.0, 0.0]])
+    arm = build(tokhi_arm(), "finite_difference", sections=4)
+    payload = [(0.1037, 0.01, 0.0)]
+    found = run(Called(law) if hide else law, arm, reference=Step(0.0, 0.02), duration=0.2, payload=payload)
+    np.testing.assert_array_equal(found["hub_torque"], 0.02)
+
+
 # ---- what the wrappers do -------------------------------------------------------------------------------------------
 
 OPEN = LinearLaw(PERIOD, (), ("force",), ("first",), Dr=[[1.0, 0.0, 0.0]])
@@ -349,10 +358,16 @@ def test_analog_loop_is_the_limit_of_fast_sampling() -> None:
     assert order(errors)[-1] == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.parametrize("inner", [toys.Crane(), toys.RodPendulum(), toys.Chain(3, d=0.2)], ids=lambda m: m.kind)
+NO_HUB = build(tokhi_arm(0.0), "finite_difference", sections=4)  # its hub angle has a feed-through
+
+
+@pytest.mark.parametrize("inner", [toys.Crane(), toys.RodPendulum(), toys.Chain(3), NO_HUB], ids=lambda m: m.kind)
 def test_derivatives_of_analog_loops(inner: Any) -> None:
-    """Each sensor that reads positions or rates, the force's feed-through on the others."""
-    names = {"crane": ("load", "cart_rate"), "rod pendulum": ("angle", "rate"), "chain": ("first", "first_rate")}
+    """With sensors that read positions and rates, and others that see the inputs directly."""
+    names = {
+        "crane": ("load", "cart_rate"), "rod pendulum": ("angle", "rate"), "chain": ("first", "first_rate"),
+        "finite_difference": ("tip", "hub_rate"),
+    }  # fmt: skip
     law = LinearLaw(
         0.0, names[inner.kind], (inner.inputs[0].name,), (names[inner.kind][0],), A=[[-3.0, 1.0], [0.4, -2.0]],
         By=[[1.0, 0.2], [0.3, -0.7]], Br=[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], C=[[2.0, -1.0]], Dy=[[-5.0, -0.7]],

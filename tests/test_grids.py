@@ -98,6 +98,13 @@ def test_undamped_poles_are_approached_but_not_evaluated():
         assert 0.9e-5 < distance < 1.1e-5
 
 
+def test_an_undamped_pole_that_is_not_known_is_not_evaluated_either():
+    plant = beams.hub_beam(10, *CHANNELS)
+    omega = grid(Opaque(plant), 10.0, 3000.0)
+    for pole in modes(plant, 8).poles:
+        assert 1e-8 < np.abs(omega / pole.imag - 1).min() < 1e-5
+
+
 def test_neighbours_are_close_everywhere():
     found = response(beams.hub_beam(10, *CHANNELS).with_modal_damping(1e-3))
     H = found.response[:, 0]

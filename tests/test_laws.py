@@ -104,25 +104,36 @@ def design_model() -> tuple[Array, Array, Array, Array, Array]:
     return Phi, Gamma, rows, rows[1], np.sqrt(np.maximum(np.diag(K)[order], 0.0))
 
 
+def with_delay_and_integral(Phi: Array, Gamma: Array, tip: Array) -> tuple[Array, Array]:
+    """The plant with the command on its way and the integral of the tip as further states."""
+    n = len(Phi)
+    A = np.block([[Phi, Gamma, np.zeros((n, 1))], [np.zeros((1, n + 2))], [TS * tip, 0.0, 1.0]])
+    return A, np.eye(n + 2)[:, n : n + 1]
+
+
+def gains(Phi: Array, Gamma: Array, C: Array, tip: Array, omega: Array, noise: tuple[float, ...]) -> tuple[Array, Array]:
+    """Regulator gain on (x, p, s) and the gain that corrects an estimate."""
+    A, B = with_delay_and_integral(Phi, Gamma, tip)
+    rate = np.concatenate([np.zeros(3), tip[:3]])
+    Q = np.zeros_like(A)
+    Q[:6, :6] = np.outer(tip, tip) + WEIGHTS.rate * np.outer(rate, rate)
+    Q[:6, :6] += WEIGHTS.energy * np.diag(np.concatenate([omega**2, np.ones(3)]))
+    Q[-1, -1] = WEIGHTS.integral
+    W = Gamma @ Gamma.T + np.diag([0.0] * 3 + [WEIGHTS.disturbance * TS**2] * 3)
+    predict = riccati(Phi.T, C.T, W, np.diag(noise)).T  # Phi times what corrects the estimate
+    return riccati(A, B, Q, np.array([[WEIGHTS.command]])), np.linalg.solve(Phi, predict)
+
+
 @pytest.mark.parametrize("measured", [(0, 1), (0,)], ids=["hub and tip", "hub"])
 def test_closed_loop_poles_are_those_of_regulator_and_estimator(measured: tuple[int, ...]) -> None:
     """The separation principle, with both halves designed again here."""
     Phi, Gamma, C, tip, omega = design_model()
-    C, n = C[list(measured)], len(Phi)
+    C = C[list(measured)]
     names, noise = (tuple(x[i] for i in measured) for x in (("hub_angle", "tip_angle"), WEIGHTS.noise))
     law = design_lqg(plant(), measures=names, weights=replace(WEIGHTS, noise=noise))
-    A = np.block([[Phi, Gamma, np.zeros((n, 1))], [np.zeros((1, n + 2))], [TS * tip, 0.0, 1.0]])
-    B = np.zeros((n + 2, 1))
-    B[n] = 1.0
-    rate = np.concatenate([np.zeros(3), tip[:3]])
-    Q = np.zeros((n + 2, n + 2))
-    Q[:n, :n] = np.outer(tip, tip) + WEIGHTS.rate * np.outer(rate, rate)
-    Q[:n, :n] += WEIGHTS.energy * np.diag(np.concatenate([omega**2, np.ones(3)]))
-    Q[-1, -1] = WEIGHTS.integral
-    regulator = np.linalg.eigvals(A - B @ riccati(A, B, Q, np.array([[WEIGHTS.command]])))
-    W = Gamma @ Gamma.T + np.diag([0.0] * 3 + [WEIGHTS.disturbance * TS**2] * 3)
-    V = np.diag(noise)
-    estimator = np.linalg.eigvals(Phi - riccati(Phi.T, C.T, W, V).T @ C)
+    K, correct = gains(Phi, Gamma, C, tip, omega, noise)
+    A, B = with_delay_and_integral(Phi, Gamma, tip)
+    regulator, estimator = np.linalg.eigvals(A - B @ K), np.linalg.eigvals(Phi - Phi @ correct @ C)
     # the law keeps its own copy of the command on its way: a pole at 0
     wanted = np.concatenate([regulator, estimator, [0.0]])
     found = closed_loop(Phi, Gamma, C, law.feedback())
@@ -132,6 +143,37 @@ def test_closed_loop_poles_are_those_of_regulator_and_estimator(measured: tuple[
         assert abs(found[nearest] - pole) < 1e-6
         found = np.delete(found, nearest)
     assert np.abs(wanted).max() < 1.0
+
+
+def test_lqg_is_its_formulas_step_by_step() -> None:
+    """Estimate, quasi-static reference, command with its limits, and anti-windup, written out with gains found here."""
+    Phi, Gamma, C, tip, omega = design_model()
+    K, correct = gains(Phi, Gamma, C, tip, omega, WEIGHTS.noise)
+    Kx, Kp, Ks = K[0, :6], K[0, 6], K[0, 7]
+    J = 1.0 / (tip[0] * Gamma[3, 0] / TS)
+    bending = held_bending(omega)
+    law = designed().law
+    rng, state = np.random.default_rng(2), law.initial()
+    predicted, p, s, limited = np.zeros(6), 0.0, 0.0, 0
+    for k in range(60):
+        y, r = 1e-3 * rng.standard_normal(2), np.array([1e-3, 0.02, 1.0]) * rng.standard_normal(3)
+        u, state = law.step(state, k * TS, y, r)
+        x = predicted + correct @ (y - C @ predicted)
+        feedforward = J * r[2]
+        wanted = np.concatenate([[r[0] / tip[0]], bending * feedforward, [r[1] / tip[0], 0.0, 0.0]])
+        asked = feedforward - Kx @ (x - wanted) - Kp * (p - feedforward) - Ks * s
+        given = np.clip(asked, -0.3, 0.3)
+        limited += asked != given
+        assert u[0] == pytest.approx(given, rel=1e-6, abs=1e-9)
+        s += TS * (y[1] - r[0]) + 0.1 / Ks * (asked - given)
+        predicted, p = Phi @ x + Gamma[:, 0] * p, given
+    assert 5 < limited < 55
+
+
+def held_bending(omega: Array) -> Array:
+    """Quasi-static b_i/omega_i^2 of the flexible modes, b_i from the plant's normal modes."""
+    b = normal_modes(plant().M, plant().K).shapes[:, 1:3].T @ plant().B[:, 0]
+    return b / omega[1:] ** 2
 
 
 @pytest.mark.parametrize(("grams", "stable"), [(0.0, True), (10.0, True), (20.0, True), (25.0, False)])

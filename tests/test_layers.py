@@ -20,12 +20,12 @@ TIERS = (
     ("schema", "files"),
     ("arm", "model"),
     ("models", "models."),
-    ("statics", "linear", "eigen", "modes", "frequency", "evaluate", "grids", "phase", "margins", "loops", "integrate",
+    ("statics", "steady", "linear", "eigen", "modes", "frequency", "evaluate", "grids", "phase", "margins", "loops", "integrate",
      "engines", "discrete", "conversion", "descriptor", "realise", "reduce", "split", "matrices", "rigid",
      "interconnect",
      "models.linear_model"),  # a linear plant in the role of a solver
-    ("actuators", "signals", "trajectories", "laws", "laws.", "analog"),
-    ("response", "scores", "timegrid", "run", "simulate", "scenario"),
+    ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
     ("export", "records", "matfile", "plot", "plot.", "animate"),
     ("plausible", "expected", "definition", "overrides", "catalogue", "format", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
@@ -35,6 +35,7 @@ CONVENIENCE = {
     ("linear", "export"): "plant.save(path)",
     ("model", "models._kernels.linear"): "LinearMechanics.compiled()",
     ("models.finite_difference", "modes"): "modal damping as a matrix",
+    ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("models.timoshenko_planar", "modes"): "modal damping as a matrix",

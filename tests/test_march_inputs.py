@@ -76,8 +76,10 @@ def test_unstable_steps_are_refused_with_the_number() -> None:
     with pytest.raises(errors.DefinitionError, match="stability limit"):
         m.scheme_plant(300e-6)
     m.scheme(300e-6)  # the matrices themselves are not refused
-    with pytest.raises(errors.DefinitionError, match="stability limit"):  # the payload that is dropped counts too
-        mesh("20 g, Ip").march(0.1, 273.2e-6, steps=100, payload=[(0.01, Payload())])
+    loaded, between = mesh("20 g", form="paper"), ref.step_of(0.2537, 19)  # limits 0.25375 with 20 g, 0.25363 without
+    loaded.march(0.1, between, steps=100)
+    with pytest.raises(errors.DefinitionError, match="stability limit"):
+        loaded.march(0.1, between, steps=100, payload=[(0.01, Payload())])
     limit = m.stability_limit()
     run = m.march(np.where(np.arange(20_000) < 100, 0.1, 0.0), 0.9999 * limit, steps=20_000, stride=50)
     bent = run.coordinates - np.outer(run.coordinates @ m.M @ rigid(m) / (rigid(m) @ m.M @ rigid(m)), rigid(m))

@@ -18,7 +18,7 @@ from flexctl.integrate import generalised_alpha
 from flexctl.linear import linearise
 from flexctl.models import build
 from flexctl.simulate import simulate
-from flexctl.timegrid import time_grid
+from flexctl.timegrid import limits, time_grid
 from flexctl.trajectories import PiecewiseConstant, Sampled, Sine, Step, bang_bang
 
 LINEAR_METHODS = ("exact", "march", "generalised_alpha", "trapezoidal", "newmark")
@@ -235,6 +235,14 @@ def test_any_grid_ascends_holds_its_breakpoints_and_divides_the_period(
         assert calls.size == pytest.approx(t[-1] / period, abs=1)
     else:
         assert calls.size == 0
+
+
+def test_two_jumps_of_one_signal_at_one_time_are_one_jump() -> None:
+    t = 0.1 * np.arange(6)
+    signal = PiecewiseConstant((0.3, 0.1 + 0.2), (1.0, 50.0, 2.0))
+    left, right = limits("force", signal, t, 0.1)
+    np.testing.assert_array_equal(left, [1.0, 1.0, 1.0, 1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(right, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
 
 
 def test_equal_steps_are_equal_to_the_last_bit() -> None:

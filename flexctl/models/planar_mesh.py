@@ -85,8 +85,8 @@ def _counts(arm: Arm, elements: int | Sequence[int]) -> list[int]:
     given: list[Any] = [elements] * len(arm.links) if isinstance(elements, int | np.integer) else list(elements)
     require(len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links")
     for count in given:
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and 1 <= count <= 5000
-        require(whole, f"elements = {count!r} per link must be a whole number from 1 to 5000")
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        require(whole and bool(1 <= count <= 5000), f"elements = {count!r} per link must be a whole number from 1 to 5000")
     return [int(count) for count in given]
 
 
@@ -124,12 +124,12 @@ def _properties(link: Link, stations: FloatArray) -> FloatArray:
 def coordinate_signals(mesh: Mesh) -> tuple[Signal, ...]:
     """Return the names: joint1, link1_x1, link1_y1, link1_theta1, .., joint2, .."""
     signals = []
-    for i, first in enumerate(mesh.root):
+    for i in range(mesh.root.size):
         signals.append(Signal(f"joint{i + 1}", "rad", "angle from the previous link's end"))
         for k in range(int(np.sum(mesh.link == i))):
             place = f"link{i + 1}"
-            signals += [Signal(f"{place}_{c}{k + 1}", u) for c, u in (("x", "m"), ("y", "m"), ("theta", "rad"))]
-        del first
+            units = {"x": "m", "y": "m", "theta": "rad"}
+            signals += [Signal(f"{place}_{letter}{k + 1}", unit) for letter, unit in units.items()]
     return tuple(signals)
 
 

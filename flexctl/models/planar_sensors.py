@@ -34,7 +34,7 @@ class Channel(NamedTuple):
     """One output: its kind, a coordinate or element, a second element, a weight and a scale; see `build_channels`."""
 
     kind: int
-    index: int
+    place: int
     other: int
     weight: float
     scale: float
@@ -47,11 +47,11 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
         signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
         channels += [Channel(POSITION, int(phi), 0, 0.0, 1.0), Channel(RATE, int(phi), 0, 0.0, 1.0)]
     for name, kind, unit in (("tip", POSITION, "m"), ("tip_acceleration", ACCELERATION, "m/s^2")):
-        for axis in (0, 1):
-            signals.append(Signal(f"{name}_{'xy'[axis]}", unit))
+        for axis, letter in enumerate("xy"):
+            signals.append(Signal(f"{name}_{letter}", unit))
             channels.append(Channel(kind, int(mesh.node[-1, axis]), 0, 0.0, 1.0))
-    for axis, kind in (("x", ERROR_X), ("y", ERROR_Y)):
-        signals.append(Signal(f"tip_error_{axis}", "m", "from the rigid arm with the same joint angles"))
+    for letter, kind in (("x", ERROR_X), ("y", ERROR_Y)):
+        signals.append(Signal(f"tip_error_{letter}", "m", "from the rigid arm with the same joint angles"))
         channels.append(Channel(kind, 0, 0, 0.0, 1.0))
     for sensor in arm.sensors:
         if sensor.name in {s.name for s in signals}:
@@ -78,7 +78,7 @@ def _channel(mesh: Mesh, arm: Arm, sensor: Sensor) -> Channel:
                 raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
             scale = distance
         return Channel(CURVATURE, int(pair[0]), int(pair[1]), float(weight), scale)
-    k = int(min(np.searchsorted(ends[:, 1], sensor.position), own.size - 1))
+    k = min(int(np.searchsorted(ends[:, 1], sensor.position)), own.size - 1)
     part = (sensor.position - ends[k, 0]) / (ends[k, 1] - ends[k, 0])
     still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
     require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
@@ -108,37 +108,38 @@ class PlanarSensors:
         y = np.zeros(len(self.channels), np.result_type(q, v, a))
         for row, c in enumerate(self.channels):
             if c.kind in (POSITION, RATE, ACCELERATION):
-                y[row] = (q, v, a)[c.kind][c.index]
+                y[row] = (q, v, a)[c.kind][c.place]
             elif c.kind in (ERROR_X, ERROR_Y):
                 y[row] = error[c.kind - ERROR_X]
             elif c.kind == CURVATURE:
-                y[row] = c.scale * ((1 - c.weight) * curvature[c.index] + c.weight * curvature[c.other])
+                y[row] = c.scale * ((1 - c.weight) * curvature[c.place] + c.weight * curvature[c.other])
             elif c.kind == DISPLACEMENT:
                 root, psi = local[c.other], local[c.other, 2]
-                d = _between(local[c.index], c.weight)[:2] - root[:2]
+                d = _between(local[c.place], c.weight)[:2] - root[:2]
                 y[row] = c.scale * q[mesh.dof[c.other, 6]] - np.sin(psi) * d[0] + np.cos(psi) * d[1]
             else:
-                theta, acc = _between(local[c.index], c.weight)[2], _between(acceleration[c.index], c.weight)
+                theta, acc = _between(local[c.place], c.weight)[2], _between(acceleration[c.place], c.weight)
                 y[row] = -np.sin(theta) * acc[0] + np.cos(theta) * acc[1]
         return y
 
     def rows(self, q: FloatArray, v: FloatArray, a: FloatArray, inputs: int) -> OutputTangent:
         """Return the derivatives of `read`."""
         mesh, n, ny = self.mesh, self.mesh.size, len(self.channels)
-        rows = OutputTangent(*(np.zeros((ny, n + 1)) for _ in range(3)), np.zeros((ny, inputs)))
+        wide = [np.zeros((ny, n + 1)) for _ in range(3)]
+        rows = OutputTangent(wide[0], wide[1], wide[2], np.zeros((ny, inputs)))
         angle = np.cumsum(q[mesh.joint])
         # d(rigid tip)/d(phi_j): what lies beyond joint j turns
         lever = np.stack([-self.lengths * np.sin(angle), self.lengths * np.cos(angle)])
         turn = np.cumsum(lever[:, ::-1], axis=1)[:, ::-1]
         for row, c in enumerate(self.channels):
             if c.kind in (POSITION, RATE, ACCELERATION):
-                rows[c.kind][row, c.index] = 1.0
+                rows[c.kind][row, c.place] = 1.0
             elif c.kind in (ERROR_X, ERROR_Y):
                 axis = c.kind - ERROR_X
                 rows.position[row, mesh.joint] = -turn[axis]
                 rows.position[row, mesh.node[-1, axis]] += 1.0
             elif c.kind == CURVATURE:
-                for e, w in ((c.index, 1 - c.weight), (c.other, c.weight)):
+                for e, w in ((c.place, 1 - c.weight), (c.other, c.weight)):
                     self._angle(rows.position[row], e, 0.0, -c.scale * w / mesh.length[e])
                     self._angle(rows.position[row], e, 1.0, c.scale * w / mesh.length[e])
             elif c.kind == DISPLACEMENT:
@@ -161,19 +162,19 @@ class PlanarSensors:
     def _displacement(self, target: FloatArray, q: FloatArray, c: Channel) -> None:
         local = spread(self.mesh, q)
         psi = local[c.other, 2]
-        d = _between(local[c.index], c.weight)[:2] - local[c.other, :2]
+        d = _between(local[c.place], c.weight)[:2] - local[c.other, :2]
         along, across = np.array([np.cos(psi), np.sin(psi)]), np.array([-np.sin(psi), np.cos(psi)])
         target[self.mesh.dof[c.other, 6]] += c.scale
-        self._place(target, c.index, c.weight, across)
+        self._place(target, c.place, c.weight, across)
         self._place(target, c.other, 0.0, -across)
         self._angle(target, c.other, 0.0, -float(along @ d))
 
     def _transverse(self, rows: OutputTangent, row: int, q: FloatArray, a: FloatArray, c: Channel) -> None:
-        theta = _between(spread(self.mesh, q)[c.index], c.weight)[2]
-        acc = _between(spread(self.mesh, a)[c.index], c.weight)[:2]
+        theta = _between(spread(self.mesh, q)[c.place], c.weight)[2]
+        acc = _between(spread(self.mesh, a)[c.place], c.weight)[:2]
         along, across = np.array([np.cos(theta), np.sin(theta)]), np.array([-np.sin(theta), np.cos(theta)])
-        self._place(rows.acceleration[row], c.index, c.weight, across)
-        self._angle(rows.position[row], c.index, c.weight, -float(along @ acc))
+        self._place(rows.acceleration[row], c.place, c.weight, across)
+        self._angle(rows.position[row], c.place, c.weight, -float(along @ acc))
 
 
 def _between(local: Array, part: float) -> Array:

@@ -50,58 +50,72 @@ def tip_rows(mesh, mass, inertia):  # type: ignore[no-untyped-def]
     return m22 / det, kappa / det, m11 / det, 0.0, 0.0
 
 
+@njit(inline="always")
+def advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
+    """Record step k, then put y at step k + 1 into z; w are the increments between the ends, `ends` those at them."""
+    c, s1, s2 = mesh.c, mesh.s1, mesh.s2
+    w11, w12, w22, spring, gain = rows
+    theta, first, inner, outer, phi = ends
+    n, tau = y.size - 3, torque[k]
+    record(mesh, k, y, tau, stride, hub, tip, stored)
+    hub_bend = y[2] - y[0]
+    tip_bend = y[n] - y[n + 1] + y[n + 2]
+    f1 = mesh.torque_node * tau - c * (5 * y[2] - 4 * y[3] + y[4]) - mesh.hub_spring * hub_bend
+    f2 = -c * (y[n - 2] - 4 * y[n - 1] + 5 * y[n] - 2 * y[n + 1]) - spring * tip_bend
+    f3 = -c * (y[n - 1] - 2 * y[n] + y[n + 1]) + spring * tip_bend
+    for i in range(3, n):
+        w[i] = s2 * w[i] - (s1 * c) * (6 * y[i] - 4 * (y[i - 1] + y[i + 1]) + (y[i - 2] + y[i + 2]))
+        z[i] = y[i] + w[i]
+    for j in range(forces.shape[1]):
+        f = forces[k, j]
+        f1, f2, f3 = f1 + loads[j, 0] * f, f2 + loads[j, n - 2] * f, f3 + loads[j, n - 1] * f
+        for i in range(3, n):
+            w[i] += s1 * loads[j, i - 2] * f
+            z[i] = y[i] + w[i]
+    theta = s2 * theta + s1 * (mesh.torque_hub * tau + mesh.hub_gain * hub_bend)
+    first = s2 * first + s1 * mesh.hub_mass * f1
+    inner = s2 * inner + s1 * (w11 * f2 + w12 * f3)
+    outer = s2 * outer + s1 * (w12 * f2 + w22 * f3)
+    phi = s2 * phi - s1 * gain * tip_bend
+    z[0], z[2] = y[0] + theta, y[2] + first
+    z[n], z[n + 1], z[n + 2] = y[n] + inner, y[n + 1] + outer, y[n + 2] + phi
+    return theta, first, inner, outer, phi
+
+
+@njit(inline="always")
+def record(mesh, k, y, tau, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
+    """Record hub angle and tip at step k, and all slots at every `stride` steps."""
+    hub[k] = (y[mesh.hub_slot] + mesh.feed * tau) / mesh.dx
+    tip[k] = y[y.size - 2]
+    if stride > 0 and k % stride == 0:
+        for i in range(y.size):
+            stored[k // stride, i] = y[i]
+
+
 @njit(cache=True)
 def march(mesh, start, before, torque, loads, forces, change, payloads, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
     """March len(torque) - 1 steps from `start` and the increment `before` it; record at the start of every step.
 
     loads (m, n) are increments per newton of the nodes, forces (steps + 1, m); payloads[j] = (mass, inertia) holds from
-    step change[j] on, payloads[0] from the start; stored[j] takes the slots of y at step j stride. Returns y and w.
+    step change[j] on, change[0] = 0; stored[j] takes the slots of y at step j stride. Returns y and w.
     """
-    y, w = start.copy(), before.copy()  # arrays made here cannot overlap, so the inner loops become vector instructions
-    c, s1, s2 = mesh.c, mesh.s1, mesh.s2
+    # arrays made here cannot overlap, so the inner loops of `advance` become vector instructions; the two take turns
+    y, z, w = start.copy(), start.copy(), before.copy()
     n, last = y.size - 3, torque.size - 1
-    w11, w12, w22, spring, gain = tip_rows(mesh, payloads[0, 0], payloads[0, 1])
-    w_theta, w_first, w_inner, w_outer, w_phi = w[0], w[2], w[n], w[n + 1], w[n + 2]  # the ends stay in registers
-    changes, due, rows = 1, 0, 0
-    next_change = change[1] if change.size > 1 else -1
-    for k in range(last + 1):
-        hub[k] = (y[mesh.hub_slot] + mesh.feed * torque[k]) / mesh.dx
-        tip[k] = y[n + 1]
-        if k == due and rows < stored.shape[0]:
-            for i in range(n + 3):
-                stored[rows, i] = y[i]
-            rows, due = rows + 1, due + stride
-        if k == last:
-            break
-        if k == next_change:
-            if gain == 0.0:  # phi was free: the slope of the last section
-                y[n + 2], w_phi = y[n + 1] - y[n], w_outer - w_inner
-            w11, w12, w22, spring, gain = tip_rows(mesh, payloads[changes, 0], payloads[changes, 1])
-            changes += 1
-            next_change = change[changes] if changes < change.size else -1
-        hub_bend = y[2] - y[0]
-        tip_bend = y[n] - y[n + 1] + y[n + 2]
-        first = mesh.torque_node * torque[k] - c * (5 * y[2] - 4 * y[3] + y[4]) - mesh.hub_spring * hub_bend
-        inner = -c * (y[n - 2] - 4 * y[n - 1] + 5 * y[n] - 2 * y[n + 1]) - spring * tip_bend
-        outer = -c * (y[n - 1] - 2 * y[n] + y[n + 1]) + spring * tip_bend
-        for i in range(3, n):
-            w[i] = s2 * w[i] - (s1 * c) * (6 * y[i] - 4 * (y[i - 1] + y[i + 1]) + (y[i - 2] + y[i + 2]))
-        for j in range(forces.shape[1]):
-            f = forces[k, j]
-            first, inner, outer = first + loads[j, 0] * f, inner + loads[j, n - 2] * f, outer + loads[j, n - 1] * f
-            for i in range(3, n):
-                w[i] += s1 * loads[j, i - 2] * f
-        w_theta = s2 * w_theta + s1 * (mesh.torque_hub * torque[k] + mesh.hub_gain * hub_bend)
-        w_first = s2 * w_first + s1 * mesh.hub_mass * first
-        w_inner = s2 * w_inner + s1 * (w11 * inner + w12 * outer)
-        w_outer = s2 * w_outer + s1 * (w12 * inner + w22 * outer)
-        w_phi = s2 * w_phi - s1 * gain * tip_bend
-        for i in range(3, n):
-            y[i] += w[i]
-        y[0] += w_theta
-        y[2] += w_first
-        y[n] += w_inner
-        y[n + 1] += w_outer
-        y[n + 2] += w_phi
-    w[0], w[2], w[n], w[n + 1], w[n + 2] = w_theta, w_first, w_inner, w_outer, w_phi
+    ends = w[0], w[2], w[n], w[n + 1], w[n + 2]
+    for part in range(change.size):
+        if part > 0 and payloads[part - 1, 1] == 0.0:  # phi was free: the slope of the last section
+            y[n + 2], ends = y[n + 1] - y[n], (ends[0], ends[1], ends[2], ends[3], ends[3] - ends[2])
+        rows = tip_rows(mesh, payloads[part, 0], payloads[part, 1])
+        k, stop = change[part], change[part + 1] if part + 1 < change.size else last
+        while k + 1 < stop:
+            ends = advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored)
+            ends = advance(mesh, rows, k + 1, z, y, w, ends, torque, loads, forces, stride, hub, tip, stored)
+            k += 2
+        if k < stop:
+            ends = advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored)
+            for i in range(y.size):
+                y[i] = z[i]
+    record(mesh, last, y, torque[last], stride, hub, tip, stored)
+    w[0], w[2], w[n], w[n + 1], w[n + 2] = ends
     return y, w
