@@ -136,6 +136,28 @@ class Plain(_Mechanical):
         loop.write(self.record, last, y, self.u, self.q, self.v)
 
 
+class Own:
+    """A stepper that the model brings itself, compiled for its structure; see `model.stepper`."""
+
+    def __init__(self, model: MechanicalModel, stepper: Any) -> None:
+        self.model, self.stepper = model, stepper
+        self.u, self.held = stepper.u, stepper.held
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings."""
+        y: FloatArray = self.stepper.measure()
+        return y
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates."""
+        q, v = self.stepper.state()
+        return q, v
+
+    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
+        """Step from grid point `first` to `last`, recording."""
+        check(self.stepper.advance(law, memory, first, last), float(self.stepper.tables.h[first]), self.model.kind)
+
+
 def _linear(model: MechanicalModel, method: str, symmetric: str) -> LinearMechanics:
     """Return the model if it is linear and the named matrices are symmetric."""
     remedy = 'use method="generalised_alpha"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from .laws.controller import check_command
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
 from .scores import scores
-from .timegrid import limits, samples, time_grid
+from .timegrid import commands, limits, samples, time_grid
 from .trajectories import InputSignal, Motion
 
 
@@ -37,6 +37,7 @@ class Setup:
     payload: tuple[tuple[float, float, float], ...]
     initial: tuple[FloatArray, FloatArray] | None
     record_states: bool
+    motions: Mapping[str, Motion] = field(default_factory=dict)
 
 
 class Run:
@@ -48,6 +49,7 @@ class Run:
         self.setup, model, law = setup, setup.model, setup.law
         n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
         breaks = [b for signal in setup.inputs.values() for b in signal.breakpoints] + [row[0] for row in setup.payload]
+        breaks += [b for motion in setup.motions.values() for b in motion.breakpoints]
         period = None if law is None else law.sample_time
         self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
         before, after = np.zeros((self.t.size, p)), np.zeros((self.t.size, p))
@@ -56,7 +58,7 @@ class Run:
             i = index_of("input", name, model.inputs)
             before[:, i] += left
             after[:, i] += right
-        before[0] = 0.0  # nothing acts before the run begins: the first values are a jump
+        self.commands = {name: commands(name, motion, self.t, setup.step) for name, motion in setup.motions.items()}
         motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
         self.channels = {name: rows[0] for name, rows in motions.items()}
         calls = self.due >= 0
@@ -87,6 +89,7 @@ class Run:
         """Run from begin to end, payload change by payload change."""
         model, law, payload = self.setup.model, self.setup.law, self.setup.payload
         points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
+        # nothing acts before the run begins: the first values are a jump
         u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
         self.memory = self.compiled[1] if self.compiled else np.zeros((1, max(1, len(law.drives))))
         self.law_state = None if self.compiled else law.initial()
@@ -108,6 +111,10 @@ class Run:
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
+        if hasattr(model, "stepper") and model.compiled() is not None:
+            own = model.stepper(self.setup.scheme, *arguments, self.commands)
+            if own is not None:
+                return engines.Own(model, own)
         plain = bool(model.closures) or model.compiled() is None
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
 
@@ -127,7 +134,7 @@ class Run:
             c = int(self.due[k])
             if c >= 0:
                 y, t = np.asarray(engine.measure(), float)[measures], float(self.t[k])
-                command, self.law_state = law.step(self.law_state, t, y, self.wanted[c].copy())
+                command, self.law_state = law.step(self.law_state, t, y, self.wanted[c])
                 self.tables.reference[c] = check_command(command, law, t)
             engine.advance(held, self.memory, k, end)
             report(end / (self.t.size - 1))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .analog import analog_loop
+from .commanded import commanded
 from .errors import DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
 from .laws.controller import Controller, LinearLaw
@@ -37,6 +38,7 @@ def simulate(
     method: str = "auto",
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
+    motions: Mapping[str, Motion] | None = None,
     initial: tuple[FloatArray, FloatArray] | None = None,
     payload: Sequence[tuple[float, float, float]] = (),
     record_states: bool = False,
@@ -65,8 +67,12 @@ def simulate(
         Parameters of the implicit method, e.g. ``flexctl.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
         Signals added to named inputs: open-loop torques, disturbances.
+    motions : mapping, optional
+        What joints are commanded to do, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5)}``. A joint follows exactly,
+        and its torque input shows what this takes; a servo joint is pulled along.
     initial : tuple of ndarray, optional
-        Coordinates and rates at t = 0; the reference pose at rest by default. Closures must be met.
+        Coordinates and rates at t = 0; the reference pose at rest by default (with `motions`: where they begin, bent by
+        the weight if every joint is commanded). Closures must be met.
     payload : sequence of (time [s], mass [kg], inertia [kg m^2])
         Changes of the payload during the run; coordinates and rates are continuous, as when a body that moves with the
         tip is gripped.
@@ -86,10 +92,12 @@ def simulate(
         When the run diverges or Newton fails; never a partial result.
     """
     plant, law = as_model(system), as_law(controller)
+    plant, commands, driving, start = commanded(plant, law, motions, inputs or {})
     _check_numbers(duration, step, method, scheme)
     _check_names(plant, law, inputs or {})
     references = _references(plant, law, reference)
-    signals, changes = dict(inputs or {}), _payload(payload, duration)
+    signals, changes = {**driving, **dict(inputs or {})}, _payload(payload, duration)
+    initial = start if initial is None else initial
     model = plant
     if law is not None and law.sample_time == 0:
         model, law = analog_loop(plant, law, references, signals), None
@@ -98,7 +106,7 @@ def simulate(
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     h = _step(model, step, None if law is None else law.sample_time, method)
     setup = Setup(
-        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, record_states
+        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, record_states, commands
     )  # fmt: skip
     started = time.perf_counter()
     run = Run(setup)
@@ -224,8 +232,9 @@ def _bar(progress: bool | Callable[[float], None], duration: float) -> Iterator[
     elif not progress:
         yield lambda fraction: None
     else:
+        from rich.console import Console
         from rich.progress import Progress
 
-        with Progress(transient=True) as bar:
+        with Progress(transient=True, console=Console(stderr=True)) as bar:
             task = bar.add_task(f"simulating {duration:g} s", total=1.0)
             yield lambda fraction: bar.update(task, completed=fraction)

@@ -83,6 +83,15 @@ def samples(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray
     return rows
 
 
+def commands(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray:
+    """Return value, rate, and acceleration before and after jumps (4 rows) of a motion at the times of a grid."""
+    rows = samples(name, motion, t, step)
+    left = rows[2].copy()
+    for k, b in _meetings(motion.breakpoints, t, step):
+        left[k] = motion(np.nextafter(b, -np.inf))[2] if b > 0.0 else rows[2, k]
+    return np.vstack([rows[:2], left, rows[2:]])
+
+
 def _meetings(breaks: Iterable[float], t: FloatArray, step: float) -> Iterator[tuple[int, float]]:
     """Yield each breakpoint that is a time of the grid, with the index of that time."""
     for b in sorted(breaks):

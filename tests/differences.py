@@ -1,4 +1,4 @@
-"""Derivatives by differences, and the checks of a model's own derivatives that are built on them."""
+"""Derivatives by differences, the checks of a model's own derivatives built on them, and equality of runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexctl.model import MechanicalModel
+from flexctl.response import Response
 
 Array = npt.NDArray[Any]
 
@@ -29,6 +30,13 @@ def order(errors: Sequence[float], ratio: float = 2.0) -> Array:
     """Observed orders of convergence when each error belongs to a step `ratio` times smaller than the one before."""
     e = np.asarray(errors, float)
     return np.log(e[:-1] / e[1:]) / np.log(ratio)
+
+
+def assert_same(one: Response, other: Response, tolerance: float = 1e-11) -> None:
+    """The same times, outputs and inputs, to a tolerance relative to the largest."""
+    np.testing.assert_array_equal(one.t, other.t)
+    for a, b in ((one.y, other.y), (one.u, other.u)):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
 
 
 class Motion(NamedTuple):

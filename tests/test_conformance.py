@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 import toys
-from analytical import HUB, beam_frequencies, tokhi_arm
-from differences import Array, check_closures, check_tangent, order, slope, some_motion
+from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
+from differences import Array, assert_near, check_closures, check_tangent, order, slope, some_motion
 
-from flexctl.arm import Actuator, Damping, Sensor
+from flexctl.arm import Actuator, Arm, Damping, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import SecondOrder, linearise
 from flexctl.model import LinearMechanics, MechanicalModel, names
@@ -115,6 +115,32 @@ chain = partial(Case, kind="", drive="force", angle="first", rate="first_rate", 
 pendulum = partial(Case, kind="", drive="torque", angle="angle", rate="rate", gains=(8.0, 1.0), period=0.04)
 
 
+def planar(
+    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05, **tables: Any
+) -> Build:
+    """One or two links of rubber, stretched out or hanging: soft enough for differences (EA = 1 kN, rho A = 1 kg/m)."""
+    link = Link(0.8, Material(1e5, 100.0), Section(0.01, second_moment, outer_distance=0.05))
+    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    body = Payload(0.2 * hanging, 1e-2 * hanging)
+    joints = (Joint(hub, angle=-0.5 * np.pi * hanging), elbow)[:links]
+    arm = Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+    return lambda n: build(arm, "timoshenko_planar", elements=n)
+
+
+planars = partial(
+    Case, kind="timoshenko_planar", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, mesh=3, push=1.0,
+    twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)  # fmt: skip
+
+
+def swinging(model: Any) -> tuple[Array, Array]:
+    """Joints turned and turning."""
+    angles = np.array([joint.angle for joint in model.arm.joints])
+    q, v, _ = model.rigid_motion(angles + 0.6, 1.0 + np.arange(angles.size), 0.0 * angles)
+    return q, v
+
+
 def rod(n: int, wall: bool) -> toys.Chain:
     """A chain as a mesh of an elastic rod with unit mass and stiffness: wave speed 1, length 1."""
     return toys.Chain(n, m=1.0 / n, k=1.0 * n, wall=wall)
@@ -138,6 +164,20 @@ CASES = [
         "paper, sensors and actuators", build=partial(beam(HUB, 0.01, **ALONG), form="paper"),
         twins=(("hub_torque", "bend"), ("puff", "hub_angle")),
     ),
+    planars(
+        # the paper's beam on another scale: r / L = 4e-4, so that its shear and rotary inertia are below 1e-5
+        "planar, one slender link", build=planar(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3)), rigid=1, order=2,
+        frequencies=lambda: beam_frequencies(2, HUB) * (1e-4**0.5 / 0.64) / (ALPHA / L**2), start=swinging,
+        gains=(0.02, 0.02), push=0.01,
+    ),
+    planars("planar, two links", build=planar(2), rigid=2, start=swinging),
+    planars("planar, hanging", build=planar(2, hanging=True), start=swinging),
+    planars(
+        "planar, hanging, damped", build=planar(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
+        start=swinging, damped=True,
+    ),
+    planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
+    planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
     chain("chain", build=lambda n: toys.Chain(n), rigid=1),
     chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
     chain(
@@ -296,7 +336,8 @@ def test_damping_takes_energy_all_the_time(case: Case) -> None:
 def test_equilibrium_is_at_rest(case: Case) -> None:
     model, at = case.model, equilibrium(case.model)
     a, lam = accelerations(model, at.q, at.v, at.u)
-    M, scale = model.mass(at.q), np.abs(model.force(at.q, at.v)).max() + 1e-6
+    K = model.tangent(at.q, at.v, at.v, at.u, at.lam).stiffness
+    M, scale = model.mass(at.q), np.abs(model.force(at.q, at.v)).max() + 1e-6 * (1.0 + np.abs(K).max())
     assert np.abs(M @ a).max() < 1e-8 * scale
     np.testing.assert_allclose(lam, at.lam, atol=1e-8 * scale)
 
@@ -344,8 +385,10 @@ def test_small_motions_are_those_of_the_linear_plant(case: Case) -> None:
     def error(amplitude: float) -> float:
         push = {case.drive: bang_bang(amplitude, period / 4)}
         full, small = (
-            simulate(m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha")
-            for m in (model, linear)
+            simulate(
+                m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha", initial=start
+            )
+            for m, start in ((model, (at.q, at.v)), (linear, None))
         )
         return float(np.abs(full.y - rest - small.y).max())
 
@@ -390,11 +433,32 @@ class Plain:
 
 
 @some_cases(lambda c: c.model.compiled() is not None)
+def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
+    model, x = case.model, some_motion(case.model)
+    compiled = model.compiled()
+    n, w = x.q.size, compiled.bandwidth
+    out, y = np.empty(n), np.empty(len(model.outputs))
+    compiled.residual(0.0, *x[:4], compiled.reals, compiled.ints, out)
+    assert_near(out, model.mass(x.q) @ x.a + model.force(x.q, x.v) - model.input_matrix(x.q) @ x.u, 1e-12)
+    compiled.output(*x[:4], compiled.reals, compiled.ints, y)
+    assert_near(y, model.output(*x[:4]), 1e-12)
+    M, D, K = model.tangent(*x)
+    for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
+        band = np.full((3 * w + 1, n), np.nan)
+        compiled.tangent(0.0, *x[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
+        full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
+        assert_near(full, ca * M + cv * D + cq * K, 1e-12)
+
+
+@some_cases(lambda c: c.model.compiled() is not None)
 @pytest.mark.parametrize("method", ["generalised_alpha", "trapezoidal"])
-def test_compiled_run_is_the_plain_run(case: Case, method: str) -> None:
+@pytest.mark.parametrize(("periods", "substeps"), [(12, 3), (150, 1)])
+def test_compiled_run_is_the_plain_run(case: Case, method: str, periods: int, substeps: int) -> None:
+    """The long run has several calls of the law within one call of the compiled loop."""
     model, law, move = case.model, pd(case), quintic(0.0, 0.3, 8 * case.period)
     run = partial(
-        simulate, controller=law, reference=move, duration=12 * case.period, step=case.period / 3, method=method,
+        simulate, controller=law, reference=move, duration=periods * case.period, step=case.period / substeps,
+        method=method,
         inputs={case.drive: bang_bang(case.push, 1.7 * case.period, 0.4 * case.period)}, record_states=True,
     )  # fmt: skip
     fast, plain = run(model), run(Plain(model))

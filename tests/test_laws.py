@@ -111,7 +111,9 @@ def with_delay_and_integral(Phi: Array, Gamma: Array, tip: Array) -> tuple[Array
     return A, np.eye(n + 2)[:, n : n + 1]
 
 
-def gains(Phi: Array, Gamma: Array, C: Array, tip: Array, omega: Array, noise: tuple[float, ...]) -> tuple[Array, Array]:
+def gains(
+    Phi: Array, Gamma: Array, C: Array, tip: Array, omega: Array, noise: tuple[float, ...]
+) -> tuple[Array, Array]:
     """Regulator gain on (x, p, s) and the gain that corrects an estimate."""
     A, B = with_delay_and_integral(Phi, Gamma, tip)
     rate = np.concatenate([np.zeros(3), tip[:3]])

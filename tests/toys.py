@@ -5,12 +5,15 @@
 | `RodPendulum` | a closure equation, an input matrix that depends on the pose, gravity |
 | `ElasticPendulum` | M(q), Coriolis terms, compiled functions |
 | `Crane` | inertial coupling between a driven coordinate and the rest |
-| `chain` | LinearMechanics |
+| `Chain` | LinearMechanics |
+| `Called` | a law that cannot be compiled |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import toys_kernels
@@ -295,3 +298,13 @@ def flow(
     solution = solve_ivp(rates, (start, until), np.concatenate([q, v]), method="DOP853", rtol=1e-12, atol=1e-13)
     end = solution.y[:, -1]
     return end[:n], end[n:]
+
+
+@dataclass
+class Called:
+    """Any law, hidden from the compiler: it is called from Python once per period."""
+
+    law: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.law, name)

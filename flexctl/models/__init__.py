@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..arm import Arm
-from ..errors import unknown
+from ..errors import DefinitionError, unknown
 from ..model import MechanicalModel
 
-REGISTRY = {"finite_difference": "flexctl.models.finite_difference:FiniteDifference"}
+REGISTRY = {
+    "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
+    "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
+}
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 
 
@@ -49,4 +52,21 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
     for name in chosen:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
-    return model_class(kind)(arm, **chosen)
+    found = model_class(kind)
+    for feature, place in arm.features().items():
+        if feature not in getattr(found, "features", ()):
+            raise DefinitionError(
+                f"{kind} has no {feature.replace('_', ' ')} ({place}); leave it out or use another model"
+            )
+    return _with_motions(arm, found(arm, **chosen))
+
+
+def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
+    """Return the model with the joints whose drive is "motion" commanded by their acceleration."""
+    driven = [f"joint{i}" for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
+    if not driven:
+        return model
+    from .motion_driven import motion_driven
+
+    joints: Mapping[str, str] = getattr(model, "joints", {})
+    return motion_driven(model, {torque: name for torque, name in joints.items() if name in driven})
