@@ -21,19 +21,19 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .arm import Actuator, Arm, Damping, Gravity, Joint, Link, Material, Payload, Section, Sensor
     from .catalogue import Plant, find, list_controllers, list_plants, load_controller, load_plant
-    from .discrete import zero_order_hold
+    from .catalogue.expected import verify
     from .errors import ConvergenceError, DefinitionError, FlexctlError, NotAvailable
-    from .expected import verify
     from .export import from_control, load_linear, nonlinear, save_linear
     from .frequency import FrequencyResponse, grid, loop_gain, margins, response, series
+    from .frequency.margins import Margins
     from .laws.controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated
     from .linear import FirstOrder, SecondOrder, linearise
-    from .margins import Margins
-    from .matrices import from_matrices
+    from .linear.discrete import zero_order_hold
+    from .linear.matrices import from_matrices
+    from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
     from .models.exact_beam import ExactBeam
     from .modes import Modes, modes
-    from .reduce import balanced_truncation, modal_truncation, split_rigid
     from .response import Response
     from .scenario import Scenario
     from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 _NAMES = {
     "arm": "Actuator Arm Damping Gravity Joint Link Material Payload Section Sensor",
     "catalogue": "Plant find list_controllers list_plants load_controller load_plant",
-    "discrete": "zero_order_hold",
+    "linear.discrete": "zero_order_hold",
     "errors": "ConvergenceError DefinitionError FlexctlError NotAvailable",
-    "expected": "verify",
+    "catalogue.expected": "verify",
     "export": "from_control load_linear nonlinear save_linear",
     "frequency": "FrequencyResponse grid loop_gain margins response series",
     "laws.controller": "Controller Delayed LinearLaw Noisy Quantised Saturated",
     "linear": "FirstOrder SecondOrder linearise",
-    "margins": "Margins",
-    "matrices": "from_matrices",
+    "frequency.margins": "Margins",
+    "linear.matrices": "from_matrices",
     "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
     "models.exact_beam": "ExactBeam",
     "modes": "Modes modes",
-    "reduce": "balanced_truncation modal_truncation split_rigid",
+    "linear.reduce": "balanced_truncation modal_truncation split_rigid",
     "response": "Response",
     "scenario": "Scenario",
     "signals": "PiecewiseConstant Sampled Sine bang_bang",

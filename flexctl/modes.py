@@ -2,7 +2,7 @@
 
     (lambda^2 M + lambda D + K) psi = 0,   omega = |lambda|, zeta = -Re lambda / |lambda|
 
-The undamped modes come from `flexctl.eigen`. Where damping couples them, the poles are the eigenvalues of the
+The undamped modes come from `flexctl.linear.eigen`. Where damping couples them, the poles are the eigenvalues of the
 first-order form in energy coordinates (omega eta, eta'), the rigid displacements taken out, so that rigid modes stay
 exact.
 """
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from .eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
 from .errors import require
 from .linear import FirstOrder, LinearPlant, SecondOrder
+from .linear.eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
 from .model import ComplexArray, FloatArray
 
 __all__ = ["Modes", "NormalModes", "modal_damping", "modes", "normal_modes"]

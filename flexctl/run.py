@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -120,11 +121,13 @@ class Run:
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
         if self.compiled:
-            # a few calls rather than one: progress moves, and an interrupt is noticed
-            chunk = max(1, (self.t.size - 1) // 50)
-            for k in range(first, last, chunk):
-                engine.advance(self.compiled[0], self.memory, k, min(k + chunk, last))
-                report(min(k + chunk, last) / (self.t.size - 1))
+            # not one call but several of some hundredths of a second: progress moves, and an interrupt is noticed
+            k, chunk = first, 64
+            while k < last:
+                begun, end = time.perf_counter(), min(k + chunk, last)
+                engine.advance(self.compiled[0], self.memory, k, end)
+                report(end / (self.t.size - 1))
+                k, chunk = end, chunk * (4 if time.perf_counter() - begun < 0.02 else 1)
             return
         law = self.setup.law
         held = hold_law(law, self.setup.model)
@@ -148,9 +151,9 @@ class Run:
             u = setup.model.applied(record.y, record.u)
         bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
         if bad.size:
-            time = float(self.t[bad[0]])
-            message = f"a sensor of {plant.kind} does not read a finite number at t = {time:.6g} s"
-            raise ConvergenceError(message, time=time)
+            when = float(self.t[bad[0]])
+            message = f"a sensor of {plant.kind} does not read a finite number at t = {when:.6g} s"
+            raise ConvergenceError(message, time=when)
         numbers = scores(self.t, y, u, outputs, inputs, setup.references)
         provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)

@@ -186,7 +186,7 @@ def variants(plants: Sequence[Plant]) -> dict[str, Plant]:
 
 
 def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:
-    from .interconnect import closed_loop
+    from .linear.interconnect import closed_loop
 
     sampled = feedback.dt > 0
     poles = closed_loop(linear.discrete(feedback.dt) if sampled else linear.first_order(), feedback).poles()

@@ -292,9 +292,10 @@ class Part:
 
     def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
         """Return the signal at times t [s]."""
-        # the left limit of a motion is its value a hair earlier
+        # the left limit at a breakpoint is the value a hair earlier; elsewhere it is the value to the last bit
         t = np.asarray(t, float)
-        return self.motion(np.nextafter(t, -np.inf) if before else t)[self.part]
+        hair = np.isin(t, self.breakpoints) if before else False
+        return self.motion(np.where(hair, np.nextafter(t, -np.inf), t))[self.part]
 
 
 def acceleration_of(motion: Motion) -> Part:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl import catalogue, definition
-from flexctl.expected import Expected, check_one
-from flexctl.format import reference
-from flexctl.overrides import parse_override
+from flexctl import catalogue
+from flexctl.catalogue import definition
+from flexctl.catalogue.expected import Expected, check_one
+from flexctl.catalogue.format import reference
+from flexctl.catalogue.overrides import parse_override
 from flexctl.schema import UNITS, Quantity, schema
 
 NAME = "tokhi_azad_1994"
@@ -476,7 +477,7 @@ def test_every_controller_of_the_catalogue_loads() -> None:
 
 def test_the_reference_of_the_format_is_up_to_date() -> None:
     text = (ROOT / "docs" / "plant-files.md").read_text()
-    assert text.endswith(f"\n## Tables\n\n{reference()}"), "run: python -m flexctl.format docs/plant-files.md"
+    assert text.endswith(f"\n## Tables\n\n{reference()}"), "run: python -m flexctl.catalogue.format docs/plant-files.md"
 
 
 def test_every_unit_of_the_format_is_known() -> None:

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import flexctl as fx
-from flexctl.definition import OTHERS, TABLES
-from flexctl.overrides import parse_override
+from flexctl.catalogue.definition import OTHERS, TABLES
+from flexctl.catalogue.overrides import parse_override
 from flexctl.schema import schema
 
 MANY = settings(max_examples=max(250, settings().max_examples))

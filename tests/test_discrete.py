@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import scipy.linalg as sla
 
-from flexctl.conversion import discretise
-from flexctl.discrete import delay_outputs, newmark_plant, scheme_plant, zero_order_hold
 from flexctl.errors import DefinitionError
 from flexctl.integrate import Scheme, generalised_alpha
 from flexctl.linear import FirstOrder, SecondOrder
-from flexctl.matrices import from_matrices
+from flexctl.linear.conversion import discretise
+from flexctl.linear.discrete import delay_outputs, newmark_plant, scheme_plant, zero_order_hold
+from flexctl.linear.matrices import from_matrices
+from flexctl.linear.realise import first_order
 from flexctl.model import names
-from flexctl.realise import first_order
 
 
 def run(plant: FirstOrder, u: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:

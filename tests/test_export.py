@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.export import from_control, from_matrices, load_linear, nonlinear, save_linear
 from flexctl.linear import FirstOrder, SecondOrder
+from flexctl.linear.realise import first_order
 from flexctl.model import LinearMechanics, OperatingPoint, OutputTangent, Signal, names
-from flexctl.realise import first_order
 
 SUFFIXES = ("mat", "npz", "json")
 

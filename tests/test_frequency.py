@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexctl import evaluate
 from flexctl.errors import DefinitionError
-from flexctl.frequency import FrequencyResponse, response, transfer
+from flexctl.frequency import FrequencyResponse, evaluate, response, transfer
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.model import Signal
 from flexctl.models._kernels import bands

@@ -20,14 +20,12 @@ TIERS = (
     ("schema", "files"),
     ("arm", "model"),
     ("models", "models."),
-    ("statics", "steady", "linear", "eigen", "modes", "frequency", "evaluate", "grids", "phase", "margins", "loops", "integrate",
-     "engines", "discrete", "conversion", "descriptor", "realise", "reduce", "split", "matrices", "rigid",
-     "interconnect",
+    ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
-    ("export", "records", "matfile", "plot", "plot.", "animate"),
-    ("plausible", "expected", "definition", "overrides", "catalogue", "format", "cli", "cli.", "__main__", ""),
+    ("export", "export.", "plot", "plot.", "animate"),
+    ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
 
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
@@ -38,7 +36,6 @@ CONVENIENCE = {
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
-    ("models.timoshenko_planar", "modes"): "modal damping as a matrix",
     ("scenario", "__main__"): "a controller script runs itself through the command line",
 }
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 import flexctl as fx
-from flexctl.definition import GROUNDS
-from flexctl.expected import Expected, check_one
+from flexctl.catalogue.definition import GROUNDS
+from flexctl.catalogue.expected import Expected, check_one
 
 NAMES = fx.list_plants()
 load = cache(fx.load_plant)

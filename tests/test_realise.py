@@ -8,12 +8,12 @@ import beams
 import numpy as np
 import pytest
 
-from flexctl.descriptor import regular
 from flexctl.errors import DefinitionError
 from flexctl.linear import FirstOrder, SecondOrder
-from flexctl.matrices import from_matrices
+from flexctl.linear.descriptor import regular
+from flexctl.linear.matrices import from_matrices
+from flexctl.linear.realise import first_order, modal_coordinates
 from flexctl.model import names
-from flexctl.realise import first_order, modal_coordinates
 
 FORMS = ("modal", "energy", "physical")
 

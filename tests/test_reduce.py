@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.linalg as sla
 
-from flexctl.discrete import zero_order_hold
 from flexctl.errors import DefinitionError
 from flexctl.linear import FirstOrder
-from flexctl.matrices import from_matrices
+from flexctl.linear.discrete import zero_order_hold
+from flexctl.linear.matrices import from_matrices
+from flexctl.linear.realise import first_order
+from flexctl.linear.reduce import balanced_truncation, modal_truncation, split_rigid
 from flexctl.model import names
-from flexctl.realise import first_order
-from flexctl.reduce import balanced_truncation, modal_truncation, split_rigid
 
 
 def response(plant: FirstOrder, s: np.ndarray) -> np.ndarray:

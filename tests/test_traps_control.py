@@ -13,15 +13,15 @@ import beams
 import numpy as np
 import pytest
 
-from flexctl.conversion import discretise
-from flexctl.discrete import delay_inputs, zero_order_hold
 from flexctl.export import load_linear, nonlinear, save_linear
-from flexctl.interconnect import closed_loop
 from flexctl.linear import linearise
-from flexctl.matrices import from_matrices
+from flexctl.linear.conversion import discretise
+from flexctl.linear.discrete import delay_inputs, zero_order_hold
+from flexctl.linear.interconnect import closed_loop
+from flexctl.linear.matrices import from_matrices
+from flexctl.linear.realise import first_order
+from flexctl.linear.reduce import balanced_truncation, modal_truncation, split_rigid
 from flexctl.model import OperatingPoint, OutputTangent, Signal, Tangent, Unconstrained, names
-from flexctl.realise import first_order
-from flexctl.reduce import balanced_truncation, modal_truncation, split_rigid
 from flexctl.statics import equilibrium
 
 GRAVITY = 9.81

@@ -117,7 +117,7 @@ def plant_options(function: F) -> F:
 def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     """Return a plant of the catalogue or of a file, with overrides."""
     from ..catalogue import load_plant
-    from ..overrides import parse_override
+    from ..catalogue.overrides import parse_override
 
     table: dict[str, Any] = {}
     for text in settings:

@@ -129,7 +129,7 @@ def linearise(
 
 def _first_order(linear: LinearPlant, form: str, count: int | None) -> FirstOrder:
     from ..linear import SecondOrder
-    from ..realise import FORMS
+    from ..linear.realise import FORMS
 
     if form not in FORMS:
         raise unknown("form", form, FORMS)

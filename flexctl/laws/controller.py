@@ -201,7 +201,7 @@ class Delayed(_Wrapper):
 
     def feedback(self) -> FirstOrder:
         """Return the law's linear part followed by the delay."""
-        from ..discrete import delay_outputs
+        from ..linear.discrete import delay_outputs
 
         return delay_outputs(self.law.feedback(), self.samples)
 

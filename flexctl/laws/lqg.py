@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from ..discrete import exact_pair
 from ..errors import ConvergenceError, require
 from ..linear import SecondOrder
+from ..linear.discrete import exact_pair
 from ..model import FloatArray, index_of
 from ..modes import normal_modes
 from .controller import Delayed, LinearLaw

@@ -16,9 +16,10 @@ def subplots(
     A notebook shows the figure, and its axes can be handed to the functions of `flexctl.plot`.
     """
     import matplotlib
+    from cycler import cycler
 
     from . import canvas
 
-    with matplotlib.rc_context({**canvas.STYLE, "axes.prop_cycle": matplotlib.cycler(color=canvas.PALETTE)}):
+    with matplotlib.rc_context({**canvas.STYLE, "axes.prop_cycle": cycler(color=canvas.PALETTE)}):
         figure = canvas.empty(*size, title)
         return figure, figure.subplots(rows, columns, **options)

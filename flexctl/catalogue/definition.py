@@ -6,7 +6,7 @@
     [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]
     [model]        kind = "...", the rest are options of that kind
     [provenance]   "link.1.length" = "published: ..."
-    [[expected]]   values that the built plant must reproduce (`flexctl.expected`)
+    [[expected]]   values that the built plant must reproduce (`flexctl.catalogue.expected`)
 
 The keys of a table are the fields of its data class in `flexctl.arm`. Numbers are plain SI numbers.
 """
@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import arm as machine
-from . import models
-from .errors import DefinitionError, require, unknown
+from .. import arm as machine
+from .. import models
+from ..errors import DefinitionError, require, unknown
+from ..models import REGISTRY
+from ..schema import Ascending, Choice, Name, Quantity, schema, shown
 from .expected import Expected
-from .models import REGISTRY
 from .plausible import check_plausible
-from .schema import Ascending, Choice, Name, Quantity, schema, shown
 
 Tree = dict[str, Any]
 GROUNDS = ("published", "identified", "derived", "chosen")

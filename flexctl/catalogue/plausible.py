@@ -15,8 +15,8 @@ The bounds are generous; what lies beyond is a number in the wrong unit.
 
 from __future__ import annotations
 
-from .arm import Arm, Section
-from .errors import require
+from ..arm import Arm, Section
+from ..errors import require
 
 SLENDERNESS = (3.0, 2e4)
 SHAPE = (5e-3, 30.0)

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..errors import DefinitionError, require, unknown
+from ..model import ComplexArray, FloatArray, Signal
+from . import FirstOrder
 from .discrete import zero_order_hold
-from .errors import DefinitionError, require, unknown
-from .linear import FirstOrder
-from .model import ComplexArray, FloatArray, Signal
 
 METHODS = ("tustin", "prewarped", "matched", "zoh")
 

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from .errors import ConvergenceError, DefinitionError, require, unknown
-from .linear import FirstOrder, SecondOrder
-from .model import ComplexArray, FloatArray, Signal
+from ..errors import ConvergenceError, DefinitionError, require, unknown
+from ..model import ComplexArray, FloatArray, Signal
+from . import FirstOrder, SecondOrder
 from .realise import first_order
 from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
 

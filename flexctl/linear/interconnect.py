@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .errors import DefinitionError, require
-from .linear import FirstOrder
-from .model import FloatArray, Signal, index_of, names
+from ..errors import DefinitionError, require
+from ..model import FloatArray, Signal, index_of, names
+from . import FirstOrder
 
 
 def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:

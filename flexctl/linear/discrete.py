@@ -4,7 +4,7 @@
 
 States that do not influence each other (one mode's pair, say) are discretised block by block; a double integrator
 comes out as [1 dt; 0 1], [dt^2/2; dt] without rounding. An eigenvector form would fail there: A is defective.
-Conversions of controllers are in `flexctl.conversion`.
+Conversions of controllers are in `flexctl.linear.conversion`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as sla
 
-from .errors import DefinitionError, require
-from .integrate import Scheme
-from .linear import FirstOrder, SecondOrder
-from .model import FloatArray, Signal
+from ..errors import DefinitionError, require
+from ..integrate import Scheme
+from ..model import FloatArray, Signal
+from . import FirstOrder, SecondOrder
 
 # Up to this norm of A dt the exponential is taken by Pade approximation; beyond, 2 x 2 blocks have a closed form.
 _CLOSED_FORM = 1.0
@@ -176,7 +176,7 @@ def scheme_plant(plant: SecondOrder, dt: float, scheme: Scheme, substeps: int = 
         step, read = _scheme_step(plant, dt / substeps, scheme)
     except np.linalg.LinAlgError as error:
         raise DefinitionError(
-            "the mass matrix is singular; flexctl.descriptor.regular(plant) removes massless coordinates"
+            "the mass matrix is singular; flexctl.linear.descriptor.regular(plant) removes massless coordinates"
         ) from error
     whole = np.linalg.matrix_power(np.block([[step], [np.zeros((p, 3 * n)), np.eye(p)]]), substeps)
     kept = slice(None, 3 * n if scheme.alpha_m or scheme.alpha_f else 2 * n)

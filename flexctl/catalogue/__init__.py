@@ -18,20 +18,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import __version__, models
-from .arm import Arm
+from .. import __version__, models
+from ..arm import Arm
+from ..errors import DefinitionError, NotAvailable, require, unknown
 from .definition import Row, Tree, located, read_definition, read_tree
-from .errors import DefinitionError, NotAvailable, require, unknown
 from .overrides import combine, merge, overridden
 
 if TYPE_CHECKING:
+    from ..frequency import FrequencyResponse
+    from ..linear import SecondOrder
+    from ..model import FloatArray, MechanicalModel, OperatingPoint
+    from ..modes import Modes
     from .expected import Expected
-    from .frequency import FrequencyResponse
-    from .linear import SecondOrder
-    from .model import FloatArray, MechanicalModel, OperatingPoint
-    from .modes import Modes
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 ENDINGS = {"plants": ".toml", "controllers": ".py"}
 
 
@@ -84,7 +84,7 @@ class Plant:
     overrides : mapping
         Dotted key -> value, where the plant differs from its file.
     expected : tuple of Expected
-        Values that the plant must reproduce; see `flexctl.expected.verify`.
+        Values that the plant must reproduce; see `flexctl.catalogue.expected.verify`.
     rows : tuple of Row
         Every key with value, unit, meaning and provenance.
     source : str
@@ -144,7 +144,7 @@ class Plant:
 
     def linearise(self, at: OperatingPoint | None = None) -> SecondOrder:
         """Return the linear plant about an operating point, by default at rest in the reference pose."""
-        from .linear import linearise
+        from ..linear import linearise
 
         return linearise(self.model, at, self.identity)
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sla
 
-from .errors import DefinitionError, require
-from .linear import FirstOrder, SecondOrder, independent_basis
-from .model import FloatArray, Signal
+from ..errors import DefinitionError, require
+from ..model import FloatArray, Signal
+from . import FirstOrder, SecondOrder, independent_basis
 
 _EPS = float(np.finfo(float).eps)
 # A mass matrix whose eigenvalues, each coordinate scaled to unit mass, fall below this has massless directions.

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from .eigen import NormalModes, damping_in_modes, is_modal, normal_modes
-from .linear import FirstOrder, LinearPlant, SecondOrder
-from .model import ComplexArray, FloatArray, FrequencyModel
-from .modes import has_normal_modes
+from ..linear import FirstOrder, LinearPlant, SecondOrder
+from ..linear.eigen import NormalModes, damping_in_modes, is_modal, normal_modes
+from ..model import ComplexArray, FloatArray, FrequencyModel
+from ..modes import has_normal_modes
 
 Transfer = Callable[[ComplexArray], ComplexArray]
 Order = npt.NDArray[np.intp]
@@ -92,7 +92,7 @@ def _limit(evaluate: Transfer, s: ComplexArray) -> ComplexArray:
 
 
 def _second_order(plant: SecondOrder) -> Transfer:
-    from .models._kernels import bands  # compiled code is loaded when a response is asked for
+    from ..models._kernels import bands  # compiled code is loaded when a response is asked for
 
     M, D, K = (np.ascontiguousarray(m, float) for m in (plant.M, plant.D, plant.K))
     reach, symmetric = bands.profile(M, D, K)
@@ -144,7 +144,7 @@ def _banded(
     plant: SecondOrder, M: FloatArray, D: FloatArray, K: FloatArray, reach: int, symmetric: bool, order: Order
 ) -> Transfer:
     """Return the banded evaluator; M, D, K are given in the order `order` of the plant's coordinates."""
-    from .models._kernels import banded, bands, pivoted
+    from ..models._kernels import banded, bands, pivoted
 
     used = np.flatnonzero(_carries_channel(plant)[order])
     reverse = bool(2 * used.sum() < used.size * (order.size - 1))  # channels late in the sweep cost least
@@ -245,7 +245,7 @@ def _constant(D: FloatArray) -> Transfer:
 
 def _first_order(plant: FirstOrder) -> Transfer:
     """Return the evaluator by the Schur form of the balanced A, on the smaller of inputs and outputs."""
-    from .models._kernels import pivoted
+    from ..models._kernels import pivoted
 
     swap = plant.B.shape[1] > plant.C.shape[0]
     A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)

@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..errors import DefinitionError, require, unknown
+from ..model import FloatArray, Signal
+from . import FirstOrder, SecondOrder
 from .descriptor import regular
 from .eigen import is_modal, normal_modes
-from .errors import DefinitionError, require, unknown
-from .linear import FirstOrder, SecondOrder
-from .model import FloatArray, Signal
 
 FORMS = ("modal", "energy", "physical")
 _EPS = float(np.finfo(float).eps)

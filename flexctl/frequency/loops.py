@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DefinitionError, unknown
+from ..errors import DefinitionError, unknown
+from ..linear import FirstOrder, SecondOrder
+from ..model import ComplexArray, FrequencyModel, Signal, names
 from .evaluate import Transfer, prepared, with_limits
 from .grids import frequency_model, known_poles
-from .linear import FirstOrder, SecondOrder
-from .model import ComplexArray, FrequencyModel, Signal, names
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def _sampled(model: FrequencyModel, dt: float) -> FrequencyModel:
     if isinstance(model, SecondOrder):
         return model.discrete(dt)
     if isinstance(model, FirstOrder):
-        from .discrete import zero_order_hold
+        from ..linear.discrete import zero_order_hold
 
         return zero_order_hold(model, dt)
     raise DefinitionError(

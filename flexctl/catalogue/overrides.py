@@ -14,8 +14,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import DefinitionError, require, unknown
 from .definition import TABLES, Definition, Tree, flatten, read_definition
-from .errors import DefinitionError, require, unknown
 
 EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as sla
 
-from .model import FloatArray
+from ..model import FloatArray
 
 _CORRECTIONS = 3
 

@@ -1,6 +1,6 @@
 """The reference of the plant file format, written from the data classes that define it.
 
-`python -m flexctl.format` prints it; `python -m flexctl.format docs/plant-files.md` replaces the tables of that file.
+`python -m flexctl.catalogue.format` prints it; `python -m flexctl.catalogue.format docs/plant-files.md` replaces the tables of that file.
 A test compares the two.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from ..errors import require
+from ..models import REGISTRY
+from ..schema import Ascending, Count, Field, Quantity, schema
 from .definition import TABLES, Table
-from .errors import require
 from .expected import EVALUATORS, Expected
-from .models import REGISTRY
-from .schema import Ascending, Count, Field, Quantity, schema
 
 BRACKETS = {"single": "[{}]", "array": "[[{}]]", "named": "[{}.NAME]"}
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DefinitionError, require
+from ..errors import DefinitionError, require
+from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from .evaluate import Transfer, axis, on_axis
 from .grids import known_poles, refine, start_grid
-from .model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 
 _ROUNDING = 1e-9  # |Im L| below this part of |L| is on the real axis
 _REACH = 12  # decades by which the range is extended in search of a gain crossing

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DefinitionError, require
+from ..model import FloatArray, Signal
+from . import FirstOrder, SecondOrder, independent_basis
 from .descriptor import check_regular
-from .errors import DefinitionError, require
-from .linear import FirstOrder, SecondOrder, independent_basis
-from .model import FloatArray, Signal
 
 Labels = Sequence[str | Signal]
 

@@ -15,10 +15,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from .errors import DefinitionError, did_you_mean, require
-from .files import write_atomically
+from ..errors import DefinitionError, did_you_mean, require
+from ..files import write_atomically
+from ..model import FloatArray
 from .matfile import read_mat
-from .model import FloatArray
 
 Value = FloatArray | list[str] | str | float
 Record = dict[str, Value]

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from .errors import DefinitionError, require
-from .model import FloatArray
+from ..errors import DefinitionError, require
+from ..model import FloatArray
 from .rigid import clean_rigid_shapes
 
 _EPS = float(np.finfo(float).eps)

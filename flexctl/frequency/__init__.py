@@ -1,9 +1,9 @@
 """Frequency responses of plants and models, with grids that miss no peak and a phase that means something.
 
 response(model)            on a grid of its own, or on given frequencies
-transfer(plant, s)         at complex s, see `flexctl.evaluate` for the method
-grid(model)                see `flexctl.grids`
-margins, series, loop_gain see `flexctl.margins`
+transfer(plant, s)         at complex s, see `flexctl.frequency.evaluate` for the method
+grid(model)                see `flexctl.frequency.grids`
+margins, series, loop_gain see `flexctl.frequency.margins`
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import DefinitionError, require
+from ..errors import DefinitionError, require
+from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis, transfer
 from .grids import frequency_model, grid, known_poles, refine, span, start_grid
 from .loops import Series, loop_gain, series
 from .margins import Margins, margins
-from .model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .phase import followed
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class FrequencyResponse:
             return np.asarray(20.0 * np.log10(np.abs(self.response)))
 
     def phase_deg(self) -> FloatArray:
-        """Return the phase [deg], continuous as the limit of vanishing damping (see `flexctl.phase`).
+        """Return the phase [deg], continuous as the limit of vanishing damping (see `flexctl.frequency.phase`).
 
         A double integrator starts at -180, an undamped pole turns by -180, an undamped zero by +180. Data without a
         model behind them are unwrapped along the axis instead.

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
+from ..model import ComplexArray, FloatArray
 from .evaluate import Transfer, axis
-from .model import ComplexArray, FloatArray
 
 _ASIDE = (
     1e-5  # zeros and poles less than this to the right of the axis, in parts of their frequency, count as left of it

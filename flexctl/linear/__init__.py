@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg as sla
 
-from .errors import DefinitionError, require
-from .model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..errors import DefinitionError, require
+from ..model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import control
 
-    from .frequency import FrequencyResponse
-    from .modes import Modes
+    from ..frequency import FrequencyResponse
+    from ..modes import Modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +62,19 @@ class FirstOrder:
 
     def modes(self, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes."""
-        from .modes import modes
+        from ..modes import modes
 
         return modes(self, count)
 
     def transfer(self, s: ComplexArray) -> ComplexArray:
         """Return C (s I - A)^-1 B + D, (outputs, inputs, len(s)); for a discrete plant s is the z variable."""
-        from .frequency import transfer
+        from ..frequency import transfer
 
         return transfer(self, s)
 
     def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from .frequency import response
+        from ..frequency import response
 
         return response(self, omega)
 
@@ -90,7 +90,7 @@ class FirstOrder:
 
     def save(self, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from .export import save_linear
+        from ..export import save_linear
 
         return save_linear(self, path)
 
@@ -150,24 +150,24 @@ class SecondOrder:
 
     def modes(self, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
-        from .modes import modes
+        from ..modes import modes
 
         return modes(self, count)
 
     def transfer(self, s: ComplexArray) -> ComplexArray:
         """Return (Cq + s Cv + s^2 Ca)(s^2 M + s D + K)^-1 B + Du, (outputs, inputs, len(s))."""
-        from .frequency import transfer
+        from ..frequency import transfer
 
         return transfer(self, s)
 
     def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from .frequency import response
+        from ..frequency import response
 
         return response(self, omega)
 
     def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
-        """Return the first-order form; see `flexctl.realise.first_order` for the coordinates on offer."""
+        """Return the first-order form; see `flexctl.linear.realise.first_order` for the coordinates on offer."""
         from .realise import first_order
 
         return first_order(self, form, modes)
@@ -184,13 +184,13 @@ class SecondOrder:
 
     def with_modal_damping(self, ratio: float) -> SecondOrder:
         """Return the plant with damping ratio `ratio` [1] in every flexible mode, in place of its damping."""
-        from .modes import modal_damping
+        from ..modes import modal_damping
 
         return replace(self, D=modal_damping(self.M, self.K, ratio))
 
     def save(self, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from .export import save_linear
+        from ..export import save_linear
 
         return save_linear(self, path)
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import DefinitionError, NotAvailable, did_you_mean, require
-from .files import write_atomically
-from .linear import FirstOrder, SecondOrder
-from .matrices import from_matrices, signals
-from .model import FloatArray, MechanicalModel, OperatingPoint, Signal, names
-from .realise import first_order
+from ..errors import DefinitionError, NotAvailable, did_you_mean, require
+from ..files import write_atomically
+from ..linear import FirstOrder, SecondOrder
+from ..linear.matrices import from_matrices, signals
+from ..linear.realise import first_order
+from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..statics import accelerations
 from .records import Record, read_record, suffix_of, write_record
-from .statics import accelerations
 
 if TYPE_CHECKING:
     import control

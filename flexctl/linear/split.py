@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from .linear import FirstOrder, SecondOrder
-from .model import ComplexArray, FloatArray, Signal
+from ..model import ComplexArray, FloatArray, Signal
+from . import FirstOrder, SecondOrder
 from .realise import first_order
 
 _EPS = float(np.finfo(float).eps)

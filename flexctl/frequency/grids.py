@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DefinitionError, require
+from ..errors import DefinitionError, require
+from ..linear import FirstOrder, SecondOrder, linearise
+from ..model import ComplexArray, FloatArray, FrequencyModel, MechanicalModel
+from ..modes import modes
 from .evaluate import Transfer, axis, on_axis
-from .linear import FirstOrder, SecondOrder, linearise
-from .model import ComplexArray, FloatArray, FrequencyModel, MechanicalModel
-from .modes import modes
 
 SHOWN = 10  # flexible modes in the default range
 _STEP = 0.35  # largest change of ln H between neighbours: 3 dB in gain, 20 degrees in phase

@@ -1,0 +1,303 @@
+"""Planar serial arms of geometrically exact Timoshenko beams, in absolute coordinates.
+
+    M q'' + h(q, q') = B u
+    V = sum over elements of l/2 (EA eps^2 + kt G A gamma^2 + E I kappa^2)  -  weight . q
+    (1 + eps, gamma) = R(theta)^T (r_2 - r_1) / l,    kappa = (theta_2 - theta_1) / l,    theta = (theta_1 + theta_2) / 2
+
+r = (x, y) [m] and theta [rad] are the position and angle of the sections in the base frame; R turns by theta. Positions
+and angles are interpolated linearly, the strains taken at the middle of the element (reduced integration: the shear
+does not lock), the mass is consistent and has rotary inertia. Root of link i: theta = theta of the previous end + phi_i,
+so that the joint angles phi are coordinates, the torque of joint i acts on phi_i alone, and M stays constant.
+
+Nothing is linearised: the coupling of gross motion and deformation, and the stiffening by axial forces (the centrifugal
+one above all), are in it once, with no term of their own. "rayleigh" damping is D = alpha M and, on the strain rates,
+N = EA (eps + beta eps') and so on (Kelvin-Voigt), which leaves rigid motion alone. "modal" damping acts on the strain
+rates too: with K = G^T S G and modes phi of the reference pose, joints free, sum 2 zeta omega M phi phi^T M equals
+G^T C G with C = sum (2 zeta / omega^3) (S G phi) (S G phi)^T, and C is kept in every pose.
+
+`analysis` says how a run with commanded joints (`simulate(.., motions=..)`) is done: "nonlinear" as above; "linear", the
+deformation from the commanded rigid arm kept to first order, with the stiffening by the axial forces of the rigid arm
+unless `stiffening` is off; "quasi_static", that without the inertia of the deformation. Nothing else depends on it.
+
+Source: Reissner 1972, Simo and Vu-Quoc 1986 for the beam; a thesis of the 1980s on flexible planar manipulators for the
+arms, the analyses and the servo joints (`timoshenko_element` has its matrices). The thesis counts the motion of a distal
+link twice, in the rates of its frame and in the shared nodes (2.764 instead of 3.808 Hz for its 2R arm), and leaves out
+the geometric stiffness; neither can happen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arm import Arm, Payload
+from ..errors import NotAvailable, require, unknown
+from ..model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent, Unconstrained
+from .planar_mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
+from .planar_rigid import Motion, rigid_jacobian, rigid_motion, turning
+from .planar_sensors import PlanarSensors
+from .planar_static import rest
+
+Array = npt.NDArray[Any]
+ANALYSES = ("nonlinear", "linear", "quasi_static")
+
+
+class TimoshenkoPlanar(Unconstrained):
+    """A planar serial arm; see the module for the equations.
+
+    Parameters
+    ----------
+    arm : Arm
+        One or more links with revolute joints. Joints with drive "servo" have their commanded angle and its rate as
+        inputs, the others a torque.
+    elements : int or sequence of int
+        Elements per link.
+    analysis : str
+        "nonlinear", "linear" or "quasi_static", for runs with commanded joints.
+    stiffening : bool
+        Whether the linear analysis knows the axial forces of the rigid arm.
+    """
+
+    kind = "timoshenko_planar"
+    features = frozenset(
+        {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
+    )
+
+    def __init__(
+        self, arm: Arm, *, elements: int | Sequence[int] = 16, analysis: str = "nonlinear", stiffening: bool = True
+    ) -> None:
+        if analysis not in ANALYSES:
+            raise unknown("analysis", analysis, ANALYSES)
+        if arm.actuators:
+            raise NotAvailable(f"{self.kind} has no forces along its links; remove the [[actuator]] tables")
+        self.arm, self.elements, self.analysis, self.stiffening = arm, elements, analysis, bool(stiffening)
+        self.mesh = build_mesh(arm, elements)
+        self.coordinates = coordinate_signals(self.mesh)
+        self.sensors = PlanarSensors(self.mesh, arm)
+        self.outputs = self.sensors.signals
+        self.inputs, self.B = self._inputs()
+        self.kp, self.kv = (np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping"))
+        self.M, self.weight = mass_matrix(self.mesh, arm), gravity_load(self.mesh, arm)
+        self.section = np.column_stack([self.mesh.EA, self.mesh.GA, self.mesh.EI])
+        damping = arm.damping
+        self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
+        self.C = np.zeros((0, 0))
+        if damping.kind == "modal" and damping.ratio > 0:
+            self.C = self._modal_damping(damping.ratio)
+
+    def _inputs(self) -> tuple[tuple[Signal, ...], FloatArray]:
+        signals: list[Signal] = []
+        columns: list[tuple[int, float]] = []
+        for i, (joint, phi) in enumerate(zip(self.arm.joints, self.mesh.joint, strict=True), 1):
+            if joint.drive == "servo":
+                signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
+                columns += [(phi, joint.servo_stiffness), (phi, joint.servo_damping)]
+            else:
+                signals.append(Signal(f"joint{i}_torque", "N m"))
+                columns.append((phi, 1.0))
+        for axis in (0, 1):
+            signals.append(Signal(f"tip_force_{'xy'[axis]}", "N"))
+            columns.append((self.mesh.node[-1, axis], 1.0))
+        B = np.zeros((self.mesh.size, len(signals)))
+        for j, (row, lever) in enumerate(columns):
+            B[row, j] = lever
+        return tuple(signals), B
+
+    @property
+    def joints(self) -> dict[str, str]:
+        """Torque input of each torque-driven joint and the coordinate it acts on."""
+        return {f"joint{i}_torque": f"joint{i}" for i, j in enumerate(self.arm.joints, 1) if j.drive != "servo"}
+
+    @property
+    def commands(self) -> dict[str, tuple[str, str]]:
+        """Inputs for commanded angle and rate of each servo joint, by coordinate."""
+        servos = [f"joint{i}" for i, j in enumerate(self.arm.joints, 1) if j.drive == "servo"]
+        return {name: (f"{name}_command", f"{name}_command_rate") for name in servos}
+
+    def pose(self, angles: Sequence[float] | FloatArray) -> FloatArray:
+        """Return the coordinates of the undeformed arm with these joint angles [rad]."""
+        zero = np.zeros(self.mesh.joint.size)
+        return self.rigid_motion(angles, zero, zero)[0]
+
+    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
+        """Return coordinates, rates and accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
+        joints = self.mesh.joint.size
+        given = [np.asarray(x, float) for x in (angles, rates, accelerations)]
+        for x in given:
+            require(x.shape[-1:] == (joints,), f"joint values of shape {x.shape} given; the arm has {joints} joints")
+        return rigid_motion(self.mesh, given[0], given[1], given[2])
+
+    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+        """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
+        q, v, a = (np.atleast_2d(x) for x in self.rigid_motion(angles, rates, accelerations))
+        needed = (a + self.alpha * v) @ self.M - self.weight
+        # the torque of joint j is the moment of all that lies beyond
+        torques = [rigid_jacobian(self.mesh, row[self.mesh.joint]).T @ force for row, force in zip(q, needed, strict=True)]
+        return np.reshape(torques, np.shape(angles))
+
+    def turning(self, rates: Any) -> FloatArray:
+        """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
+        return turning(self.mesh, np.asarray(rates, float))
+
+    def reference(self) -> FloatArray:
+        """Return the undeformed arm with the joint angles of its definition."""
+        return self.pose([joint.angle for joint in self.arm.joints])
+
+    def rigid_tip(self, angles: FloatArray) -> FloatArray:
+        """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
+        return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
+
+    def rest(self, angles: Sequence[float] | FloatArray) -> FloatArray:
+        """Return the arm at rest under its weight, its joints held at (servo joints: commanded to) these angles [rad].
+
+        A linear or quasi-static model gives the deformation to first order.
+        """
+        return rest(self, np.asarray(angles, float))
+
+    def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].
+
+        Bent by the weight if every joint is commanded; otherwise the arm is undeformed, other joints as defined.
+        """
+        angles, rates = np.array([joint.angle for joint in self.arm.joints]), np.zeros(len(self.arm.joints))
+        for i in range(angles.size):
+            angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
+        q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
+        return (self.rest(angles) if len(commands) == angles.size and self.weight.any() else q), v
+
+    def stepper(self, *arguments: Any) -> Any:
+        """Return the model's own compiled stepper (see `planar_stepper`), or None with modal damping."""
+        if self.C.size:
+            return None
+        from .planar_stepper import PlanarStepper  # compiled code is loaded when a time loop needs it
+
+        return PlanarStepper(self, *arguments)
+
+    def with_payload(self, mass: float, inertia: float = 0.0) -> TimoshenkoPlanar:
+        """Return the model with another payload [kg], [kg m^2]."""
+        arm = replace(self.arm, payload=Payload(mass, inertia))
+        return TimoshenkoPlanar(arm, elements=self.elements, analysis=self.analysis, stiffening=self.stiffening)
+
+    def mass(self, q: FloatArray) -> FloatArray:
+        """Return the constant M."""
+        return self.M
+
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return the constant B."""
+        return self.B
+
+    def strains(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return (eps, gamma, kappa), N x 3, their gradients, N x 3 x 6, and R(theta), N x 2 x 2, in element coordinates."""
+        local, l = spread(self.mesh, q), self.mesh.length
+        theta = 0.5 * (local[:, 2] + local[:, 5])
+        d, c, s = (local[:, 3:5] - local[:, :2]) / l[:, None], np.cos(theta), np.sin(theta)
+        R = np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
+        stretch = np.einsum("eij,ei->ej", R, d)  # (1 + eps, gamma)
+        strain = np.column_stack([stretch[:, 0] - 1.0, stretch[:, 1], (local[:, 5] - local[:, 2]) / l])
+        g = np.zeros((l.size, 3, 6), strain.dtype)
+        g[:, :2, 3:5] = np.swapaxes(R, 1, 2) / l[:, None, None]
+        g[:, :2, :2] = -g[:, :2, 3:5]
+        # turning the section turns (1 + eps, gamma) by as much: d/dtheta = (gamma, -(1 + eps))
+        g[:, 0, [2, 5]], g[:, 1, [2, 5]] = 0.5 * stretch[:, 1:], -0.5 * stretch[:, :1]
+        g[:, 2, 2], g[:, 2, 5] = -1.0 / l, 1.0 / l
+        return strain, g, R
+
+    def _stress(self, strain: Array, rate: Array) -> Array:
+        """Return l (N, Q, M), N x 3."""
+        stress = self.mesh.length[:, None] * self.section * (strain + self.beta * rate)
+        if self.C.size:
+            stress = stress + (self.C @ rate.ravel()).reshape(rate.shape)
+        return np.asarray(stress)
+
+    def force(self, q: Array, v: Array, t: float = 0.0) -> FloatArray:
+        """Return the elastic and damping forces, the servo joints' springs and dampers, minus the weight."""
+        strain, g, _ = self.strains(q)
+        stress = self._stress(strain, np.einsum("ekj,ej->ek", g, spread(self.mesh, v)))
+        h = collect(self.mesh, np.einsum("ekj,ek->ej", g, stress)) - self.weight
+        phi = self.mesh.joint
+        h[phi] += self.kp * q[phi] + self.kv * v[phi]
+        if self.alpha:
+            h = h + self.alpha * (self.M @ v)
+        return np.asarray(h)
+
+    def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
+        """Return M, D, K; K contains the geometric terms and, with damping, the turning of the strain rates."""
+        mesh, l = self.mesh, self.mesh.length
+        strain, g, R = self.strains(q)
+        local = spread(mesh, v)
+        rate = np.einsum("ekj,ej->ek", g, local)
+        H = self._hessians(strain, R)
+        stress, stiff = self._stress(strain, rate), l[:, None] * self.section
+        gH = np.einsum("ekij,ej->eki", H, local)  # d(rate)/dq
+        K6 = np.einsum("eki,ek,ekj->eij", g, stiff, g + self.beta * gH) + np.einsum("ek,ekij->eij", stress[:, :2], H[:, :2])
+        K, D = assemble(mesh, K6), np.zeros_like(self.M)
+        if self.beta:
+            D = D + assemble(mesh, self.beta * np.einsum("eki,ek,ekj->eij", g, stiff, g))
+        if self.alpha:
+            D = D + self.alpha * self.M
+        if self.C.size:
+            G, W = self._wide(g), self._wide(gH)
+            D, K = D + G.T @ self.C @ G, K + G.T @ self.C @ W
+        phi = mesh.joint
+        K[phi, phi] += self.kp
+        D[phi, phi] += self.kv
+        return Tangent(self.M, D, K)
+
+    def _hessians(self, strain: Array, R: Array) -> Array:
+        """Return the second derivatives of (eps, gamma, kappa), N x 3 x 6 x 6."""
+        H = np.zeros((strain.shape[0], 3, 6, 6))
+        turned = 0.5 * np.stack([R[:, :, 1], -R[:, :, 0]], axis=1) / self.mesh.length[:, None, None]
+        for k in (0, 1):
+            for j in (2, 5):
+                H[:, k, 3:5, j] = H[:, k, j, 3:5] = turned[:, k]
+                H[:, k, :2, j] = H[:, k, j, :2] = -turned[:, k]
+            second = -0.25 * (strain[:, k] + (1.0 if k == 0 else 0.0))
+            H[:, k][np.ix_(range(len(strain)), [2, 5], [2, 5])] = second[:, None, None]
+        return H
+
+    def _wide(self, g: FloatArray) -> FloatArray:
+        """Return N 3 x n from gradients in element coordinates, N x 3 x 6."""
+        out = np.zeros((g.shape[0], 3, self.mesh.size + 1))
+        for j, column in enumerate((0, 1, 2, 3, 4, 5, 2)):
+            np.add.at(out, (np.arange(g.shape[0])[:, None], np.arange(3)[None], self.mesh.dof[:, [j]]), g[:, :, column])
+        return out[:, :, :-1].reshape(-1, self.mesh.size)
+
+    def _modal_damping(self, ratio: float) -> FloatArray:
+        """Return C of the module's docstring."""
+        from ..modes import normal_modes  # a higher layer, needed here only
+
+        _, g, _ = self.strains(self.reference())
+        G = self._wide(g)
+        S = (self.mesh.length[:, None] * self.section).ravel()
+        normal = normal_modes(self.M, (G.T * S) @ G)
+        flexible = normal.eigenvalues > 0
+        stress = S[:, None] * (G @ normal.shapes[:, flexible])
+        return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
+
+    def energy(self, q: FloatArray, v: FloatArray) -> Energy:
+        """Return the kinetic energy, and the elastic energy (servo springs included, command 0) minus weight . q."""
+        strain, _, _ = self.strains(q)
+        elastic = 0.5 * float(np.sum(self.mesh.length[:, None] * self.section * strain**2))
+        springs = 0.5 * float(self.kp @ q[self.mesh.joint] ** 2)
+        return Energy(0.5 * float(v @ self.M @ v), elastic + springs - float(self.weight @ q))
+
+    def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the sensor readings; `planar_sensors` says what they mean."""
+        return np.asarray(self.sensors.read(q, v, a))
+
+    def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
+        """Return the derivatives of `output`."""
+        return self.sensors.rows(q, v, a, len(self.inputs))
+
+    def compiled(self) -> Compiled | None:
+        """Return the compiled form; None with modal damping, which couples all elements."""
+        if self.C.size:
+            return None
+        from ._kernels import timoshenko_planar as kernels
+
+        reals, ints = kernels.pack(self)
+        return Compiled(kernels.residual, kernels.tangent, kernels.output, reals, ints, kernels.WIDTH, False)
