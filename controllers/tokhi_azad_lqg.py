@@ -11,7 +11,7 @@ import numpy as np
 
 import flexctl as fx
 from flexctl.laws.lqg import Weights, lqg
-from flexctl.scenario import Scenario, main
+from flexctl.scenario import Scenario, main, moves_with_payloads
 from flexctl.trajectories import quintic
 
 PLANT = "tokhi_azad_1994"
@@ -35,12 +35,7 @@ def design(plant: fx.Plant) -> fx.Delayed:
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return a small and a large move with payloads of 0, 10 and 20 g on the finite-difference march."""
     moves = {"5 deg": quintic(0.0, np.radians(5.0), 0.4), "60 deg": quintic(0.0, np.radians(60.0), 1.25)}
-    runs = []
-    for name, move in moves.items():
-        for grams in (0, 10, 20):
-            variant = {**SETTINGS, "payload.mass": 1e-3 * grams}
-            runs.append(Scenario(f"{name}, {grams} g", move, 2.5, overrides=variant, options={"method": "march"}))
-    return runs
+    return moves_with_payloads(moves, (0.0, 0.01, 0.02), 2.5, SETTINGS, method="march")
 
 
 if __name__ == "__main__":

@@ -121,10 +121,11 @@ class Run:
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
         if self.compiled:
-            # not one call but several of some hundredths of a second: progress moves, and an interrupt is noticed
-            k, chunk = first, 64
+            # not one call but a dozen or more, of some hundredths of a second if that is many: progress moves, and an
+            # interrupt is noticed, yet the calls cost less than the steps
+            k, chunk, longest = first, 64, max(1, (self.t.size - 1) // 12)
             while k < last:
-                begun, end = time.perf_counter(), min(k + chunk, last)
+                begun, end = time.perf_counter(), min(k + min(chunk, longest), last)
                 engine.advance(self.compiled[0], self.memory, k, end)
                 report(end / (self.t.size - 1))
                 k, chunk = end, chunk * (4 if time.perf_counter() - begun < 0.02 else 1)

@@ -82,6 +82,31 @@ class Scenario:
         )  # fmt: skip
 
 
+def moves_with_payloads(
+    moves: Mapping[str, Motion], payloads: Iterable[float], duration: float, settings: Mapping[str, Any], **options: Any
+) -> list[Scenario]:
+    """Return a scenario for every move with every payload.
+
+    Parameters
+    ----------
+    moves : mapping
+        Motions by name, e.g. ``{"5 deg": quintic(0.0, 0.0873, 0.4)}``.
+    payloads : iterable of float
+        Payload masses [kg].
+    duration : float
+        Length of each run [s].
+    settings : mapping
+        Overrides that all the plants share.
+    **options
+        Further arguments of `flexctl.simulate`.
+    """
+    return [
+        Scenario(f"{name}, {1e3 * mass:g} g", move, duration, {**settings, "payload.mass": mass}, options=options)
+        for name, move in moves.items()
+        for mass in payloads
+    ]
+
+
 def design(script: ModuleType, plant: Plant) -> Any:
     """Return the script's controller for a plant; an error inside the script names its line."""
     with blamed(script):

@@ -57,14 +57,40 @@ class Motion(Protocol):
         ...
 
 
-def _check_move(begin: float, end: float, start: float, time: float) -> None:
-    require(bool(np.isfinite([begin, end]).all()), f"the move from {begin} to {end} must be finite")
-    require(np.isfinite(start) and start >= 0, f"start = {start} s must be finite and not negative")
-    require(np.isfinite(time) and time > 0, f"time = {time} s must be positive and finite")
+class _RestToRest:
+    """What the moves from rest to rest share; the fields are those of the move itself."""
+
+    begin: float
+    end: float
+    time: float
+    start: float
+
+    def __post_init__(self) -> None:
+        finite = bool(np.isfinite([self.begin, self.end]).all())
+        require(finite, f"the move from {self.begin} to {self.end} must be finite")
+        require(
+            np.isfinite(self.start) and self.start >= 0, f"start = {self.start} s must be finite and not negative"
+        )
+        require(np.isfinite(self.time) and self.time > 0, f"time = {self.time} s must be positive and finite")
+
+    @property
+    def duration(self) -> float:
+        """End of the move [s]."""
+        return self.start + self.time
+
+    @property
+    def target(self) -> float:
+        """Last value."""
+        return self.end
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Start and end of the move [s]."""
+        return (self.start, self.duration)
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(_RestToRest):
     """Rest to rest along the smoothest polynomial of odd degree: 3 (cubic), 5 (quintic), 7, 9.
 
     Attributes
@@ -86,23 +112,8 @@ class Polynomial:
     degree: int = 5
 
     def __post_init__(self) -> None:
-        _check_move(self.begin, self.end, self.start, self.time)
+        super().__post_init__()
         require(self.degree in (3, 5, 7, 9), f"degree = {self.degree} is not one of 3, 5, 7, 9")
-
-    @property
-    def duration(self) -> float:
-        """End of the move [s]."""
-        return self.start + self.time
-
-    @property
-    def target(self) -> float:
-        """Last value."""
-        return self.end
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Start and end of the move [s]."""
-        return (self.start, self.duration)
 
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return value, rate and acceleration at times t [s]."""
@@ -122,7 +133,7 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class Cycloid:
+class Cycloid(_RestToRest):
     """Rest to rest with sinusoidal acceleration.
 
     Attributes
@@ -140,24 +151,6 @@ class Cycloid:
     time: float
     start: float = 0.0
 
-    def __post_init__(self) -> None:
-        _check_move(self.begin, self.end, self.start, self.time)
-
-    @property
-    def duration(self) -> float:
-        """End of the move [s]."""
-        return self.start + self.time
-
-    @property
-    def target(self) -> float:
-        """Last value."""
-        return self.end
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Start and end of the move [s]."""
-        return (self.start, self.duration)
-
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return value, rate and acceleration at times t [s]."""
         z = np.clip((np.asarray(t, float) - self.start) / self.time, 0.0, 1.0)
@@ -168,7 +161,7 @@ class Cycloid:
 
 
 @dataclass(frozen=True)
-class Trapezoid:
+class Trapezoid(_RestToRest):
     """Rest to rest with constant acceleration, constant rate and constant deceleration.
 
     Attributes
@@ -190,21 +183,11 @@ class Trapezoid:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_move(self.begin, self.end, self.start, self.time)
+        super().__post_init__()
         require(
             0 < self.ramp <= self.time / 2,
             f"ramp = {self.ramp} s must be positive and at most half the move, {self.time / 2} s",
         )
-
-    @property
-    def duration(self) -> float:
-        """End of the move [s]."""
-        return self.start + self.time
-
-    @property
-    def target(self) -> float:
-        """Last value."""
-        return self.end
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

@@ -454,10 +454,11 @@ def test_controllers_load_by_path_and_are_executed(tmp_path: Path) -> None:
 def test_errors_in_a_controller_script(tmp_path: Path, text: str, message: str, cause: type) -> None:
     script = tmp_path / "law.py"
     script.write_text(text)
+    before = set(sys.modules)
     with pytest.raises(fx.DefinitionError, match=message) as caught:
         fx.load_controller(script)
     assert isinstance(caught.value.__cause__, cause)
-    assert not [name for name in sys.modules if name.startswith("flexctl_controller_law")]
+    assert not [name for name in set(sys.modules) - before if name.startswith("flexctl_controller_law")]
 
 
 def test_controllers_that_do_not_exist(tmp_path: Path) -> None:
