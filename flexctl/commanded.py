@@ -42,7 +42,9 @@ def commanded(
     torques: Mapping[str, str] = getattr(inner, "joints", {})
     servos: Mapping[str, tuple[str, str]] = getattr(inner, "commands", {})
     _check(inner, found, {*torques.values(), *servos})
-    signals = {name: Part(found[joint], k) for joint in servos if joint in found for k, name in enumerate(servos[joint])}
+    signals = {
+        name: Part(found[joint], k) for joint in servos if joint in found for k, name in enumerate(servos[joint])
+    }
     taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
     for name in (*(() if law is None else law.drives), *inputs):
         require(name not in taken, f'"{name}" is driven although its joint is commanded; leave one of them out')

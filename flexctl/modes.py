@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from .errors import require
+from .errors import DefinitionError, require
 from .linear import FirstOrder, LinearPlant, SecondOrder
 from .linear.eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
 from .model import ComplexArray, FloatArray
@@ -87,6 +87,10 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
     log(z) / dt; its poles at z = 0 are pure delays and not listed.
     """
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
+    if not isinstance(plant, SecondOrder | FirstOrder):
+        raise DefinitionError(
+            f"a {type(plant).__name__} is not a linear plant: take its linearise(), or flexctl.from_control of a system"
+        )
     if isinstance(plant, SecondOrder) and has_normal_modes(plant):
         return _second_order(plant, count)
     poles, rigid = _first_order_poles(plant if isinstance(plant, FirstOrder) else plant.first_order("modal"))

@@ -112,7 +112,7 @@ class Response:
         from .files import write_atomically
 
         target = Path(path)
-        if target.suffix != ".npz":
+        if target.suffix.lower() != ".npz":
             raise DefinitionError(f'a run is saved as .npz; "{target.name}" has the suffix "{target.suffix}"')
         labels = {
             key: [[s.name, s.unit, s.description] for s in getattr(self, key)]

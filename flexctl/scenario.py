@@ -244,6 +244,6 @@ def main(script: str | ModuleType) -> None:
 
     module = sys.modules[script] if isinstance(script, str) else script
     arguments = sys.argv[1:]
-    if not {"-o", "--output", "--help", "--json"} & {a.partition("=")[0] for a in arguments}:
+    if not any(a.startswith("-o") or a in ("-h", "--help", "--json") for a in arguments):
         arguments = [*arguments, "-o", "out"]
     cli.main(["run", str(module.__file__), *arguments], prog_name=Path(str(module.__file__)).name)

@@ -94,17 +94,22 @@ def equilibrium(
             [K[:, free], G.T, -B[:, free_inputs]],
             [G[:, free], np.zeros((m, m + len(free_inputs)))],
         ])  # fmt: skip
-        # least squares: an arm that is free to turn has a whole line of equilibria, and the nearest is taken
-        step, *_ = np.linalg.lstsq(jacobian, -residual, rcond=1e-13)
+        # least squares: an arm that is free to turn has a whole line of equilibria, and the nearest is taken; scaled,
+        # or the softest bending of a slender beam would be lost beside its axial stiffness
+        rows, columns = (np.sqrt(np.abs(jacobian).max(axis=axis, initial=0.0)) for axis in (1, 0))
+        rows[rows == 0], columns[columns == 0] = 1.0, 1.0
+        scaled, *_ = np.linalg.lstsq(jacobian / np.outer(rows, columns), -residual / rows, rcond=1e-13)
+        step = scaled / columns
         q[free] += step[: len(free)]
         lam = lam + step[len(free) : len(free) + m]
         inputs_now[free_inputs] += step[len(free) + m :]
         size = float(np.abs(step[: len(free)]).max(initial=0.0))
         if not np.isfinite(size):
             break
-        if size <= tolerance * (1.0 + _largest(q)) and _balanced(model, q, inputs_now, lam, K):
+        settled = size <= tolerance * (1.0 + _largest(q))
+        if settled and _balanced(model, q, inputs_now, lam, K):
             return OperatingPoint(q, zero, zero, inputs_now, lam)
-        if _largest(step) <= tolerance * (1.0 + _largest(q) + _largest(lam) + _largest(inputs_now)):
+        if settled and _largest(step) <= tolerance * (1.0 + _largest(q) + _largest(lam) + _largest(inputs_now)):
             break  # a least-squares minimum that is no equilibrium
     raise ConvergenceError(
         f"no equilibrium of {model.kind} found: correction {size:.3g} after {iteration} iterations; hold the joints "

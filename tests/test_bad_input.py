@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -105,6 +106,11 @@ class TestPlants:
         Path("plant.mat").write_bytes(b"not a mat file")
         assert "plant.mat" in refused("modes", "plant.mat")
 
+    @pytest.mark.parametrize("words", [["bode"], ["bode", "-o", "b.png"], ["simulate", "--input", "step:1"]])
+    def test_a_plant_without_inputs(self, words: list[str]) -> None:
+        np.savez("free.npz", M=np.eye(2), K=np.eye(2))
+        assert "has no input" in refused(words[0], "free.npz", *words[1:])
+
     def test_overrides_of_a_linear_plant(self) -> None:
         assert call("linearise", ARM, "-o", "plant.npz").exit_code == 0
         assert "--set" in refused("modes", "plant.npz", "--set", "payload.mass=0.01")
@@ -132,6 +138,7 @@ class TestArguments:
             (["simulate", ARM, "--torque", "step:1", "--duration", "1", "--method", "marsh"], 'did you mean "march"?'),
             (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.5"], "write TIME:MASS"),
             (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.1:-5g"], "must not be negative"),
+            (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.1:20"], "0.02 if g was meant"),
             (["simulate", ARM, "--controller", "no_such_law"], "no_such_law"),
             (["simulate", ARM, "--torque", "none.csv", "--duration", "1"], "none.csv"),
             (["run", "no_such_law"], "no_such_law"),
@@ -163,6 +170,8 @@ class TestControllers:
         ("parts", "words"),
         [
             ({"step": "return np.zeros(2), state"}, ["shape (2,)", "hub_torque", "shape (1,)"]),
+            ({"step": "return ['a'], state"}, ["['a']", "not real numbers"]),
+            ({"step": "return np.array([1j]), state"}, ["1j", "not real numbers"]),
             ({"step": "return np.array([np.nan]), state"}, ["nan", "must be finite"]),
             ({"step": "return np.array([np.nan if t > 0.01 else 0.0]), state"}, ["t = 0.011 s", "must be finite"]),
             ({"step": "return 1 / 0, state"}, ["law.py, line 14", "ZeroDivisionError"]),

@@ -227,6 +227,17 @@ class TestFiles:
         assert json.loads(Path("a.json").read_text())["scores"]["tip.max"] == run.scores["tip.max"]
         assert run.provenance["plant"] == ARM
 
+    def test_suffixes_in_capitals_mean_the_same(self, place: Path) -> None:
+        assert call("bode", ARM, "-o", "B.JSON").exit_code == 0
+        assert "response" in json.loads(Path("B.JSON").read_text())
+        assert call("simulate", ARM, "--torque", "step:0.01", "--duration", "0.1", "-o", "R.NPZ").exit_code == 0
+        assert fx.Response.load("R.NPZ").provenance["plant"] == ARM
+        assert call("run", "my_controller.py", "--only", "0 g", "-o", "S.JSON").exit_code == 0
+        assert "scores" in json.loads(Path("S.JSON").read_text())
+        assert call("linearise", ARM, "-o", "P.MAT").exit_code == 0
+        assert answer("modes", "P.MAT") == answer("modes", ARM)
+        assert call("simulate", "P.MAT", "--torque", "step:0.01", "--duration", "0.1").exit_code == 0
+
     def test_bode_csv_holds_the_response(self, place: Path) -> None:
         assert call("bode", ARM, "--output", "tip", "--points", "30", "-o", "b.csv", "-o", "b.json").exit_code == 0
         table, about = np.loadtxt("b.csv", delimiter=",", skiprows=1), json.loads(Path("b.json").read_text())

@@ -385,9 +385,7 @@ def test_small_motions_are_those_of_the_linear_plant(case: Case) -> None:
     def error(amplitude: float) -> float:
         push = {case.drive: bang_bang(amplitude, period / 4)}
         full, small = (
-            simulate(
-                m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha", initial=start
-            )
+            simulate(m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha", initial=start)
             for m, start in ((model, (at.q, at.v)), (linear, None))
         )
         return float(np.abs(full.y - rest - small.y).max())

@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 
 import beams
+import control as ct
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 from flexctl.errors import DefinitionError
+from flexctl.export import from_control
 from flexctl.frequency import loop_gain, margins, series, transfer
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.linear import FirstOrder
@@ -313,6 +315,15 @@ def test_what_is_not_a_loop_is_refused():
     plant = beams.hub_beam(3, ("torque",), ("hub", "tip"))
     with pytest.raises(DefinitionError, match="not square"):
         margins(plant)
+
+
+def test_a_python_control_system_is_refused_with_the_way_in():
+    gain = ct.ss([], [], [], [[1.0]], inputs=["hub"], outputs=["torque"])
+    plant = beams.hub_beam(3, ("torque",), ("hub", "tip"))
+    for call in (lambda: margins(gain), lambda: loop_gain(plant, gain), lambda: series(plant, gain)):
+        with pytest.raises(DefinitionError, match="from_control"):
+            call()
+    assert margins(loop_gain(plant, from_control(gain))).gain_margin > 1.0
 
 
 def test_unknown_poles_need_a_range():

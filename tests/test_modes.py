@@ -251,6 +251,11 @@ def test_shapes_are_in_full_coordinates():
     assert np.abs(modes(plant).shapes) == pytest.approx(np.abs(basis))
 
 
+def test_what_is_not_a_linear_plant_is_refused():
+    with pytest.raises(DefinitionError, match="ndarray is not a linear plant"):
+        modes(np.eye(2))
+
+
 def test_count_and_text():
     found = modes(beams.hub_beam(10, ratio=0.01), 3)
     assert found.frequencies_hz.size == found.damping.size == found.shapes.shape[1] == 3

@@ -58,7 +58,7 @@ TABLES = {
     for table in (
         Table("material", "named", machine.Material, "an isotropic elastic material"),
         Table("section", "named", machine.Section, "a beam cross section"),
-        Table("link", "array", machine.Link, "a uniform flexible link, from the base outwards"),
+        Table("link", "array", machine.Link, "a flexible link, from the base outwards"),
         Table("joint", "array", machine.Joint, "the revolute joint at the root of the link of the same number"),
         Table("payload", "single", machine.Payload, "a rigid body at the tip"),
         Table("damping", "single", machine.Damping, "structural damping"),

@@ -1,6 +1,6 @@
 """The reference of the plant file format, written from the data classes that define it.
 
-`python -m flexctl.catalogue.format` prints it; `python -m flexctl.catalogue.format docs/plant-files.md` replaces the tables of that file.
+`python -m flexctl.catalogue.format` prints it; with `docs/plant-files.md` behind, it replaces the tables of that file.
 A test compares the two.
 """
 
@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from ..errors import require
-from ..models import REGISTRY
 from ..schema import Ascending, Count, Field, Quantity, schema
 from .definition import TABLES, Table
 from .expected import EVALUATORS, Expected
@@ -21,8 +20,8 @@ BRACKETS = {"single": "[{}]", "array": "[[{}]]", "named": "[{}.NAME]"}
 def reference() -> str:
     """Return the tables of the file format as Markdown."""
     parts = [_section(table) for table in TABLES.values()]
-    kinds = ", ".join(f"`{kind}`" for kind in sorted(REGISTRY))
-    parts.append(f"### `[model]`\n\n`kind`, one of {kinds}; every other key is an option of that kind.\n")
+    # no list of kinds: a new solver is one line in the registry, not an edit here too
+    parts.append("### `[model]`\n\n`kind`, one that `flexctl list` names; every other key is an option of that kind.\n")
     parts.append(_section(Table("expected", "array", Expected, "a value that the built plant must reproduce")))
     rows = [f"| `{name}` | {(f.__doc__ or '').splitlines()[0]} |" for name, f in sorted(EVALUATORS.items())]
     parts.append("\n".join(["| quantity | |", "|---|---|", *rows]) + "\n")

@@ -79,6 +79,7 @@ def bode(
     targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)
     linear = chosen(linear_plant(plant, settings, kind), inputs, outputs)
+    require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
     found = _response(linear, low, high, points)
     about = identity(linear)
     for path in targets:
@@ -122,7 +123,7 @@ def _write_response(found: FrequencyResponse, about: dict[str, Any], path: Path)
         from ..plot import bode as draw
 
         draw(found, path=path, title=_title(about))
-    elif path.suffix == ".json":
+    elif path.suffix.lower() == ".json":
         text = as_text({**found.to_dict(), **about})
         write_atomically(path, lambda stream: stream.write(text.encode()))
     else:

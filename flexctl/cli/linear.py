@@ -33,9 +33,14 @@ SAVED = (".mat", ".npz", ".json")
 """Files of linear plants, which `modes`, `bode` and `linearise` read as well."""
 
 
+def is_saved(name: str) -> bool:
+    """Whether a PLANT is the file of a linear plant."""
+    return Path(name).suffix.lower() in SAVED
+
+
 def linear_plant(name: str, settings: Sequence[str], kind: str | None) -> LinearPlant:
     """Return the linear plant of an arm about rest, or the one in a file."""
-    if Path(name).suffix in SAVED:
+    if is_saved(name):
         from ..export import load_linear
 
         require(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from .common import (
     target,
     tell,
 )
-from .linear import SAVED, linear_plant
+from .linear import is_saved, linear_plant
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -109,9 +110,10 @@ def simulate(
     from ..simulate import simulate as simulated
 
     targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
-    arm: Any = linear_plant(plant, settings, kind) if Path(plant).suffix in SAVED else load(plant, settings, kind)
+    arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
     inputs = specs.inputs(signals, as_model(arm).inputs, torques)
     reference, payload = specs.reference(references), specs.payload_changes(changes)
+    _check_payloads(arm, payload)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else _script(controller)
     law = None if script is None else design(script, arm)
@@ -129,6 +131,15 @@ def simulate(
         print_json(_scores(found, about))
     else:
         print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
+
+
+def _check_payloads(plant: Any, changes: Sequence[tuple[float, float, float]]) -> None:
+    """Refuse a payload change in the wrong unit, as a plant file with that payload is refused."""
+    from ..arm import Payload
+    from ..catalogue.plausible import check_plausible
+
+    for _, mass, inertia in changes if hasattr(plant, "arm") else ():
+        check_plausible(replace(plant.arm, payload=Payload(mass, inertia)))
 
 
 def _script(name: str) -> ModuleType:
@@ -276,7 +287,7 @@ def _write_runs(
     if everything or place.suffix.lower() in PICTURES:
         compare(groups(found), path=picture, title=label)
         tell(picture)
-    if everything or place.suffix == ".json":
+    if everything or place.suffix.lower() == ".json":
         write_atomically(numbers, lambda stream: stream.write(as_text(payload).encode()))
         tell(numbers)
     for item, response in found if everything else ():

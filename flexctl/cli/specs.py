@@ -136,6 +136,7 @@ def inputs(texts: Sequence[str], available: Sequence[Signal], torque: Sequence[s
     require(
         not torque or bool(torques), f"no input is a torque; the inputs are {names(available)}: use --input NAME=..."
     )
+    require(not texts or bool(available), "the plant has no input")
     for text, default in [*((t, available[0].name) for t in texts), *((t, torques[0]) for t in torque)]:
         name, word = _named(text)
         name = name or default

@@ -55,7 +55,7 @@ def read_record(path: str | Path) -> Record:
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
-        newer = isinstance(error, NotImplementedError) and source.suffix == ".mat"
+        newer = isinstance(error, NotImplementedError) and suffix_of(source) == ".mat"
         hint = "MATLAB 7.3 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
         raise DefinitionError(f"{source}: {hint} ({error})") from error
 

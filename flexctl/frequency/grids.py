@@ -64,7 +64,9 @@ def frequency_model(model: Any) -> FrequencyModel:
         return linear
     if isinstance(model, MechanicalModel):
         return linearise(model)
-    raise DefinitionError(f"{type(model).__name__} has no frequency response: it needs inputs, outputs and transfer(s)")
+    remedy = "flexctl.from_control makes a plant of a python-control system"
+    kind = type(model).__name__
+    raise DefinitionError(f"{kind} has no frequency response: it needs inputs, outputs and transfer(s); {remedy}")
 
 
 def known_poles(model: FrequencyModel) -> ComplexArray | None:

@@ -84,7 +84,7 @@ def loop_gain(plant: Any, controller: Any) -> Series:
         on the error r - y: L = K P.
     """
     law = hasattr(controller, "feedback")
-    K: FrequencyModel = controller.feedback() if law else controller
+    K = frequency_model(controller.feedback() if law else controller)
     P, K, dt = _at_one_rate(frequency_model(plant), K)
     _require_names("plant output", names(K.inputs), names(P.outputs))
     _require_names("plant input", names(K.outputs), names(P.inputs))

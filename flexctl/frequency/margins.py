@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from .evaluate import Transfer, axis, on_axis
-from .grids import known_poles, refine, start_grid
+from .grids import frequency_model, known_poles, refine, start_grid
 
 _ROUNDING = 1e-9  # |Im L| below this part of |L| is on the real axis
 _REACH = 12  # decades by which the range is extended in search of a gain crossing
@@ -108,6 +108,7 @@ def margins(
         Frequencies to search [rad/s]; needed only where the poles are not known. Default: from two decades below the
         slowest pole, further if the gain still rises there, to a decade above the fastest or the Nyquist frequency.
     """
+    loop = frequency_model(loop)
     L = _broken(loop, channel)
     poles = known_poles(loop)
     dt = float(getattr(loop, "dt", 0.0))

@@ -280,7 +280,12 @@ class Noisy(_Wrapper):
 
 def check_command(u: Any, law: Any, t: float) -> FloatArray:
     """Return the command as an array, or raise `DefinitionError` when it has the wrong shape or is not finite."""
-    command = np.asarray(u, float)
+    try:
+        command = np.asarray(u).astype(float, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(
+            f"{type(law).__name__}.step returned {u!r:.80} at t = {t:.6g} s, which are not real numbers"
+        ) from error
     if command.shape != (len(law.drives),):
         raise DefinitionError(
             f"{type(law).__name__}.step returned a command of shape {command.shape} at t = {t:.6g} s; "

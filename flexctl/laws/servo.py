@@ -49,8 +49,12 @@ class Servo:
     frequency: float = math.nan
 
     def __post_init__(self) -> None:
-        require(bool(np.isfinite([self.kp, self.kv]).all()), f"servo gains kp = {self.kp}, kv = {self.kv} must be finite")
-        require(self.kp > 0 and self.kv >= 0, f"servo gains kp = {self.kp} must be above zero, kv = {self.kv} not below")
+        require(
+            bool(np.isfinite([self.kp, self.kv]).all()), f"servo gains kp = {self.kp}, kv = {self.kv} must be finite"
+        )
+        require(
+            self.kp > 0 and self.kv >= 0, f"servo gains kp = {self.kp} must be above zero, kv = {self.kv} not below"
+        )
 
 
 def servo_rule(inertia: float, frequency: float) -> Servo:
@@ -71,14 +75,17 @@ def design_servos(
     model : MechanicalModel
         An arm whose coordinates are ordered from the base outwards, with all joints driven by torque.
     angles : sequence of float, optional
-        Joint angles [rad] at which J and f0 are taken; the reference pose by default. A stretched arm has the largest J.
+        Joint angles [rad] at which J and f0 are taken; the reference pose by default. A stretched arm has the largest
+        J.
     whole_arm : bool
         Use the frequency of the whole arm for every joint; by default each joint has that of the arm beyond it.
     """
     pose = getattr(model, "pose", None)
     joints = list(getattr(model, "joints", {}).values())
     if pose is None or not joints or getattr(model, "commands", {}):
-        raise NotAvailable(f"{model.kind} has no torque-driven joints in a pose; design the servos from a model that has")
+        raise NotAvailable(
+            f"{model.kind} has no torque-driven joints in a pose; design the servos from a model that has"
+        )
     plant = linearise(model, OperatingPoint.at_rest(model, None if angles is None else pose(angles)))
     whole = _lowest(plant, joints)
     found = {}
@@ -108,7 +115,9 @@ def _inertia(plant: SecondOrder, joints: Sequence[str], joint: str) -> float:
     keep = np.ix_(kept, kept)
     modes = normal_modes(plant.M[keep], plant.K[keep])
     if modes.rigid != 1:
-        raise DefinitionError(f"the arm beyond {joint} has {modes.rigid} rigid-body modes with the other joints held, not one")
+        raise DefinitionError(
+            f"the arm beyond {joint} has {modes.rigid} rigid-body modes with the other joints held, not one"
+        )
     place = kept.index(index_of("coordinate", joint, plant.coordinates))
     return float(1.0 / modes.shapes[place, 0] ** 2)
 
@@ -116,8 +125,10 @@ def _inertia(plant: SecondOrder, joints: Sequence[str], joint: str) -> float:
 def servo_law(gains: Mapping[str, Servo], sample_time: float = 0.0) -> LinearLaw:
     """Return the law for joints by name ("joint1", ..); sample_time 0 [s]: continuous.
 
-    Sampled, kv times the sample time must stay below the inertia that turns with the joint at once (hub, rotor): a
-    link without one has next to none. It reads `<joint>_angle` and `<joint>_rate`, sets `<joint>_torque`, and follows the channel `<joint>_angle`.
+    Sampled, kv times the sample time must stay below the inertias that turn with the joint at once: hub and rotor on
+    its link, housing on the end of the link before, where the torque reacts. Links without them have next to none.
+
+    The law reads `<joint>_angle` and `<joint>_rate`, sets `<joint>_torque`, and follows the channel `<joint>_angle`.
     """
     require(bool(gains), "no joint is given gains")
     k = len(gains)
@@ -160,6 +171,13 @@ def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
 
 
 def _check_rows(plant: SecondOrder, joint: str, angle: int, rate: int) -> None:
-    others: list[Any] = [plant.Cv[angle], plant.Ca[angle], plant.Du[angle], plant.Cq[rate], plant.Ca[rate], plant.Du[rate]]
+    others: list[Any] = [
+        plant.Cv[angle],
+        plant.Ca[angle],
+        plant.Du[angle],
+        plant.Cq[rate],
+        plant.Ca[rate],
+        plant.Du[rate],
+    ]
     plain = not any(np.any(row) for row in others)
     require(plain, f"{joint}_angle and {joint}_rate must read coordinates and rates only to close a servo on them")

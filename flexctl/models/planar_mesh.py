@@ -83,10 +83,14 @@ def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
 
 def _counts(arm: Arm, elements: int | Sequence[int]) -> list[int]:
     given: list[Any] = [elements] * len(arm.links) if isinstance(elements, int | np.integer) else list(elements)
-    require(len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links")
+    require(
+        len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links"
+    )
     for count in given:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        require(whole and bool(1 <= count <= 5000), f"elements = {count!r} per link must be a whole number from 1 to 5000")
+        require(
+            whole and bool(1 <= count <= 5000), f"elements = {count!r} per link must be a whole number from 1 to 5000"
+        )
     return [int(count) for count in given]
 
 

@@ -1,7 +1,7 @@
 """What is measured on a planar arm: joints, tip, and stations along the links.
 
-Every output is one `Channel`; the compiled kernel reads the same records. Between nodes positions and angles are linear;
-the curvature is known best at the middle of an element and interpolated between these.
+Every output is one `Channel`; the compiled kernel reads the same records. Between nodes positions and angles are
+linear; the curvature is known best at the middle of an element and interpolated between these.
 
 | output | meaning |
 |---|---|
@@ -56,7 +56,9 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
     for sensor in arm.sensors:
         if sensor.name in {s.name for s in signals}:
             raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
-        signals.append(Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}"))
+        signals.append(
+            Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}")
+        )
         channels.append(_channel(mesh, arm, sensor))
     return tuple(signals), tuple(channels)
 
@@ -75,7 +77,9 @@ def _channel(mesh: Mesh, arm: Arm, sensor: Sensor) -> Channel:
         if sensor.kind == "strain":
             distance = link.section_at(sensor.position).outer_distance
             if distance is None:
-                raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
+                raise DefinitionError(
+                    f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section'
+                )
             scale = distance
         return Channel(CURVATURE, int(pair[0]), int(pair[1]), float(weight), scale)
     k = min(int(np.searchsorted(ends[:, 1], sensor.position)), own.size - 1)

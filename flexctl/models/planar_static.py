@@ -2,9 +2,9 @@
 
     f(q) + kp (phi - command) = weight        with phi held where the joint is not a servo
 
-Newton's iteration from the undeformed arm; where it fails, as for an arm so soft that it hangs, the weight is applied in
-steps. To first order (analyses "linear", "quasi_static") it is one iteration, with the stiffness that the axial forces
-of the rigid arm add.
+Newton's iteration from the undeformed arm; where it fails, as for an arm so soft that it hangs, the weight is applied
+in steps. To first order (analyses "linear", "quasi_static") it is one iteration, with the stiffness that the axial
+forces of the rigid arm add.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ def rest(model: TimoshenkoPlanar, angles: FloatArray) -> FloatArray:
     if linear:
         extra = prestress(model.mesh, -model.weight, angles) if model.stiffening else np.zeros_like(model.M)
         return q - _correction(model, q, angles, 1.0, extra)
-    for steps in (1, 10, 100):
-        found = _by_steps(model, angles, steps)
+    for parts in (np.ones(1), np.geomspace(1e-2, 1.0, 20), np.geomspace(1e-6, 1.0, 300)):
+        found = _by_steps(model, angles, parts)
         if found is not None:
             return found
     message = f"no rest pose at joint angles {angles.tolist()} rad found: the arm is too soft for its weight"
     raise ConvergenceError(message)
 
 
-def _by_steps(model: TimoshenkoPlanar, angles: FloatArray, steps: int) -> FloatArray | None:
+def _by_steps(model: TimoshenkoPlanar, angles: FloatArray, parts: FloatArray) -> FloatArray | None:
     q = model.pose(angles)
-    for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
+    for part in parts:
         for _ in range(25):
             step = _correction(model, q, angles, float(part), None)
             size = float(np.abs(step).max())

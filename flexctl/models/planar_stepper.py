@@ -1,7 +1,7 @@
 """The compiled stepper of `timoshenko_planar`, and the analyses with commanded joints.
 
-It takes the same steps as the general loop; see `_kernels.planar_stepper` for what makes it fast, and `timoshenko_planar`
-for what "linear" and "quasi_static" mean.
+It takes the same steps as the general loop; see `_kernels.planar_stepper` for what makes it fast, and
+`timoshenko_planar` for what "linear" and "quasi_static" mean.
 """
 
 from __future__ import annotations
@@ -93,7 +93,13 @@ class PlanarStepper:
         turned[0], turned[1] = q[model.mesh.joint], v[model.mesh.joint]
         x, rate, a, shifted, before = rows
         self.state_ = kernels.State(x, rate, a, shifted, before, turned, np.zeros(joints), np.zeros(2))
-        self._fixed = (self.beam, self.state_, kernels.work(N + 1, joints, len(model.outputs)), self.drive, self.command)
+        self._fixed = (
+            self.beam,
+            self.state_,
+            kernels.work(N + 1, joints, len(model.outputs)),
+            self.drive,
+            self.command,
+        )
         if self.mode != kernels.QUASI_STATIC:
             kernels.begin(*self._fixed, first, self.mode, model.stiffening, self.u)
 
@@ -130,6 +136,6 @@ def _check_analysis(model: TimoshenkoPlanar, commands: Mapping[str, FloatArray])
     for i in range(len(model.arm.joints)):
         if model.analysis != "nonlinear" and f"joint{i + 1}" not in commands:
             raise DefinitionError(
-                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give it '
-                'in simulate(.., motions={..}), or use analysis = "nonlinear"'
+                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give '
+                'it one in simulate(.., motions={..}), or use analysis = "nonlinear"'
             )

@@ -3,16 +3,17 @@
     rho A (u_z'' + a_z) = n_x + f_z,   rho A (u_x'' + a_x) = q_x + f_x,   rho I (theta'' + alpha) = m_x + q
     n = EA u_z,x      q = kt G A (u_x,x - theta)      m = EI theta,x
 
-z runs along the link, x across, theta turns z into x; u and theta are measured from the rigid link, whose frame turns at
-rate w with acceleration alpha, its origin accelerating by (a_z, a_x). Interpolation is linear, T = [[2, 1], [1, 2]] / 6,
-and the element runs from s1 to s2 = s1 + l. Order of the coordinates: u_z1, u_x1, theta1, u_z2, u_x2, theta2.
+z runs along the link, x across, theta turns z into x; u and theta are measured from the rigid link, whose frame turns
+at rate w with acceleration alpha, its origin accelerating by (a_z, a_x). Interpolation is linear, with the integrals
+T = [[2, 1], [1, 2]] / 6, and the element runs from s1 to s2 = s1 + l. Order of the coordinates: u_z1, u_x1, theta1,
+u_z2, u_x2, theta2.
 
 The rule for the shear energy decides everything: "reduced" takes it at the middle, "exact" integrates it and locks. In
-global coordinates, q = Phi q_link with Phi turning with the link, the terms in w and alpha vanish identically:
+global coordinates Q, q = Phi Q with Phi turning with the link, the terms in w and alpha vanish identically:
 2 J Phi' + C Phi = 0 and J Phi'' + C Phi' + K_b Phi = 0. What is left of the motion is Phi^T K_c Phi, and F.
 
-Source: a thesis of the 1980s on flexible manipulators modelled by Timoshenko elements, chapter 2 and the appendix, whose
-matrices omit the geometric stiffness `geometric`; Table I there counts one element too few in its first row.
+Source: a thesis of the 1980s on flexible manipulators modelled by Timoshenko elements, chapter 2 and the appendix,
+whose matrices omit the geometric stiffness `geometric`; Table I there counts one element too few in its first row.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     M q'' + h(q, q') = B u
     V = sum over elements of l/2 (EA eps^2 + kt G A gamma^2 + E I kappa^2)  -  weight . q
-    (1 + eps, gamma) = R(theta)^T (r_2 - r_1) / l,    kappa = (theta_2 - theta_1) / l,    theta = (theta_1 + theta_2) / 2
+    (1 + eps, gamma) = R(theta)^T (r_2 - r_1) / l,   kappa = (theta_2 - theta_1) / l,   theta = (theta_1 + theta_2) / 2
 
 r = (x, y) [m] and theta [rad] are the position and angle of the sections in the base frame; R turns by theta. Positions
 and angles are interpolated linearly, the strains taken at the middle of the element (reduced integration: the shear
-does not lock), the mass is consistent and has rotary inertia. Root of link i: theta = theta of the previous end + phi_i,
-so that the joint angles phi are coordinates, the torque of joint i acts on phi_i alone, and M stays constant.
+does not lock), the mass is consistent and has rotary inertia. Root of link i: theta = theta of the previous end +
+phi_i, so that the joint angles phi are coordinates, the torque of joint i acts on phi_i alone, and M stays constant.
 
 Nothing is linearised: the coupling of gross motion and deformation, and the stiffening by axial forces (the centrifugal
 one above all), are in it once, with no term of their own. "rayleigh" damping is D = alpha M and, on the strain rates,
@@ -15,14 +15,14 @@ N = EA (eps + beta eps') and so on (Kelvin-Voigt), which leaves rigid motion alo
 rates too: with K = G^T S G and modes phi of the reference pose, joints free, sum 2 zeta omega M phi phi^T M equals
 G^T C G with C = sum (2 zeta / omega^3) (S G phi) (S G phi)^T, and C is kept in every pose.
 
-`analysis` says how a run with commanded joints (`simulate(.., motions=..)`) is done: "nonlinear" as above; "linear", the
-deformation from the commanded rigid arm kept to first order, with the stiffening by the axial forces of the rigid arm
-unless `stiffening` is off; "quasi_static", that without the inertia of the deformation. Nothing else depends on it.
+`analysis` says how a run with commanded joints (`simulate(.., motions=..)`) is done: "nonlinear" as above; "linear",
+the deformation from the commanded rigid arm kept to first order, with the stiffening by the axial forces of the rigid
+arm unless `stiffening` is off; "quasi_static", that without the inertia of the deformation. Nothing else depends on it.
 
 Source: Reissner 1972, Simo and Vu-Quoc 1986 for the beam; a thesis of the 1980s on flexible planar manipulators for the
-arms, the analyses and the servo joints (`timoshenko_element` has its matrices). The thesis counts the motion of a distal
-link twice, in the rates of its frame and in the shared nodes (2.764 instead of 3.808 Hz for its 2R arm), and leaves out
-the geometric stiffness; neither can happen here.
+arms, the analyses and the servo joints (`timoshenko_element` has its matrices). The thesis counts the motion of a
+distal link twice, in the rates of its frame and in the shared nodes (2.764 instead of 3.808 Hz for its 2R arm), and
+leaves out the geometric stiffness; neither can happen here.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class TimoshenkoPlanar(Unconstrained):
         self.sensors = PlanarSensors(self.mesh, arm)
         self.outputs = self.sensors.signals
         self.inputs, self.B = self._inputs()
-        self.kp, self.kv = (np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping"))
+        self.kp, self.kv = (
+            np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping")
+        )
         self.M, self.weight = mass_matrix(self.mesh, arm), gravity_load(self.mesh, arm)
         self.section = np.column_stack([self.mesh.EA, self.mesh.GA, self.mesh.EI])
         damping = arm.damping
@@ -124,7 +126,7 @@ class TimoshenkoPlanar(Unconstrained):
         return self.rigid_motion(angles, zero, zero)[0]
 
     def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
-        """Return coordinates, rates and accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
+        """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
         joints = self.mesh.joint.size
         given = [np.asarray(x, float) for x in (angles, rates, accelerations)]
         for x in given:
@@ -136,7 +138,9 @@ class TimoshenkoPlanar(Unconstrained):
         q, v, a = (np.atleast_2d(x) for x in self.rigid_motion(angles, rates, accelerations))
         needed = (a + self.alpha * v) @ self.M - self.weight
         # the torque of joint j is the moment of all that lies beyond
-        torques = [rigid_jacobian(self.mesh, row[self.mesh.joint]).T @ force for row, force in zip(q, needed, strict=True)]
+        torques = [
+            rigid_jacobian(self.mesh, row[self.mesh.joint]).T @ force for row, force in zip(q, needed, strict=True)
+        ]
         return np.reshape(torques, np.shape(angles))
 
     def turning(self, rates: Any) -> FloatArray:
@@ -191,7 +195,7 @@ class TimoshenkoPlanar(Unconstrained):
         return self.B
 
     def strains(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return (eps, gamma, kappa), N x 3, their gradients, N x 3 x 6, and R(theta), N x 2 x 2, in element coordinates."""
+        """Return (eps, gamma, kappa), N x 3, their gradients by element coordinates, N x 3 x 6, and R(theta)."""
         local, l = spread(self.mesh, q), self.mesh.length
         theta = 0.5 * (local[:, 2] + local[:, 5])
         d, c, s = (local[:, 3:5] - local[:, :2]) / l[:, None], np.cos(theta), np.sin(theta)
@@ -233,7 +237,9 @@ class TimoshenkoPlanar(Unconstrained):
         H = self._hessians(strain, R)
         stress, stiff = self._stress(strain, rate), l[:, None] * self.section
         gH = np.einsum("ekij,ej->eki", H, local)  # d(rate)/dq
-        K6 = np.einsum("eki,ek,ekj->eij", g, stiff, g + self.beta * gH) + np.einsum("ek,ekij->eij", stress[:, :2], H[:, :2])
+        K6 = np.einsum("eki,ek,ekj->eij", g, stiff, g + self.beta * gH) + np.einsum(
+            "ek,ekij->eij", stress[:, :2], H[:, :2]
+        )
         K, D = assemble(mesh, K6), np.zeros_like(self.M)
         if self.beta:
             D = D + assemble(mesh, self.beta * np.einsum("eki,ek,ekj->eij", g, stiff, g))

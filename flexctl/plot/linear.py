@@ -49,6 +49,7 @@ def bode(
     require(bool(table), "no frequency response to draw")
     first = next(iter(table.values()))
     pairs = list(channels) if channels else list(product(names(first.outputs), names(first.inputs)))
+    require(bool(pairs), "the plant has no input or no output: there is no channel to draw")
     blocks = -(-len(pairs) // BLOCK)
     columns = -(-len(pairs) // blocks)
     size = (max(6.4, 4.2 * columns), 4.6 * blocks + 0.4)

@@ -63,7 +63,7 @@ def theirs(arm: Any, elements: int, tolerance: float = 1e-4) -> tuple[float, np.
 
 def against_exudyn() -> list[dict[str, Any]]:
     try:
-        import exudyn  # noqa: F401
+        import exudyn
     except ImportError:
         exudyn = None
     rows = []

@@ -1,4 +1,5 @@
-"""The planar 2R arm of the Timoshenko benchmarks in Exudyn: geometrically exact 2D beams, joints commanded or PD-driven.
+"""The planar 2R arm of the Timoshenko benchmarks in Exudyn: geometrically exact 2D beams, joints commanded or
+PD-driven.
 
 Commands are compiled symbolic functions: no Python runs inside a step.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ class ExudynArm:
                 mbs.AddNode(items.NodeRigidBody2D(referenceCoordinates=[link * length + k * h, 0.0, 0.0]))
                 for k in range(elements + 1)
             ]
-            for a, b in zip(nodes[:-1], nodes[1:], strict=True):
+            for a, b in pairwise(nodes):
                 mbs.AddObject(items.ObjectBeamGeometricallyExact2D(
                     nodeNumbers=[a, b], length=h, massPerLength=rhoA, crossSectionInertia=rhoI, bendingStiffness=EI,
                     axialStiffness=EA, shearStiffness=GA, includeReferenceRotations=False,
@@ -51,6 +53,7 @@ class ExudynArm:
         w = 2.0 * math.pi / move
         for i, pair in enumerate(joints):
             if gains is None:
+
                 def offset(mbs, t, itemNumber, lOffset):  # type: ignore[no-untyped-def]
                     return angle * (t / move - esym.sin(w * t) / (2.0 * math.pi))
 

@@ -9,8 +9,8 @@ prescribed); and the accelerations are extrapolated, so that one correction per 
 A correction is accepted below 100 times the tolerance: with a fresh exact tangent the error left is of the order of its
 square. With damping of the strain rates the tangent is symmetrised, hence not exact, and the tolerance holds as it is.
 
-mode 0 is the geometrically exact arm; mode 1 keeps the deformation from the commanded rigid arm to first order, with the
-stiffening by that arm's axial forces; mode 2 is mode 1 without the inertia of the deformation.
+mode 0 is the geometrically exact arm; mode 1 keeps the deformation from the commanded rigid arm to first order, with
+the stiffening by that arm's axial forces; mode 2 is mode 1 without the inertia of the deformation.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ BEAM = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, INT, INT, INT), Beam)
 STATE = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC), State)
 WORK = types.NamedTuple((MAT, MAT, VEC, MAT, VEC), Work)
 
+# Helpers have no signatures: they are compiled within `run` and need no loading of their own from the disk cache.
 # Without reference counts on arrays: they would take longer than the arithmetic. Nothing here may allocate.
 FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp"}, "error_model": "numpy", "_nrt": False}
 
@@ -73,12 +74,11 @@ TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2
 BOUND = 1e6
 # rows of the work array
-TL, COS, SIN, AL, GA, NN, QQ, FX, FY, MO, MB, AXX, AXY, AYY, BX, BY, RR, KB, RX, RY, RT, AX, LEFT, PULL, GG, ZZ, ROWS = (
-    *range(25), 34, 37
-)  # fmt: skip
+TL, COS, SIN, AL, GA, NN, QQ, FX, FY, MO, MB, AXX, AXY, AYY, BX, BY, RR, KB, RX, RY, RT, AX, LEFT, PULL = range(24)
+GG, ZZ, ROWS = 24, 33, 36
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _turn(left, right, c, s, n):  # type: ignore[no-untyped-def]
     """Cosine and sine of the mean angle of each element (fdlibm's polynomials after reduction to pi/4)."""
     for e in range(n):
@@ -100,7 +100,7 @@ def _turn(left, right, c, s, n):  # type: ignore[no-untyped-def]
         s[e] = -s0 if m >= 2.0 else s0
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _stretch(x, y, c, s, inverse, along, across, n):  # type: ignore[no-untyped-def]
     """(1 + eps, gamma) = R^T (r_2 - r_1) / l."""
     for e in range(n):
@@ -109,14 +109,14 @@ def _stretch(x, y, c, s, inverse, along, across, n):  # type: ignore[no-untyped-
         across[e] = c[e] * dy - s[e] * dx
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _stress(along, across, EA, GA, normal, shear, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         normal[e] = EA[e] * (along[e] - 1.0)
         shear[e] = GA[e] * across[e]
 
 
-@njit(types.void(float64, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _stress_rate(beta, vx, vy, vl, vr, c, s, inverse, along, across, EA, GA, normal, shear, n):  # type: ignore[no-untyped-def]
     """Add beta times the rates of the strains."""
     for e in range(n):
@@ -126,27 +126,27 @@ def _stress_rate(beta, vx, vy, vl, vr, c, s, inverse, along, across, EA, GA, nor
         shear[e] += beta * GA[e] * (c[e] * dy - s[e] * dx - along[e] * w)
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _force(c, s, normal, shear, fx, fy, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         fx[e] = c[e] * normal[e] - s[e] * shear[e]
         fy[e] = s[e] * normal[e] + c[e] * shear[e]
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _moment(l, along, across, normal, shear, moment, n):  # type: ignore[no-untyped-def]
     """What the forces in the element turn each of its ends with."""
     for e in range(n):
         moment[e] = 0.5 * l[e] * (normal[e] * across[e] - shear[e] * along[e])
 
 
-@njit(types.void(float64, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _bending(beta, left, right, vl, vr, EI, moment, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         moment[e] = EI[e] * (right[e + 1] - left[e] + beta * (vr[e + 1] - vl[e]))
 
 
-@njit(types.void(float64, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _translation(f, c, s, inverse, EA, GA, xx, xy, yy, n):  # type: ignore[no-untyped-def]
     """Stiffness of one end's place against the other's, f = 1 + damping."""
     for e in range(n):
@@ -156,7 +156,7 @@ def _translation(f, c, s, inverse, EA, GA, xx, xy, yy, n):  # type: ignore[no-un
         xy[e] = (a - b) * c[e] * s[e]
 
 
-@njit(types.void(float64, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _coupling(f, c, s, along, across, normal, shear, EA, GA, bx, by, n):  # type: ignore[no-untyped-def]
     """Force by the turn of one end."""
     for e in range(n):
@@ -166,7 +166,7 @@ def _coupling(f, c, s, along, across, normal, shear, EA, GA, bx, by, n):  # type
         by[e] = s[e] * p + c[e] * q
 
 
-@njit(types.void(float64, VEC, VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _rotation(f, l, along, across, normal, shear, EA, GA, rr, n):  # type: ignore[no-untyped-def]
     """Moment at each end by the turn of one end, bending apart."""
     for e in range(n):
@@ -174,7 +174,7 @@ def _rotation(f, l, along, across, normal, shear, EA, GA, rr, n):  # type: ignor
         rr[e] = 0.25 * l[e] * (own - normal[e] * along[e] - shear[e] * across[e])
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _balance(f, m, diagonal, a, weight, r, n):  # type: ignore[no-untyped-def]
     """Forces on nodes 1 .. n along one axis: inertia, elements on both sides, weight."""
     for p in range(1, n):
@@ -182,7 +182,7 @@ def _balance(f, m, diagonal, a, weight, r, n):  # type: ignore[no-untyped-def]
     r[n] = f[n - 1] + m[n - 1] * a[n - 1] + diagonal[n] * a[n] - weight[n]
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, VEC, VEC, int64), **FAST)
+@njit(**FAST)
 def _balance_moment(moment, bend, j, lumped, left, a, r, n):  # type: ignore[no-untyped-def]
     """Moments on nodes 1 .. n; `left` are the accelerations of the left ends, which joints turn."""
     for p in range(1, n):
@@ -191,7 +191,7 @@ def _balance_moment(moment, bend, j, lumped, left, a, r, n):  # type: ignore[no-
     r[n] = moment[n - 1] + bend[n - 1] + j[n - 1] * (left[n - 1] + 2.0 * a[n]) + lumped[n] * a[n]
 
 
-@njit(types.void(VEC, VEC, INT, VEC, int64), **FAST)
+@njit(**FAST)
 def _left_ends(theta, phi, roots, left, n):  # type: ignore[no-untyped-def]
     """Angles (rates, accelerations) of the left ends: of the node, and of the joint where a link begins."""
     for e in range(n):
@@ -200,7 +200,7 @@ def _left_ends(theta, phi, roots, left, n):  # type: ignore[no-untyped-def]
         left[roots[i]] += phi[i]
 
 
-@njit(types.void(float64, STATE, MAT, MAT, MAT, int64), **FAST)
+@njit(**FAST)
 def _linear_rate(beta, state, frame, W, E, n):  # type: ignore[no-untyped-def]
     """`_stress_rate` to first order in the deformation: rates against the rigid arm, frame row 3 its rate."""
     x, v = state.x, state.v
@@ -214,7 +214,7 @@ def _linear_rate(beta, state, frame, W, E, n):  # type: ignore[no-untyped-def]
         W[QQ, e] += beta * E[3, e] * (c * dy - s * dx - w * along - turn)
 
 
-@njit(types.void(BEAM, STATE, MAT, int64, MAT), **FAST)
+@njit(**FAST)
 def _elements(beam, state, frame, mode, W):  # type: ignore[no-untyped-def]
     """Strains and stresses of all elements. frame: rows cos, sin, angle of the commanded rigid arm (modes 1, 2)."""
     E, x, v = beam.element, state.x, state.v
@@ -241,7 +241,7 @@ def _elements(beam, state, frame, mode, W):  # type: ignore[no-untyped-def]
     _bending(beta, W[TL], x[2], W[LEFT], v[2], E[4], W[MB], n)
 
 
-@njit(types.void(BEAM, STATE, VEC, MAT, int64, MAT, VEC), **FAST)
+@njit(**FAST)
 def _residual(beam, state, u, frame, mode, W, rphi):  # type: ignore[no-untyped-def]
     """M (a + alpha v) + forces - weight - B u in rows RX, RY, RT and rphi."""
     E, P, J, a = beam.element, beam.node, beam.joint, state.a
@@ -280,7 +280,7 @@ def _residual(beam, state, u, frame, mode, W, rphi):  # type: ignore[no-untyped-
             W[RX + i, n] -= beam.gains[k] * u[k]
 
 
-@njit(types.void(BEAM, STATE, float64, float64, MAT, int64, MAT), **FAST)
+@njit(**FAST)
 def _stiffness(beam, state, cq, cv, frame, mode, W):  # type: ignore[no-untyped-def]
     """The numbers of the element tangents, cq K + cv D; cq = 0 leaves nothing."""
     E = beam.element
@@ -307,7 +307,7 @@ def _stiffness(beam, state, cq, cv, frame, mode, W):  # type: ignore[no-untyped-
         W[KB, e] = f * E[4, e]
 
 
-@njit(float64(BEAM, VEC, MAT, MAT, int64), **FAST)
+@njit(**FAST)
 def _outwards(beam, rphi, J4, W, n):  # type: ignore[no-untyped-def]
     """Back substitution of `_solve`."""
     d0 = d1 = d2 = size = 0.0
@@ -331,7 +331,7 @@ def _outwards(beam, rphi, J4, W, n):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(float64(BEAM, INT, float64, float64, float64, VEC, MAT, MAT), **FAST)
+@njit(**FAST)
 def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def]
     """Solve for the correction: rows RX, RY, RT and rphi are replaced; returns its size.
 
@@ -396,7 +396,7 @@ def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def
     return _outwards(beam, rphi, J4, W, n)
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, float64, float64, float64, int64), **FAST)
+@njit(**FAST)
 def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def]
     for p in range(n):
         x[p] -= d[p]
@@ -406,7 +406,7 @@ def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def
         shifted[p] -= cs * d[p]
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, VEC, float64, float64, SCHEME, int64), **FAST)
+@njit(**FAST)
 def _predict(x, v, a, shifted, before, h, ratio, scheme, n):  # type: ignore[no-untyped-def]
     """Begin a step with the accelerations extrapolated."""
     am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
@@ -420,7 +420,7 @@ def _predict(x, v, a, shifted, before, h, ratio, scheme, n):  # type: ignore[no-
         v[p] += g1 * old + g2 * new
 
 
-@njit(float64(BEAM, STATE, int64), **FAST)
+@njit(**FAST)
 def _left_angle(beam, state, e):  # type: ignore[no-untyped-def]
     for i in range(beam.roots.size):
         if beam.roots[i] == e:
@@ -428,7 +428,7 @@ def _left_angle(beam, state, e):  # type: ignore[no-untyped-def]
     return state.x[2, e]
 
 
-@njit(types.void(BEAM, STATE, VEC), **FAST)
+@njit(**FAST)
 def _measure(beam, state, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `models.planar_sensors`."""
     n, J, x, E = state.x.shape[1], beam.roots.size, state.x, beam.element
@@ -466,7 +466,7 @@ def _measure(beam, state, y):  # type: ignore[no-untyped-def]
             y[row] = -np.sin(theta) * ax + np.cos(theta) * ay
 
 
-@njit(types.void(BEAM, STATE, INT, RECORD, int64, VEC, VEC), **FAST)
+@njit(**FAST)
 def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
     for row in range(y.size):
@@ -486,7 +486,7 @@ def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
                 place += 1
 
 
-@njit(types.void(BEAM, MAT, int64, int64, boolean, MAT, MAT), **FAST)
+@njit(**FAST)
 def _command(beam, command, k, part, stiffening, frame, W):  # type: ignore[no-untyped-def]
     """Fill the frame of the commanded rigid arm (rows cos, sin, angle, rate) and its axial forces.
 
@@ -517,7 +517,7 @@ def _command(beam, command, k, part, stiffening, frame, W):  # type: ignore[no-u
         W[PULL, e] = -(pull_x * frame[0, e] + pull_y * frame[1, e]) if stiffening else 0.0
 
 
-@njit(types.void(BEAM, STATE, MAT, int64, MAT, MAT), **FAST)
+@njit(**FAST)
 def _rigid(beam, state, command, k, frame, W):  # type: ignore[no-untyped-def]
     """Put the state onto the commanded rigid arm, with its rates and accelerations (rows AX and LEFT of `_command`)."""
     n, E = beam.element.shape[1], beam.element
@@ -535,7 +535,7 @@ def _rigid(beam, state, command, k, frame, W):  # type: ignore[no-untyped-def]
         state.x[2, p], state.v[2, p], state.a[2, p] = frame[2, e], w, alpha
 
 
-@njit(types.boolean(STATE, INT, MAT, int64), **FAST)
+@njit(**FAST)
 def _prescribed_jump(state, drive, command, k):  # type: ignore[no-untyped-def]
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
     jump = False
@@ -548,7 +548,7 @@ def _prescribed_jump(state, drive, command, k):  # type: ignore[no-untyped-def]
     return jump
 
 
-@njit(types.void(BEAM, STATE, INT, MAT, int64, int64, boolean, VEC, MAT, MAT, VEC, MAT), **FAST)
+@njit(**FAST)
 def _accelerate(beam, state, drive, command, k, mode, stiffening, u, frame, W, rphi, J4):  # type: ignore[no-untyped-def]
     """Make the accelerations those that the forces of now ask for; the shifted ones change by as much."""
     n = beam.element.shape[1]
@@ -584,13 +584,14 @@ def measure(beam, state, y):  # type: ignore[no-untyped-def]
 
 @njit(
     types.UniTuple(float64, 4)(
-        types.FunctionType(CONTROL), BEAM, STATE, WORK, INT, MAT, int64, boolean, VEC, VEC, MAT, LAW, int64, int64, SCHEME,
-        TABLES, RECORD,
+        types.FunctionType(CONTROL), BEAM, STATE, WORK, INT, MAT, int64, boolean, VEC, VEC, MAT, LAW, int64, int64,
+        SCHEME, TABLES, RECORD,
     ),
     **FAST,
 )  # fmt: skip
 def run(  # type: ignore[no-untyped-def]
-    control, beam, state, work, drive, command, mode, stiffening, u, held, memory, law, first, last, scheme, tables, record,
+    control, beam, state, work, drive, command, mode, stiffening, u, held, memory, law, first, last, scheme, tables,
+    record,
 ):  # fmt: skip
     """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction)."""
     n, J, t = beam.element.shape[1], beam.roots.size, tables.t
@@ -637,9 +638,7 @@ def run(  # type: ignore[no-untyped-def]
             if not np.isfinite(size):
                 return 1.0, t[k + 1], float(iteration), size
             for row in range(3):
-                _correct(
-                    state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1
-                )
+                _correct(state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1)
             _correct(joint[0], joint[1], joint[2], joint[3], rphi, cv, ca, cs, J)
         for i in range(J):
             state.torque[i] = J4[i, 5]

@@ -250,4 +250,6 @@ def pack(model: TimoshenkoPlanar) -> tuple[np.ndarray, np.ndarray]:
         [j.rotor_inertia for j in arm.joints], model.kp, model.kv, sensors.lengths, model.weight,
         [model.B[row, j] for j, row in enumerate(rows)], [x for c in sensors.channels for x in (c.weight, c.scale)],
     ]  # fmt: skip
-    return np.concatenate([np.asarray(r, float) for r in reals]), np.concatenate([np.asarray(i, np.int64) for i in ints])
+    return np.concatenate([np.asarray(r, float) for r in reals]), np.concatenate(
+        [np.asarray(i, np.int64) for i in ints]
+    )
