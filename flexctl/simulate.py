@@ -64,7 +64,7 @@ def simulate(
         "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
         otherwise), "newmark", "trapezoidal".
     scheme : Scheme, optional
-        Parameters of the implicit method, e.g. ``flexctl.generalised_alpha(rho=0.8)``.
+        Parameters of the implicit method, e.g. ``flexctl.integrate.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
         Signals added to named inputs: open-loop torques, disturbances.
     motions : mapping, optional

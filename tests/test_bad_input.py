@@ -171,7 +171,7 @@ class TestControllers:
         [
             ({"step": "return np.zeros(2), state"}, ["shape (2,)", "hub_torque", "shape (1,)"]),
             ({"step": "return ['a'], state"}, ["['a']", "not real numbers"]),
-            ({"step": "return np.array([1j]), state"}, ["1j", "not real numbers"]),
+            ({"step": "return np.array([1j]), state"}, ["1.j", "not real numbers"]),
             ({"step": "return np.array([np.nan]), state"}, ["nan", "must be finite"]),
             ({"step": "return np.array([np.nan if t > 0.01 else 0.0]), state"}, ["t = 0.011 s", "must be finite"]),
             ({"step": "return 1 / 0, state"}, ["law.py, line 14", "ZeroDivisionError"]),

@@ -424,11 +424,12 @@ class TestProcess:
             "started",
         ]
 
-    def test_a_script_runs_by_itself(self, place: Path) -> None:
+    @pytest.mark.parametrize(("words", "folder"), [((), "out"), (("-oelsewhere",), "elsewhere")])
+    def test_a_script_runs_by_itself(self, place: Path, words: tuple[str, ...], folder: str) -> None:
         done = subprocess.run(
-            [sys.executable, "my_controller.py", "--only", "0 g"], capture_output=True, text=True, timeout=60,
+            [sys.executable, "my_controller.py", "--only", "0 g", *words], capture_output=True, text=True, timeout=60,
             check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "0 g" in done.stdout
-        assert (place / "out" / "my_controller.png").exists()
+        assert [p.parent.name for p in place.rglob("my_controller.png")] == [folder]
