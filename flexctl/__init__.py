@@ -2,7 +2,7 @@
 
     import flexctl as fx
     arm = fx.load_plant("tokhi_azad_1994")        # a plant of the catalogue, or a path to any TOML file
-    plant = arm.linearise()                       # M, D, K, B, C with names, about an operating point
+    plant = arm.linearise()                       # M, D, K, B, Cq, Cv, Ca with names, about an operating point
     sys = plant.statespace()                      # control.StateSpace
     run = fx.simulate(arm, controller, reference, duration=1.2)
 

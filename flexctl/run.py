@@ -14,7 +14,7 @@ from .analog import AnalogLoop, LinearLoop
 from .errors import ConvergenceError, NotAvailable, require
 from .integrate import Scheme
 from .laws.compile import compile_law, empty_law, hold_law
-from .laws.controller import check_command
+from .laws.controller import check_answer
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
 from .scores import scores
@@ -138,8 +138,8 @@ class Run:
             c = int(self.due[k])
             if c >= 0:
                 y, t = np.asarray(engine.measure(), float)[measures], float(self.t[k])
-                command, self.law_state = law.step(self.law_state, t, y, self.wanted[c])
-                self.tables.reference[c] = check_command(command, law, t)
+                answer = law.step(self.law_state, t, y, self.wanted[c])
+                self.tables.reference[c], self.law_state = check_answer(answer, law, t)
             engine.advance(held, self.memory, k, end)
             report(end / (self.t.size - 1))
 

@@ -92,11 +92,13 @@ def simulate(
         When the run diverges or Newton fails; never a partial result.
     """
     plant, law = as_model(system), as_law(controller)
-    plant, commands, driving, start = commanded(plant, law, motions, inputs or {})
+    inputs = {} if inputs is None else inputs
+    require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
+    plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_numbers(duration, step, method, scheme)
-    _check_names(plant, law, inputs or {})
+    _check_names(plant, law, inputs)
     references = _references(plant, law, reference)
-    signals, changes = {**driving, **dict(inputs or {})}, _payload(payload, duration)
+    signals, changes = {**driving, **inputs}, _payload(payload, duration)
     initial = start if initial is None else initial
     model = plant
     if law is not None and law.sample_time == 0:
@@ -149,6 +151,9 @@ def as_law(controller: Any) -> Any:
 
 
 def _check_numbers(duration: float, step: float | None, method: str, scheme: Scheme | None) -> None:
+    for name, value in (("duration", duration), ("step", step)):
+        number = value is None or (isinstance(value, int | float | np.number) and not isinstance(value, bool))
+        require(number, f"{name} = {value!r} is not a number; give seconds")
     require(bool(np.isfinite(duration) and duration > 0), f"duration = {duration} s must be positive and finite")
     proper = step is None or bool(np.isfinite(step) and step > 0)
     require(proper, f"step = {step} s must be positive and finite")
@@ -196,9 +201,9 @@ def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, M
 
 def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:
     for row in rows:
-        triple = len(row) == 3 and bool(np.isfinite(row).all())
+        triple = np.shape(row) == (3,) and bool(np.isfinite(row).all())
         wanted = "time [s], mass [kg], inertia [kg m^2]"
-        require(triple, f"payload change {tuple(row)} must be three finite numbers: {wanted}")
+        require(triple, f"payload change {row!r} must be three finite numbers: {wanted}")
         require(0 <= row[0] <= duration, f"payload change at {row[0]} s lies outside the run, 0 to {duration:g} s")
     return tuple(sorted((float(row[0]), float(row[1]), float(row[2])) for row in rows))
 

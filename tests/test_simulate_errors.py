@@ -138,6 +138,10 @@ class Endless:
     ({"duration": 1.0, "reference": Step(0.0, 1.0)}, "controller follows nothing"),
     ({"duration": 1.0, "reference": {"frist": Step(0.0, 1.0)}}, r'unknown reference channel "frist" \(did you mean'),
     ({"duration": 1.0, "reference": {"first": 1.0}}, 'the reference of "first" is a float'),
+    ({"duration": "1"}, "duration = '1' is not a number"),
+    ({"duration": 1.0, "step": True}, "step = True is not a number"),
+    ({"duration": 1.0, "inputs": np.ones(3)}, "inputs is a ndarray; give a mapping"),
+    ({"duration": 1.0, "payload": (0.5, 0.02, 0.0)}, "payload change 0.5 must be three finite numbers"),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_wrong_arguments_are_named(options: dict[str, Any], message: str) -> None:
@@ -162,3 +166,20 @@ def test_the_end_of_a_run_is_the_start_of_the_next() -> None:
     model = toys.RodPendulum()
     run = simulate(model, duration=0.5, step=5e-3, initial=model.at(1.0), record_states=True)
     simulate(model, duration=0.1, step=5e-3, initial=(run.q[-1], run.v[-1]))
+
+
+class OnlyTheCommand:
+    """A law that forgets to return its next state."""
+
+    sample_time, measures, drives, follows = 0.01, (), ("force",), ()
+
+    def initial(self) -> None:
+        return None
+
+    def step(self, state: Any, t: float, y: Any, r: Any) -> Any:
+        return np.zeros(1)
+
+
+def test_a_law_that_returns_no_state_is_told_what_to_return() -> None:
+    with pytest.raises(DefinitionError, match=r"OnlyTheCommand\.step .* return the pair \(command, next state\)"):
+        simulate(OSCILLATOR, OnlyTheCommand(), duration=0.1)

@@ -278,6 +278,15 @@ class Noisy(_Wrapper):
         return u, (inner, k + 1, noise)
 
 
+def check_answer(answer: Any, law: Any, t: float) -> tuple[FloatArray, Any]:
+    """Return the command and the next state that a step of the law answered with, or raise `DefinitionError`."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise DefinitionError(
+            f"{type(law).__name__}.step returned {answer!r:.80} at t = {t:.6g} s; return the pair (command, next state)"
+        )
+    return check_command(answer[0], law, t), answer[1]
+
+
 def check_command(u: Any, law: Any, t: float) -> FloatArray:
     """Return the command as an array, or raise `DefinitionError` when it has the wrong shape or is not finite."""
     try:
