@@ -67,10 +67,9 @@ class Quantity:
         number = self._number(name, value)
         if self.unit == "1":
             self._within(name, number)
-        elif self.low > 0:
-            require(number > 0, f"{self._equation(name, number)} must be positive{self._remedy(number)}")
-        elif self.low == 0:
-            require(number >= 0, f"{self._equation(name, number)} must be zero or more{self._remedy(number)}")
+        elif number < 0 <= self.low or number == 0 < self.low:  # the remedy takes longer than the check
+            wanted = "positive" if self.low > 0 else "zero or more"
+            raise DefinitionError(f"{self._equation(name, number)} must be {wanted}{self._remedy(number)}")
 
     def read(self, name: str, value: object) -> float:
         """Return the number of a plant file, or raise `DefinitionError` when it is not plausible."""
@@ -92,7 +91,8 @@ class Quantity:
             number = float(value)
         except OverflowError:
             number = math.inf
-        require(math.isfinite(number), f"{name} = {number} is not finite; {self._sentence}")
+        if not math.isfinite(number):
+            raise DefinitionError(f"{name} = {number} is not finite; {self._sentence}")
         return number
 
     @property

@@ -92,7 +92,7 @@ def record(mesh, k, y, tau, stride, hub, tip, stored):  # type: ignore[no-untype
             stored[k // stride, i] = y[i]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def march(mesh, start, before, torque, loads, forces, change, payloads, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
     """March len(torque) - 1 steps from `start` and the increment `before` it; record at the start of every step.
 
