@@ -165,7 +165,9 @@ def test_a_start_that_opens_a_closure_is_refused() -> None:
 def test_the_end_of_a_run_is_the_start_of_the_next() -> None:
     model = toys.RodPendulum()
     run = simulate(model, duration=0.5, step=5e-3, initial=model.at(1.0), record_states=True)
-    simulate(model, duration=0.1, step=5e-3, initial=(run.q[-1], run.v[-1]))
+    follow = simulate(model, duration=0.1, step=5e-3, initial=(run.q[-1], run.v[-1]), record_states=True)
+    np.testing.assert_array_equal(follow.q[0], run.q[-1])
+    np.testing.assert_array_equal(follow.v[0], run.v[-1])
 
 
 class OnlyTheCommand:

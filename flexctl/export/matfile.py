@@ -30,13 +30,17 @@ Array = npt.NDArray[Any]
 Content = Array | str | list[str]
 
 
+class OtherVersion(ValueError):
+    """A MATLAB file of a version that is not read here."""
+
+
 def read_mat(data: bytes) -> dict[str, Content]:
     """Return the variables of a file; raises ValueError for anything that is not one."""
     if len(data) < 128 or data[126:128] not in (b"IM", b"MI"):
         raise ValueError("it has no header of a MATLAB 5 file; save with '-v7'")
     order = "<" if data[126:128] == b"IM" else ">"
     if struct.unpack(order + "H", data[124:126])[0] != 0x0100:
-        raise NotImplementedError("not MATLAB version 5 to 7")
+        raise OtherVersion("not MATLAB version 5 to 7")
     variables: dict[str, Content] = {}
     for kind, part in _elements(data[128:], order, padded=False):
         inner = list(_elements(zlib.decompress(part), order)) if kind == _COMPRESSED else [(kind, part)]

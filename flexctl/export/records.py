@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import DefinitionError, did_you_mean, require
 from ..files import write_atomically
 from ..model import FloatArray
-from .matfile import read_mat
+from .matfile import OtherVersion, read_mat
 
 Value = FloatArray | list[str] | str | float
 Record = dict[str, Value]
@@ -55,7 +55,7 @@ def read_record(path: str | Path) -> Record:
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
-        newer = isinstance(error, NotImplementedError) and suffix_of(source) == ".mat"
+        newer = isinstance(error, OtherVersion)
         hint = "MATLAB 7.3 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
         raise DefinitionError(f"{source}: {hint} ({error})") from error
 
