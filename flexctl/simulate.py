@@ -99,6 +99,9 @@ def simulate(
     _check_names(plant, law, inputs)
     references = _references(plant, law, reference)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
+    if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
+        for _, mass, inertia in changes:
+            system.check_payload(mass, inertia)
     initial = start if initial is None else initial
     model = plant
     if law is not None and law.sample_time == 0:

@@ -10,6 +10,7 @@ import toys
 from analytical import tokhi_arm
 from differences import Array
 
+from flexctl.catalogue import load_plant
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.integrate import generalised_alpha
 from flexctl.models import build
@@ -185,3 +186,8 @@ class OnlyTheCommand:
 def test_a_law_that_returns_no_state_is_told_what_to_return() -> None:
     with pytest.raises(DefinitionError, match=r"OnlyTheCommand\.step .* return the pair \(command, next state\)"):
         simulate(OSCILLATOR, OnlyTheCommand(), duration=0.1)
+
+
+def test_a_payload_change_in_the_wrong_unit_is_refused_as_in_a_plant_file() -> None:
+    with pytest.raises(DefinitionError, match=r"mass = 20 kg .*\(0\.02 if g was meant\)"):
+        simulate(load_plant("tokhi_azad_1994"), duration=1.0, payload=[(0.5, 20.0, 0.0)])

@@ -12,17 +12,18 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, models
-from ..arm import Arm
+from ..arm import Arm, Payload
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from .definition import Row, Tree, located, read_definition, read_tree
 from .overrides import combine, merge, overridden
+from .plausible import check_plausible
 
 if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
@@ -126,6 +127,10 @@ class Plant:
     def provenance(self) -> dict[str, str]:
         """Where each value comes from, by dotted key."""
         return {row.key: row.provenance for row in self.rows}
+
+    def check_payload(self, mass: float, inertia: float) -> None:
+        """Refuse a payload [kg], [kg m^2] in the wrong unit, as a plant file with that payload is refused."""
+        check_plausible(replace(self.arm, payload=Payload(mass, inertia)))
 
     @property
     def identity(self) -> dict[str, Any]:

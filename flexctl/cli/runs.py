@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +112,6 @@ def simulate(
     arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
     inputs = specs.inputs(signals, as_model(arm).inputs, torques)
     reference, payload = specs.reference(references), specs.payload_changes(changes)
-    _check_payloads(arm, payload)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else _script(controller)
     law = None if script is None else design(script, arm)
@@ -131,15 +129,6 @@ def simulate(
         print_json(_scores(found, about))
     else:
         print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
-
-
-def _check_payloads(plant: Any, changes: Sequence[tuple[float, float, float]]) -> None:
-    """Refuse a payload change in the wrong unit, as a plant file with that payload is refused."""
-    from ..arm import Payload
-    from ..catalogue.plausible import check_plausible
-
-    for _, mass, inertia in changes if hasattr(plant, "arm") else ():
-        check_plausible(replace(plant.arm, payload=Payload(mass, inertia)))
 
 
 def _script(name: str) -> ModuleType:
