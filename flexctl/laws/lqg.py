@@ -25,9 +25,9 @@ import scipy.linalg as sla
 from ..errors import ConvergenceError, require
 from ..linear import SecondOrder
 from ..linear.discrete import exact_pair
-from ..model import FloatArray, index_of
-from ..modes import normal_modes
+from ..model import FloatArray
 from .controller import Delayed, LinearLaw
+from .design_model import design_model
 
 
 @dataclass(frozen=True)
@@ -86,32 +86,14 @@ def lqg(
     require(positive, f"the weights of command and integral and all noise variances must be positive; got {weights}")
     others = all(weight >= 0 for weight in (weights.rate, weights.energy, weights.disturbance))
     require(others, f"the weights of rate, energy and disturbance must not be negative; got {weights}")
-    b, rows, c, omega, damping = _modal(plant, modes, measures, drive, follow)
-    k = omega.size
-    A: FloatArray = np.block([[np.zeros((k, k)), np.eye(k)], [-np.diag(omega**2), -damping]])
-    B: FloatArray = np.concatenate([np.zeros(k), b])[:, None]
+    model = design_model(plant, modes, measures, drive, follow)
+    b, c, omega = model.b, model.c, model.omega
+    A, B, C = model.statespace
     Phi, integral = exact_pair(A, sample_time)
     Gamma = integral @ B
     gain = _regulator(Phi, Gamma, c, omega, weights, sample_time)
-    C = np.hstack([rows, np.zeros_like(rows)])
     correct = _filter(Phi, Gamma, C, weights, sample_time)
     return Delayed(_assemble(Phi, Gamma, C, c, b, omega, gain, correct, sample_time, measures, drive, follow, limit), 1)
-
-
-def _modal(
-    plant: SecondOrder, count: int, measures: tuple[str, ...], drive: str, follow: str
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    normal = normal_modes(plant.M, plant.K)
-    require(normal.rigid == 1, f"the plant has {normal.rigid} rigid-body modes; this design needs exactly one")
-    require(1 <= count < len(plant.M), f"modes = {count} must lie between 1 and {len(plant.M) - 1}")
-    shapes = normal.shapes[:, : count + 1]
-    outputs = [index_of("output", name, plant.outputs) for name in (*measures, follow)]
-    velocity = np.abs(plant.Cv[outputs]).max() + np.abs(plant.Ca[outputs]).max() + np.abs(plant.Du[outputs]).max()
-    wrong = f"the design measures positions; one of {[*measures, follow]} reads rates, accelerations or the input"
-    require(velocity == 0, wrong)
-    b = shapes.T @ plant.B[:, index_of("input", drive, plant.inputs)]
-    y = plant.Cq[outputs] @ shapes
-    return b, y[:-1], y[-1], normal.omega[: count + 1], shapes.T @ plant.D @ shapes
 
 
 def _regulator(
@@ -162,7 +144,6 @@ def _assemble(
 ) -> LinearLaw:  # fmt: skip
     k, n = omega.size, 2 * omega.size
     Kx, Kp, Ks = gain[:n], gain[n], gain[n + 1]
-    require(abs(c[0] * b[0]) > 0.0, f'"{drive}" does not move the rigid arm as "{follow}" reads it')
     J = 1.0 / (c[0] * b[0])
     reference = np.zeros((n, 3))  # x_ref from (r, r', r'')
     reference[0, 0] = reference[k, 1] = 1.0 / c[0]

@@ -221,7 +221,7 @@ def _feasible(
     if not answer.success:
         return None
     a: FloatArray = np.where(answer.x > 1e-9, answer.x, 0.0)
-    return _merged(t, a / a.sum())
+    return _merged(t, np.asarray(a / a.sum(), float))
 
 
 @dataclass(frozen=True)

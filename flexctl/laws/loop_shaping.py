@@ -1,0 +1,107 @@
+"""H-infinity loop shaping (Glover and McFarlane): shape the plant, then make the loop as robust as it can be.
+
+    G = W_y P E W_u,   X: A'X + XA - XBB'X + C'C = 0,     Z: AZ + ZA' - ZC'CZ + BB' = 0
+    gamma_min = sqrt(1 + rho(XZ)),   gamma = slack gamma_min,   F = -B'X,   L = (1 - gamma^2) I + XZ
+    B_k = gamma^2 L^-T Z C',   A_k = A + B F + B_k C,   C_k = B'X,     u = +K y
+
+E is the computation delay as a first-order Pade factor. gamma_min needs no search; 1/gamma is the coprime-factor
+uncertainty the loop tolerates. Nothing to tune but the shape: one gain per measurement and a roll-off. The best first
+design.
+
+Source: McFarlane and Glover 1992; Glover and McFarlane 1989.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from ..errors import ConvergenceError, require
+from ..linear import FirstOrder, SecondOrder
+from ..linear.conversion import discretise
+from ..model import FloatArray, Signal
+from .controller import Delayed
+from .design_model import DesignModel, design_model
+
+
+def loop_shaping(
+    plant: SecondOrder, *, modes: int, sample_time: float, measures: tuple[str, ...], drive: str, follow: str,
+    gains: Sequence[float], roll_off: float, slack: float = 1.1, limit: float = np.inf,
+) -> Delayed:  # fmt: skip
+    """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
+
+    Parameters
+    ----------
+    plant : SecondOrder
+        Linear plant with one rigid-body mode.
+    modes : int
+        Flexible modes in the design.
+    sample_time : float
+        Control period [s].
+    measures, drive, follow : str
+        Measured outputs, input and followed output.
+    gains : sequence of float
+        Weight of each measurement: input per output, e.g. N m/rad. Their size sets the bandwidth.
+    roll_off : float
+        Pole of the roll-off at the plant's input [rad/s].
+    slack : float
+        gamma over its minimum, above 1.
+    limit : float
+        Largest input.
+    """
+    model = design_model(plant, modes, measures, drive, follow)
+    K, _ = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)
+    return Delayed(model.law(discretise(K, sample_time), limit), 1)
+
+
+def shaped_controller(
+    model: DesignModel, gains: Sequence[float], roll_off: float, delay: float, slack: float = 1.1
+) -> tuple[FirstOrder, float]:
+    """Return the continuous controller u = K y and gamma_min."""
+    given, wanted = len(gains), len(model.measures)
+    require(given == wanted, f"{given} gains for {wanted} measured outputs; give one each")
+    require(bool(np.isfinite(gains).all() and np.any(gains)), f"gains {list(gains)} must be finite and not all zero")
+    require(roll_off > 0, f"roll_off = {roll_off} rad/s must be positive")
+    require(slack > 1, f"slack = {slack} must be above 1: at the optimum the controller is singular")
+    A0, B0, C0 = model.statespace
+    n, W = len(A0), np.diag(np.asarray(gains, float))
+    # plant, delay, roll-off in series; Pade: -1 + (4/delay) / (s + 2/delay)
+    A = np.zeros((n + 2, n + 2))
+    A[:n, :n], A[:n, n], A[:n, n + 1] = A0, 4.0 / delay * B0[:, 0], -B0[:, 0]
+    A[n, n], A[n, n + 1], A[n + 1, n + 1] = -2.0 / delay, 1.0, -roll_off
+    B = np.zeros((n + 2, 1))
+    B[n + 1] = roll_off
+    C = np.hstack([W @ C0, np.zeros((wanted, 2))])
+    X, Z = _riccati(A, B, C), _riccati(A.T, C.T, B.T)
+    least = float(np.sqrt(1.0 + np.abs(np.linalg.eigvals(X @ Z)).max()))
+    gamma = slack * least
+    L = (1.0 - gamma**2) * np.eye(n + 2) + X @ Z
+    Bk = gamma**2 * np.linalg.solve(L.T, Z @ C.T)
+    Ak = A - B @ B.T @ X + Bk @ C
+    # the shaping belongs to the controller: gains in front, roll-off behind
+    m = len(Ak)
+    Ac: FloatArray = np.block([[Ak, np.zeros((m, 1))], [roll_off * B.T @ X, -roll_off * np.eye(1)]])
+    Bc = np.vstack([Bk @ W, np.zeros((1, wanted))])
+    Cc = np.hstack([np.zeros((1, m)), np.eye(1)])
+    note: dict[str, Any] = {"design": "loop shaping", "gamma_min": least, "gamma": gamma}
+    states = tuple(Signal(f"k{i + 1}") for i in range(m + 1))
+    K = FirstOrder(
+        Ac, Bc, Cc, np.zeros((1, wanted)), states, tuple(Signal(s) for s in model.measures), (Signal(model.drive),),
+        0.0, note,
+    )  # fmt: skip
+    return K, least
+
+
+def _riccati(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
+    try:
+        X: FloatArray = sla.solve_continuous_are(A, B, C.T @ C, np.eye(B.shape[1]))
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ConvergenceError(f"a Riccati equation of the loop shaping has no stabilising solution: {error}") from error
+    residual = A.T @ X + X @ A - X @ B @ B.T @ X + C.T @ C
+    size = float(np.abs(residual).max() / np.abs(X).max() / max(np.abs(A).max(), 1.0))
+    if size > 1e-7:
+        raise ConvergenceError(f"the Riccati equation is solved to {size:.1e} only; scale the gains", residual=size)
+    return X
