@@ -26,6 +26,7 @@ __all__ = [
     "Sampled",
     "Sine",
     "Step",
+    "Tabulated",
     "Trapezoid",
     "acceleration_of",
     "bang_bang",
@@ -246,6 +247,73 @@ class Step:
         """Return value, rate (0) and acceleration (0) at times t [s]."""
         value = np.where(np.asarray(t, float) >= self.start, self.end, self.begin)
         return value, np.zeros_like(value), np.zeros_like(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A motion given by samples of value, rate and acceleration, held at both ends.
+
+    Between two samples the value is the quintic that has all three at both of them.
+
+    Attributes
+    ----------
+    t, value, rate, acceleration : ndarray
+        Times [s], ascending, and the motion there.
+    """
+
+    t: FloatArray
+    value: FloatArray
+    rate: FloatArray
+    acceleration: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("t", "value", "rate", "acceleration"):
+            given = np.asarray(getattr(self, name), float)
+            require(given.ndim == 1 and given.size > 1, f"{name} has shape {given.shape}; give a vector of 2 or more")
+            require(given.size == np.size(self.t), f"{name} has {given.size} samples, t has {np.size(self.t)}")
+            require(bool(np.isfinite(given).all()), f"{name} must be finite")
+            object.__setattr__(self, name, given)
+        require(bool(np.all(np.diff(self.t) > 0)), "times must ascend")
+
+    @property
+    def duration(self) -> float:
+        """Last sample [s]."""
+        return float(self.t[-1])
+
+    @property
+    def target(self) -> float:
+        """Last value."""
+        return float(self.value[-1])
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """None: the samples are taken to be finer than any step."""
+        return ()
+
+    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return value, rate and acceleration at times t [s]."""
+        t = np.asarray(t, float)
+        inside = np.clip(t, self.t[0], self.t[-1])
+        k = np.clip(np.searchsorted(self.t, inside, side="right") - 1, 0, self.t.size - 2)
+        h = self.t[k + 1] - self.t[k]
+        z = (inside - self.t[k]) / h
+        c = _quintic_coefficients(
+            self.value[k], h * self.rate[k], h**2 * self.acceleration[k],
+            self.value[k + 1], h * self.rate[k + 1], h**2 * self.acceleration[k + 1],
+        )  # fmt: skip
+        value = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * c[5]))))
+        rate = (c[1] + z * (2 * c[2] + z * (3 * c[3] + z * (4 * c[4] + z * 5 * c[5])))) / h
+        acceleration = (2 * c[2] + z * (6 * c[3] + z * (12 * c[4] + z * 20 * c[5]))) / h**2
+        moving = inside == t
+        return value, np.where(moving, rate, 0.0), np.where(moving, acceleration, 0.0)
+
+
+def _quintic_coefficients(
+    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: FloatArray, f: FloatArray
+) -> tuple[FloatArray, ...]:
+    """Return the coefficients of the quintic on 0 .. 1 with value, slope, curvature (a, b, c) and (d, e, f)."""
+    p, q, r = d - a - b - 0.5 * c, e - b - c, f - c
+    return a, b, 0.5 * c, 10.0 * p - 4.0 * q + 0.5 * r, -15.0 * p + 7.0 * q - r, 6.0 * p - 3.0 * q + 0.5 * r
 
 
 def quintic(begin: float, end: float, time: float, start: float = 0.0) -> Polynomial:

@@ -99,7 +99,7 @@ def _riccati(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     try:
         X: FloatArray = sla.solve_continuous_are(A, B, C.T @ C, np.eye(B.shape[1]))
     except (np.linalg.LinAlgError, ValueError) as error:
-        raise ConvergenceError(f"a Riccati equation of the loop shaping has no stabilising solution: {error}") from error
+        raise ConvergenceError(f"a Riccati equation has no stabilising solution: {error}") from error
     residual = A.T @ X + X @ A - X @ B @ B.T @ X + C.T @ C
     size = float(np.abs(residual).max() / np.abs(X).max() / max(np.abs(A).max(), 1.0))
     if size > 1e-7:

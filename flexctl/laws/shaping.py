@@ -102,7 +102,7 @@ class Shaper:
         return _merged(np.round(self.times / period) * period, self.amplitudes)
 
 
-def _merged(times: FloatArray, amplitudes: FloatArray) -> Shaper:
+def _merged(times: npt.NDArray[Any], amplitudes: npt.NDArray[Any]) -> Shaper:
     """Return the shaper with coinciding impulses added up and vanishing ones left out."""
     order = np.argsort(times, kind="stable")
     times, amplitudes = times[order], amplitudes[order]
@@ -220,8 +220,8 @@ def _feasible(
     answer = linprog(t, A_ub=A, b_ub=b, A_eq=np.ones((1, t.size)), b_eq=[1.0], bounds=(0.0, None), method="highs")
     if not answer.success:
         return None
-    a: FloatArray = np.where(answer.x > 1e-9, answer.x, 0.0)
-    return _merged(t, np.asarray(a / a.sum(), float))
+    a = np.where(answer.x > 1e-9, answer.x, 0.0)
+    return _merged(np.asarray(t, np.float64), a / a.sum())
 
 
 @dataclass(frozen=True)
