@@ -1,0 +1,113 @@
+"""PID shaped on the plant: bandwidth and phase margin in, gains out.
+
+    C(s) = kp + ki / s + kd s / (tf s + 1),     C(j wc) P(j wc) e^(-j wc delay) = -e^(j PM)
+
+Two real equations for kp and kd, linear once tf = 1 / (spread wc) and ki = wc kp / reset are chosen. A flexible plant
+may well make the result unstable at another mode: the loop is then refused, with what its poles say, on the full plant,
+sampled and delayed as it will run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DefinitionError, require
+from ..linear import FirstOrder, SecondOrder
+from ..linear.conversion import discretise
+from ..linear.interconnect import closed_loop
+from ..model import Signal, index_of
+from .controller import Delayed
+from .design_model import design_model
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s]."""
+
+    kp: float
+    ki: float
+    kd: float
+    filter_time: float
+
+    def controller(self, measure: str, drive: str) -> FirstOrder:
+        """Return C(s) from the error to the command."""
+        A = np.array([[-1.0 / self.filter_time, 0.0], [0.0, 0.0]])
+        B = np.array([[1.0 / self.filter_time], [1.0]])
+        C = np.array([[-self.kd / self.filter_time, self.ki]])
+        D = np.array([[self.kp + self.kd / self.filter_time]])
+        keep = [0, 1] if self.ki else [0]
+        states = tuple(Signal(name) for name in np.array(["filter", "integral"])[keep])
+        at = np.ix_(keep, keep)
+        return FirstOrder(A[at], B[keep], C[:, keep], D, states, (Signal(measure),), (Signal(drive),))
+
+
+def gains(
+    plant: SecondOrder, *, crossover: float, phase_margin_deg: float, measure: str, drive: str, delay: float = 0.0,
+    spread: float = 10.0, reset: float | None = None,
+) -> Gains:  # fmt: skip
+    """Return the gains that put the gain crossover at a frequency with a phase margin.
+
+    Parameters
+    ----------
+    plant : SecondOrder
+        Linear plant.
+    crossover : float
+        wc [rad/s].
+    phase_margin_deg : float
+        PM [deg].
+    measure, drive : str
+        Plant output and input.
+    delay : float
+        Dead time of the loop [s], computation and hold together.
+    spread : float
+        The rate filter's corner over wc.
+    reset : float, optional
+        wc over the corner of the integral; no integral by default.
+    """
+    require(crossover > 0, f"crossover = {crossover} rad/s must be positive")
+    require(0 < phase_margin_deg < 90, f"phase_margin_deg = {phase_margin_deg} must lie between 0 and 90")
+    require(delay >= 0 and spread > 0, f"delay = {delay} s must not be negative, spread = {spread} must be positive")
+    require(reset is None or reset > 0, f"reset = {reset} must be positive")
+    at = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
+    s = 1j * crossover
+    P = complex(plant.transfer(np.array([s]))[at][0]) * np.exp(-s * delay)
+    wanted = -np.exp(1j * np.radians(phase_margin_deg)) / P
+    tf = 1.0 / (spread * crossover)
+    columns = np.array([1.0 + (crossover / (reset * s) if reset else 0.0), s / (tf * s + 1.0)])
+    kp, kd = np.linalg.solve(np.vstack([columns.real, columns.imag]), [wanted.real, wanted.imag])
+    if not (kp > 0 and kd > 0):
+        raise DefinitionError(
+            f"no PD reaches {phase_margin_deg:g} deg at {crossover:g} rad/s with positive gains (kp = {kp:.4g}, "
+            f"kd = {kd:.4g}): the plant with its delay has phase {np.degrees(np.angle(P)):.4g} deg there; "
+            "choose another crossover or margin"
+        )
+    return Gains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
+
+
+def pid(
+    plant: SecondOrder, *, crossover: float, phase_margin_deg: float, sample_time: float, measure: str, drive: str,
+    follow: str, limit: float = np.inf, spread: float = 10.0, reset: float | None = None,
+) -> Delayed:  # fmt: skip
+    """Return the sampled law with feedforward of the rigid arm and one sample of delay, stable on the full plant.
+
+    Parameters are those of `gains`, with the control period [s], the followed reference and the largest input.
+    """
+    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    found = gains(
+        plant, crossover=crossover, phase_margin_deg=phase_margin_deg, measure=measure, drive=drive,
+        delay=1.5 * sample_time, spread=spread, reset=reset,
+    )  # fmt: skip
+    C = discretise(found.controller(measure, drive), sample_time)
+    K = FirstOrder(C.A, -C.B, C.C, -C.D, C.states, C.inputs, C.outputs, C.dt)
+    law = Delayed(design_model(plant, 1, (measure,), drive, follow).law(K, limit), 1)
+    z = closed_loop(plant.discrete(sample_time), law.feedback()).poles()
+    worst = z[np.argmax(np.abs(z))]
+    if abs(worst) >= 1.0:
+        raise DefinitionError(
+            f"crossover {crossover:g} rad/s with {phase_margin_deg:g} deg is unstable on the full plant: a mode at "
+            f"{abs(np.angle(worst)) / sample_time:.4g} rad/s grows by {np.log(abs(worst)) / sample_time:.3g} 1/s; "
+            "lower the crossover or spread, or sample faster"
+        )
+    return law
