@@ -214,7 +214,7 @@ def test_lqg_keeps_its_limit_and_recovers() -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"sample_time": 0.0}, "sample_time = 0.0 s must be positive"),
-    ({"modes": 0}, "modes = 0 must lie between 1 and 40"),
+    ({"modes": -1}, "modes = -1 must lie between 0 and 40"),
     ({"modes": 99}, "modes = 99"),
     ({"measures": ("hub_angle",)}, "2 noise variances for 1 measured outputs"),
     ({"measures": ("hub_angle", "hub_rate")}, "reads rates, accelerations or the input"),

@@ -1,12 +1,13 @@
-"""What a design needs of a plant with one rigid-body mode: a few modes, and how the arm bends under a steady torque.
+"""What a design needs of an arm whose joints are free: a few modes, and how it bends under steady torques.
 
-    eta'' + D eta' + diag(w_0 = 0, w_1, ..)^2 eta = b u,     y = rows eta
+    eta'' + D eta' + diag(0 .. 0, w_1, ..)^2 eta = b u,     y = rows eta,     followed outputs  z = c eta
 
     u_ff = J r'',     y_ref = g r + q u_ff
 
-J is the rigid inertia as the drive and the followed output see it, g what a measured output reads per unit of the
-followed one when the arm is rigid, and q its quasi-static flexibility, over all modes: accelerating the arm bends it,
-and a reference that leaves that out makes feedback fight the bending.
+There are as many rigid-body modes as inputs and followed outputs. J is the inertia of the rigid arm as inputs and
+followed outputs see it, g what a measured output reads per followed one when the arm is rigid, and q its quasi-static
+flexibility, over all modes: accelerating the arm bends it, and a reference that leaves that out makes feedback fight
+the bending.
 """
 
 from __future__ import annotations
@@ -25,29 +26,27 @@ from .controller import LinearLaw
 
 @dataclass(frozen=True, eq=False)
 class DesignModel:
-    """A plant reduced to its rigid mode and the first flexible ones; see the module docstring.
+    """A plant reduced to its rigid modes and the first flexible ones; see the module docstring.
 
     Attributes
     ----------
-    measures, drive, follow : str
-        Measured outputs, input, followed output.
+    measures, drives, follows : tuple of str
+        Measured outputs, inputs, followed outputs.
     omega, damping, b, rows, c : ndarray
         Modal frequencies [rad/s], modal damping matrix, input gains, rows of the measured outputs and of the followed.
-    inertia : float
-        J.
-    gain, flexibility : ndarray
-        g and q of each measured output.
+    inertia, gain, flexibility : ndarray
+        J, g and q.
     """
 
     measures: tuple[str, ...]
-    drive: str
-    follow: str
+    drives: tuple[str, ...]
+    follows: tuple[str, ...]
     omega: FloatArray
     damping: FloatArray
     b: FloatArray
     rows: FloatArray
     c: FloatArray
-    inertia: float
+    inertia: FloatArray
     gain: FloatArray
     flexibility: FloatArray
 
@@ -56,58 +55,66 @@ class DesignModel:
         """A, B, C with the states (eta, eta') and the measured outputs."""
         k = self.omega.size
         A: FloatArray = np.block([[np.zeros((k, k)), np.eye(k)], [-np.diag(self.omega**2), -self.damping]])
-        return A, np.concatenate([np.zeros(k), self.b])[:, None], np.hstack([self.rows, np.zeros_like(self.rows)])
+        return A, np.vstack([np.zeros_like(self.b), self.b]), np.hstack([self.rows, np.zeros_like(self.rows)])
+
+    @property
+    def feedforward(self) -> FloatArray:
+        """Rows of u_ff on (r, r', r'') of each followed output."""
+        return np.asarray(np.kron(self.inertia, [[0.0, 0.0, 1.0]]), float)
 
     @property
     def reference(self) -> FloatArray:
-        """Rows of y_ref on (r, r', r'')."""
-        rows = np.zeros((len(self.measures), 3))
-        rows[:, 0], rows[:, 2] = self.gain, self.flexibility * self.inertia
-        return rows
+        """Rows of y_ref on (r, r', r'') of each followed output."""
+        return np.asarray(np.kron(self.gain, [[1.0, 0.0, 0.0]]), float) + self.flexibility @ self.feedforward
 
     def law(self, K: FirstOrder, limit: float = np.inf) -> LinearLaw:
         """Return the sampled law u = J r'' + K (y - y_ref) from a sampled K with these measurements."""
         require(K.dt > 0, "the feedback must be sampled; discretise it first")
         back = -self.reference
-        feedforward = np.array([[0.0, 0.0, self.inertia]])
         law = LinearLaw(
-            K.dt, self.measures, (self.drive,), (self.follow,), A=K.A, By=K.B, Br=K.B @ back, C=K.C, Dy=K.D,
-            Dr=K.D @ back + feedforward,
+            K.dt, self.measures, self.drives, self.follows, A=K.A, By=K.B, Br=K.B @ back, C=K.C, Dy=K.D,
+            Dr=K.D @ back + self.feedforward,
         )  # fmt: skip
         return law.limited(-limit, limit)
 
 
-def design_model(
-    plant: SecondOrder, modes: int, measures: tuple[str, ...], drive: str, follow: str
-) -> DesignModel:
+Names = str | tuple[str, ...]
+
+
+def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
     """Return the design model of a plant.
 
     Parameters
     ----------
     plant : SecondOrder
-        Linear plant with one rigid-body mode.
+        Linear plant with as many rigid-body modes as `drives` and `follows` have names.
     modes : int
         Flexible modes to keep; the rest is spill-over, to be certified on the full plant.
-    measures, drive, follow : str
-        Outputs that read positions, strains or the like (no rates or accelerations), the input, the followed output.
+    measures, drives, follows : str or tuple of str
+        Outputs that read positions, strains or the like (no rates or accelerations), inputs, followed outputs.
     """
+    measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
     normal = normal_modes(plant.M, plant.K)
-    require(normal.rigid == 1, f"the plant has {normal.rigid} rigid-body modes; this design needs exactly one")
-    require(1 <= modes < len(plant.M), f"modes = {modes} must lie between 1 and {len(plant.M) - 1}")
-    outputs = [index_of("output", name, plant.outputs) for name in (*measures, follow)]
-    column = index_of("input", drive, plant.inputs)
-    moving = np.abs(plant.Cv[outputs]).max() + np.abs(plant.Ca[outputs]).max() + np.abs(plant.Du[outputs]).max()
-    wrong = f"the design measures positions; one of {[*measures, follow]} reads rates, accelerations or the input"
+    k = normal.rigid
+    same = k == len(drives) == len(follows)
+    counts = f"the plant has {k} rigid-body modes, {len(drives)} inputs and {len(follows)} followed outputs are named"
+    require(k > 0 and same, f"{counts}; this design needs as many of each")
+    require(0 <= modes <= len(plant.M) - k, f"modes = {modes} must lie between 0 and {len(plant.M) - k}")
+    outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
+    columns = [index_of("input", name, plant.inputs) for name in drives]
+    through = np.abs(plant.Du[np.ix_(outputs, columns)]).max()
+    moving = np.abs(plant.Cv[outputs]).max() + np.abs(plant.Ca[outputs]).max() + through
+    wrong = f"the design measures positions; one of {[*measures, *follows]} reads rates, accelerations or the input"
     require(moving == 0, wrong)
-    b, y = normal.shapes.T @ plant.B[:, column], plant.Cq[outputs] @ normal.shapes
-    rigid = y[-1, 0] * b[0]
-    wrong = f'"{drive}" does not move the rigid arm as "{follow}" reads it; the outputs are {names(plant.outputs)}'
-    require(abs(rigid) > 0.0, wrong)
-    J = float(1.0 / rigid)
-    static = y[:-1, 1:] @ (b[1:] / normal.omega[1:] ** 2)
-    keep = slice(0, modes + 1)
+    b, y = normal.shapes.T @ plant.B[:, columns], plant.Cq[outputs] @ normal.shapes
+    rows, c = y[: len(measures)], y[len(measures) :]
+    rigid = c[:, :k] @ b[:k]
+    wrong = f"{list(drives)} do not move the rigid arm as {list(follows)} read it; outputs are {names(plant.outputs)}"
+    require(bool(np.linalg.cond(rigid) < 1e12), wrong)
+    static = rows[:, k:] @ (b[k:] / normal.omega[k:, None] ** 2)
+    keep = slice(0, modes + k)
     shapes = normal.shapes[:, keep]
     return DesignModel(
-        measures, drive, follow, normal.omega[keep], shapes.T @ plant.D @ shapes, b[keep], y[:-1, keep], y[-1, keep],
-        J, y[:-1, 0] / y[-1, 0], static,
+        measures, drives, follows, normal.omega[keep], shapes.T @ plant.D @ shapes, b[keep], rows[:, keep], c[:, keep],
+        np.asarray(np.linalg.inv(rigid), float), rows[:, :k] @ np.asarray(np.linalg.inv(c[:, :k]), float), static,
     )  # fmt: skip

@@ -98,7 +98,7 @@ def stable_inversion(
     shifted = t[used] - t[first]
     begin = float(motion(start)[0])
     references = {
-        name: _motion(shifted, np.fft.irfft(spectrum * row, count), used, step, begin * model.gain[i])
+        name: _motion(shifted, np.fft.irfft(spectrum * row, count), used, step, begin * float(model.gain[i, 0]))
         for i, (name, row) in enumerate(zip(names, response, strict=True))
     }
     return Inversion(Sampled(shifted, torque[used]), references, float(-t[first]), float(-t[active]), peak)
@@ -115,9 +115,9 @@ def _acceleration_response(model: DesignModel, s: ComplexArray) -> ComplexArray:
     """Return s^2 times the response of every measured output at s, exact at zero."""
     k, damping = model.omega.size, model.damping
     x = np.where(s == 0, 1.0, s)[:, None, None]
-    load = np.broadcast_to(model.b[:, None], (s.size, k, 1))
+    load = np.broadcast_to(model.b, (s.size, k, 1))
     eta = np.linalg.solve(np.eye(k) + damping / x + np.diag(model.omega**2) / x**2, load)[:, :, 0]
-    eta[s == 0] = np.concatenate([model.b[:1], np.zeros(k - 1)])
+    eta[s == 0] = np.concatenate([model.b[:1, 0], np.zeros(k - 1)])
     return np.asarray(model.rows @ eta.T)
 
 

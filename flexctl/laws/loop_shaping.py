@@ -89,7 +89,7 @@ def shaped_controller(
     note: dict[str, Any] = {"design": "loop shaping", "gamma_min": least, "gamma": gamma}
     states = tuple(Signal(f"k{i + 1}") for i in range(m + 1))
     K = FirstOrder(
-        Ac, Bc, Cc, np.zeros((1, wanted)), states, tuple(Signal(s) for s in model.measures), (Signal(model.drive),),
+        Ac, Bc, Cc, np.zeros((1, wanted)), states, tuple(Signal(s) for s in model.measures), (Signal(model.drives[0]),),
         0.0, note,
     )  # fmt: skip
     return K, least

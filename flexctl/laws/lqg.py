@@ -1,17 +1,17 @@
 """LQG with integral action on a few modes, designed in discrete time with the computation delay as a state.
 
-Plant for the design: the rigid mode and the first flexible ones, exact zero-order hold, x = (eta, eta'), and the
-command p on its way to the actuator. The cost is
+Plant for the design: the rigid modes and the first flexible ones, exact zero-order hold, x = (eta, eta'), and the
+commands p on their way to the actuators. The cost is
 
-    sum of (c x)^2 + w_rate (c' x)^2 + w_energy (eta'^2 + omega^2 eta^2) + q_int s^2 + R u^2,     s+ = s + Ts (y - r)
+    sum over followed outputs of z^2 + w_rate z'^2 + q_int s^2,  plus w_energy (eta'^2 + omega^2 eta^2) + R u^2
 
-with c the followed output and y its reading (its estimate, where it is not measured). A Kalman filter with the
-*applied* (limited, delayed) command as input estimates x:
+with s+ = s + Ts (z - r), z its reading (its estimate, where it is not measured). A Kalman filter with the *applied*
+(limited, delayed) commands as inputs estimates x:
 
     u = u_ff - Kx (x^ - x_ref) - Kp (p - u_ff) - Ks s,     u_ff = J r''
 
-x_ref is (r, r') on the rigid mode and the quasi-static bending b_i u_ff / omega_i^2 on mode i: without it the hub would
-be pulled to the rigid angle. When the command is limited, s is corrected by the part that was cut off (anti-windup).
+x_ref is r and r' on the rigid modes and the quasi-static bending b_i u_ff / omega_i^2 on mode i: without it the hub
+would be pulled to the rigid angle. When a command is limited, s is corrected by what was cut off (anti-windup).
 """
 
 from __future__ import annotations
@@ -27,93 +27,95 @@ from ..linear import SecondOrder
 from ..linear.discrete import exact_pair
 from ..model import FloatArray
 from .controller import Delayed, LinearLaw
-from .design_model import design_model
+from .design_model import DesignModel, Names, design_model
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the design; outputs in rad, torque in N m.
+    """Weights of the design; outputs in rad, torque in N m. One number serves all channels, or give one for each.
 
     Attributes
     ----------
     rate : float
-        Weight of the followed output's rate squared [s^2].
+        Weight of a followed output's rate squared [s^2].
     energy : float
         Weight of the modal energies.
-    integral : float
-        Weight of the integral squared [1/s^2].
-    command : float
-        Weight R of the command squared [1/(N m)^2].
+    integral : float or sequence of float
+        Weight of a followed output's integral squared [1/s^2].
+    command : float or sequence of float
+        Weight R of a command squared [1/(N m)^2].
     disturbance : float
-        Process noise variance on the modal rates per Ts^2, beside that of the input (1 N m)^2.
+        Process noise variance on the modal rates per Ts^2, beside that of the inputs (1 N m)^2.
     noise : sequence of float
         Measurement noise variance of each measured output.
     """
 
     rate: float
     energy: float
-    integral: float
-    command: float
+    integral: float | Sequence[float]
+    command: float | Sequence[float]
     disturbance: float
     noise: Sequence[float]
 
 
 def lqg(
-    plant: SecondOrder, weights: Weights, *, modes: int, sample_time: float, measures: tuple[str, ...], drive: str,
-    follow: str, limit: float = np.inf,
+    plant: SecondOrder, weights: Weights, *, modes: int, sample_time: float, measures: Names, drive: Names,
+    follow: Names, limit: float = np.inf,
 ) -> Delayed:  # fmt: skip
     """Return the law, one sample of computation delay included.
 
     Parameters
     ----------
     plant : SecondOrder
-        Linear plant with one rigid-body mode.
+        Linear plant with as many rigid-body modes as there are inputs and followed outputs.
     weights : Weights
         See there.
     modes : int
         Flexible modes in the design; the rest is spill-over to be certified on the full plant.
     sample_time : float
         Control period [s].
-    measures, drive, follow : str
-        Measured outputs, torque input, and the followed output, which must be an angle like the rigid mode's.
+    measures, drive, follow : str or tuple of str
+        Measured outputs, torque inputs, followed outputs, which must be angles or positions of the rigid arm.
     limit : float
         Largest torque [N m].
     """
     require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
-    given, wanted = len(weights.noise), len(measures)
+    model = design_model(plant, modes, measures, drive, follow)
+    given, wanted = len(weights.noise), len(model.measures)
     require(given == wanted, f"{given} noise variances for {wanted} measured outputs; give one each")
-    positive = all(weight > 0 for weight in (weights.command, weights.integral, *weights.noise))
+    k = len(model.drives)
+    for name in ("command", "integral"):
+        count = np.size(getattr(weights, name))
+        require(count in (1, k), f"{count} weights of the {name} for {k} channels; give one, or one each")
+    smallest = np.min([*np.atleast_1d(weights.command), *np.atleast_1d(weights.integral), *weights.noise])
+    positive = bool(smallest > 0)
     require(positive, f"the weights of command and integral and all noise variances must be positive; got {weights}")
     others = all(weight >= 0 for weight in (weights.rate, weights.energy, weights.disturbance))
     require(others, f"the weights of rate, energy and disturbance must not be negative; got {weights}")
-    model = design_model(plant, modes, measures, drive, follow)
-    b, c, omega = model.b, model.c, model.omega
     A, B, C = model.statespace
     Phi, integral = exact_pair(A, sample_time)
     Gamma = integral @ B
-    gain = _regulator(Phi, Gamma, c, omega, weights, sample_time)
+    gain = _regulator(Phi, Gamma, model, weights, sample_time)
     correct = _filter(Phi, Gamma, C, weights, sample_time)
-    return Delayed(_assemble(Phi, Gamma, C, c, b, omega, gain, correct, sample_time, measures, drive, follow, limit), 1)
+    return Delayed(_assemble(Phi, Gamma, model, gain, correct, sample_time).limited(-limit, limit), 1)
 
 
-def _regulator(
-    Phi: FloatArray, Gamma: FloatArray, c: FloatArray, omega: FloatArray, w: Weights, Ts: float
-) -> FloatArray:
+def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weights, Ts: float) -> FloatArray:
     """Return the gain on (x, p, s)."""
-    k, n = omega.size, 2 * omega.size
-    A = np.zeros((n + 2, n + 2))
-    A[:n, :n], A[:n, n] = Phi, Gamma[:, 0]
-    A[n + 1, :k], A[n + 1, n + 1] = Ts * c, 1.0
-    B = np.zeros((n + 2, 1))
-    B[n] = 1.0
-    Q = np.zeros((n + 2, n + 2))
-    Q[:k, :k] = np.outer(c, c) + w.energy * np.diag(omega**2)
-    Q[k:n, k:n] = w.rate * np.outer(c, c) + w.energy * np.eye(k)
-    Q[n + 1, n + 1] = w.integral
-    R = np.array([[w.command]])
+    m, c, omega = model.omega.size, model.c, model.omega
+    n, k = 2 * m, len(c)
+    A = np.zeros((n + 2 * k, n + 2 * k))
+    A[:n, :n], A[:n, n : n + k] = Phi, Gamma
+    A[n + k :, :m], A[n + k :, n + k :] = Ts * c, np.eye(k)
+    B: FloatArray = np.zeros((n + 2 * k, k))
+    B[n : n + k] = np.eye(k)
+    Q = np.zeros((n + 2 * k, n + 2 * k))
+    Q[:m, :m] = c.T @ c + w.energy * np.diag(omega**2)
+    Q[m:n, m:n] = w.rate * c.T @ c + w.energy * np.eye(m)
+    Q[n + k :, n + k :] = np.diag(np.broadcast_to(w.integral, k))
+    R = np.diag(np.broadcast_to(np.asarray(w.command, float), k))
     P = _riccati(A, B, Q, R, "regulator")
-    gain: FloatArray = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)[0]
-    return gain
+    return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), float)
 
 
 def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: Weights, Ts: float) -> FloatArray:
@@ -139,40 +141,38 @@ def _riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, what: s
 
 
 def _assemble(
-    Phi: FloatArray, Gamma: FloatArray, C: FloatArray, c: FloatArray, b: FloatArray, omega: FloatArray,
-    gain: FloatArray, L: FloatArray, Ts: float, measures: tuple[str, ...], drive: str, follow: str, limit: float,
-) -> LinearLaw:  # fmt: skip
-    k, n = omega.size, 2 * omega.size
-    Kx, Kp, Ks = gain[:n], gain[n], gain[n + 1]
-    J = 1.0 / (c[0] * b[0])
-    reference = np.zeros((n, 3))  # x_ref from (r, r', r'')
-    reference[0, 0] = reference[k, 1] = 1.0 / c[0]
-    reference[1:k, 2] = b[1:] * J / omega[1:] ** 2
+    Phi: FloatArray, Gamma: FloatArray, model: DesignModel, gain: FloatArray, L: FloatArray, Ts: float
+) -> LinearLaw:
+    m, k = model.omega.size, len(model.drives)
+    n, C = 2 * m, model.statespace[2]
+    Kx, Kp, Ks = gain[:, :n], gain[:, n : n + k], gain[:, n + k :]
+    reference = np.zeros((n, 3 * k))  # x_ref from (r, r', r'') of each followed output
+    rigid = np.linalg.inv(model.c[:, :k])
+    reference[:k], reference[m : m + k] = np.kron(rigid, [[1.0, 0.0, 0.0]]), np.kron(rigid, [[0.0, 1.0, 0.0]])
+    reference[k:m] = model.b[k:] / model.omega[k:, None] ** 2 @ model.feedforward
     update = np.eye(n) - L @ C  # x^ = update x^- + L y
-    # law states: x^- (n), p (1), s (1)
-    out_x, out_y = -Kx @ update, -Kx @ L
-    Cu = np.concatenate([out_x, [-Kp, -Ks]])[None, :]
-    Dr = Kx @ reference
-    Dr[2] += (1.0 + Kp) * J
-    A = np.zeros((n + 2, n + 2))
-    A[:n, :n], A[:n, n] = Phi @ update, Gamma[:, 0]
-    By, Br, Bu = np.zeros((n + 2, len(measures))), np.zeros((n + 2, 3)), np.zeros((n + 2, 1))
+    # law states: x^- (n), p (k), s (k)
+    Cu, Dy = np.hstack([-Kx @ update, -Kp, -Ks]), -Kx @ L
+    Dr = Kx @ reference + (np.eye(k) + Kp) @ model.feedforward
+    A = np.zeros((n + 2 * k, n + 2 * k))
+    A[:n, :n], A[:n, n : n + k] = Phi @ update, Gamma
+    ny = len(model.measures)
+    By, Br, Bu = np.zeros((n + 2 * k, ny)), np.zeros((n + 2 * k, 3 * k)), np.zeros((n + 2 * k, k))
     By[:n] = Phi @ L
-    Bu[n] = 1.0
+    Bu[n : n + k] = np.eye(k)
     # integral of the followed output minus the reference, less what the limits cut off; the estimate of an output would
     # leave the error that a constant load makes in the estimate
-    A[n + 1, n + 1] = 1.0
-    if follow in measures:
-        By[n + 1, measures.index(follow)] = Ts
-    else:
-        A[n + 1, :n], By[n + 1] = Ts * c @ update[:k], Ts * c @ L[:k]
-    Br[n + 1, 0] = -Ts
-    back = 0.1 / Ks
-    A[n + 1] += back * Cu[0]
-    By[n + 1] += back * out_y
-    Br[n + 1] += back * Dr
-    Bu[n + 1] -= back
-    law = LinearLaw(
-        Ts, measures, (drive,), (follow,), A=A, By=By, Br=Br, Bu=Bu, C=Cu, Dy=out_y[None, :], Dr=Dr[None, :]
-    )  # fmt: skip
-    return law.limited(-limit, limit)
+    s = slice(n + k, None)
+    A[s, s] = np.eye(k)
+    for i, name in enumerate(model.follows):
+        if name in model.measures:
+            By[n + k + i, model.measures.index(name)] = Ts
+        else:
+            A[n + k + i, :n], By[n + k + i] = Ts * model.c[i] @ update[:m], Ts * model.c[i] @ L[:m]
+    Br[s] = np.kron(-Ts * np.eye(k), [[1.0, 0.0, 0.0]])
+    back: FloatArray = np.asarray(0.1 * np.linalg.inv(Ks), float)
+    A[s] += back @ Cu
+    By[s] += back @ Dy
+    Br[s] += back @ Dr
+    Bu[s] -= back
+    return LinearLaw(Ts, model.measures, model.drives, model.follows, A=A, By=By, Br=Br, Bu=Bu, C=Cu, Dy=Dy, Dr=Dr)

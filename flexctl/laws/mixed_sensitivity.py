@@ -110,21 +110,21 @@ def tracking_controller(
     note = {"design": "mixed sensitivity", "gamma": found.gamma, "norm": found.norm, "smallest_norm": found.best}
     K = FirstOrder(
         scales.rate * found.A, scales.rate * found.B, gain * found.C, gain * found.D, states,
-        tuple(Signal(s) for s in model.measures), (Signal(model.drive),), 0.0, note,
+        tuple(Signal(s) for s in model.measures), (Signal(model.drives[0]),), 0.0, note,
     )  # fmt: skip
     return K, found
 
 
 def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, delay: float) -> Problem:
     """Return the problem of the module docstring in scaled units; states: plant, delay, W_1, W_u."""
-    require(model.follow in model.measures, f'the followed output "{model.follow}" must be measured')
+    require(model.follows[0] in model.measures, f'the followed output "{model.follows[0]}" must be measured')
     given, ny = len(weights.noise), len(model.measures)
     require(given == ny, f"{given} noise sizes for {ny} measured outputs; give one each")
     positive = min(weights.disturbance, *weights.noise, scales.rate, scales.command, scales.output, delay) > 0
     require(positive, "disturbance, noise, scales and delay must be positive")
     A, B, C = (np.asarray(part) for part in model.statespace)
     A, B, C = A / scales.rate, B * scales.command / scales.rate, C / scales.output
-    n, at, tau = len(A), model.measures.index(model.follow), delay * scales.rate
+    n, at, tau = len(A), model.measures.index(model.follows[0]), delay * scales.rate
     (a1, c1, d1), (au, cu, du) = weights.error.realisation, weights.command.realisation
     N = n + 3
     full: FloatArray = np.zeros((N, N))
