@@ -1,0 +1,122 @@
+"""Gain scheduling: laws designed at several configurations, blended by a measured one.
+
+    u = sat(sum of w_i (C_i x_i + Dy_i y + Dr_i r)),     x_i+ = A_i x_i + By_i y + Br_i r + Bu_i u
+
+w_i are hat functions of the scheduling variable between the design points, constant beyond the first and the last. All
+laws run all the time and are told the command that is really applied, so their observers stay right and their
+integrals do not drift apart; no coordinates have to match between designs. At a design point the loop is that design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import require
+from ..linear import FirstOrder
+from ..model import FloatArray
+from .controller import Delayed, LinearLaw
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduled:
+    """The blended law; see the module docstring.
+
+    Attributes
+    ----------
+    laws : tuple of LinearLaw
+        Designs with the same signals, control period and limits.
+    points : tuple of float
+        Value of the scheduling variable at each design, ascending.
+    by : str
+        The measured output that schedules; the laws need not read it.
+    """
+
+    laws: tuple[LinearLaw, ...]
+    points: tuple[float, ...]
+    by: str
+    _own: int = field(init=False, repr=False)
+    measures: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.laws)
+        require(count > 0 and count == len(self.points), f"{count} laws for {len(self.points)} points; give one each")
+        require(all(a < b for a, b in pairwise(self.points)), f"points {self.points} are not ascending")
+        first = self.laws[0]
+        require(isinstance(first, LinearLaw), "schedule the laws inside their wrappers; delay the whole")
+        for law in self.laws[1:]:
+            same = (law.measures, law.drives, law.follows, law.sample_time) == (
+                first.measures, first.drives, first.follows, first.sample_time,
+            )  # fmt: skip
+            require(same, "the scheduled laws differ in their signals or control period")
+            limits = np.array_equal(law.lower, first.lower) and np.array_equal(law.upper, first.upper)
+            require(limits, "the scheduled laws differ in their limits")
+        extra = () if self.by in first.measures else (self.by,)
+        object.__setattr__(self, "measures", (*first.measures, *extra))
+        object.__setattr__(self, "_own", len(first.measures))
+
+    @property
+    def sample_time(self) -> float:
+        """Control period [s]."""
+        return self.laws[0].sample_time
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Plant inputs that the laws set."""
+        return self.laws[0].drives
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """Reference channels that the laws follow."""
+        return self.laws[0].follows
+
+    def weights(self, value: float) -> FloatArray:
+        """Return the weight of each law at a value of the scheduling variable."""
+        return np.array([np.interp(value, self.points, row) for row in np.eye(len(self.points))])
+
+    def frozen(self, value: float) -> LinearLaw:
+        """Return the linear law that acts while the scheduling variable stays at a value: for poles and margins."""
+        import scipy.linalg as sla
+
+        w, laws = self.weights(value), self.laws
+        return LinearLaw(
+            self.sample_time, laws[0].measures, self.drives, self.follows,
+            A=sla.block_diag(*(law.A for law in laws)), By=np.vstack([law.By for law in laws]),
+            Br=np.vstack([law.Br for law in laws]), Bu=np.vstack([law.Bu for law in laws]),
+            C=np.hstack([wi * law.C for wi, law in zip(w, laws, strict=True)]),
+            Dy=np.sum([wi * law.Dy for wi, law in zip(w, laws, strict=True)], axis=0),
+            Dr=np.sum([wi * law.Dr for wi, law in zip(w, laws, strict=True)], axis=0),
+            lower=laws[0].lower, upper=laws[0].upper,
+        )  # fmt: skip
+
+    def feedback_at(self, value: float) -> FirstOrder:
+        """Return `frozen(value)` as a linear system, limits left out."""
+        return self.frozen(value).feedback()
+
+    def initial(self) -> tuple[FloatArray, ...]:
+        """Return the zero states of all laws."""
+        return tuple(law.initial() for law in self.laws)
+
+    def step(
+        self, state: tuple[FloatArray, ...], t: float, y: FloatArray, r: FloatArray
+    ) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+        """Return the blended command and the next states."""
+        value, own = float(y[self.measures.index(self.by)]), y[: self._own]
+        u = np.zeros(len(self.drives))
+        for w, law, x in zip(self.weights(value), self.laws, state, strict=True):
+            if w:
+                u += w * (law.C @ x + law.Dy @ own + law.Dr @ r)
+        u = np.clip(u, self.laws[0].lower, self.laws[0].upper)
+        return u, tuple(
+            law.A @ x + law.By @ own + law.Br @ r + law.Bu @ u for law, x in zip(self.laws, state, strict=True)
+        )
+
+
+def scheduled(laws: Sequence[Delayed], points: Sequence[float], by: str) -> Delayed:
+    """Return the schedule of delayed laws as one delayed law."""
+    delays = {law.samples for law in laws}
+    require(len(delays) == 1, f"the scheduled laws have different delays: {sorted(delays)} samples")
+    return Delayed(Scheduled(tuple(law.law for law in laws), tuple(points), by), delays.pop())
