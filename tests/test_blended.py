@@ -10,7 +10,7 @@ import pytest
 import flexctl as fx
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.laws.lqg import Weights, lqg
-from flexctl.laws.scheduled import Scheduled, scheduled
+from flexctl.laws.blended import Blended, blended
 from flexctl.linear.interconnect import closed_loop
 from flexctl.trajectories import quintic
 
@@ -46,7 +46,7 @@ def growth(elbow: float, law) -> float:
 
 
 def test_between_and_at_design_points_the_loop_is_stable():
-    law = scheduled(designs(), POSES, "joint2_angle").law
+    law = blended(designs(), POSES, "joint2_angle").law
     for elbow in np.linspace(0.0, POSES[-1], 7):
         assert growth(elbow, Delayed(law.frozen(elbow), 1)) < -1.0
     for pose, design in zip(POSES, designs(), strict=True):
@@ -56,7 +56,7 @@ def test_between_and_at_design_points_the_loop_is_stable():
 
 
 def test_the_frozen_law_steps_like_the_schedule():
-    law = scheduled(designs(), POSES, "joint2_angle").law
+    law = blended(designs(), POSES, "joint2_angle").law
     frozen, rng = law.frozen(0.6), np.random.default_rng(0)
     one, other = law.initial(), frozen.initial()
     for _ in range(4):
@@ -68,7 +68,7 @@ def test_the_frozen_law_steps_like_the_schedule():
 
 def test_it_moves_the_nonlinear_arm_through_all_poses():
     motions = {"joint1_angle": quintic(0.0, 1.0, 1.5), "joint2_angle": quintic(0.0, 2.2, 1.5)}
-    law = scheduled(designs(), POSES, "joint2_angle")
+    law = blended(designs(), POSES, "joint2_angle")
     run = fx.simulate(arm(), law, motions, duration=3.5, step=5e-4)
     assert abs(run["joint1_angle"][-1] - 1.0) < 2e-3
     assert abs(run["joint2_angle"][-1] - 2.2) < 2e-3
@@ -78,7 +78,7 @@ def test_it_moves_the_nonlinear_arm_through_all_poses():
 def test_the_scheduling_output_may_be_another_than_the_measured_ones():
     law = LinearLaw(0.01, ("y",), ("u",), Dy=np.array([[1.0]]))
     double = LinearLaw(0.01, ("y",), ("u",), Dy=np.array([[2.0]]))
-    both = Scheduled((law, double), (0.0, 1.0), "p")
+    both = Blended((law, double), (0.0, 1.0), "p")
     assert both.measures == ("y", "p")
     for value, gain in ((-1.0, 1.0), (0.25, 1.25), (3.0, 2.0)):
         assert both.step(both.initial(), 0.0, np.array([3.0, value]), np.zeros(0))[0] == pytest.approx([3.0 * gain])
@@ -87,10 +87,10 @@ def test_the_scheduling_output_may_be_another_than_the_measured_ones():
 def test_bad_schedules_are_named():
     law = LinearLaw(0.01, ("y",), ("u",), Dy=np.array([[1.0]]))
     with pytest.raises(fx.DefinitionError, match="not ascending"):
-        Scheduled((law, law), (1.0, 0.0), "p")
+        Blended((law, law), (1.0, 0.0), "p")
     with pytest.raises(fx.DefinitionError, match="1 laws for 2 points"):
-        Scheduled((law,), (0.0, 1.0), "p")
+        Blended((law,), (0.0, 1.0), "p")
     with pytest.raises(fx.DefinitionError, match="differ in their limits"):
-        Scheduled((law, law.limited(-1.0, 1.0)), (0.0, 1.0), "p")
+        Blended((law, law.limited(-1.0, 1.0)), (0.0, 1.0), "p")
     with pytest.raises(fx.DefinitionError, match="different delays"):
-        scheduled((Delayed(law, 1), Delayed(law, 2)), (0.0, 1.0), "p")
+        blended((Delayed(law, 1), Delayed(law, 2)), (0.0, 1.0), "p")

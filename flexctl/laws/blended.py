@@ -22,7 +22,7 @@ from .controller import Delayed, LinearLaw
 
 
 @dataclass(frozen=True, eq=False)
-class Scheduled:
+class Blended:
     """The blended law; see the module docstring.
 
     Attributes
@@ -115,8 +115,8 @@ class Scheduled:
         )
 
 
-def scheduled(laws: Sequence[Delayed], points: Sequence[float], by: str) -> Delayed:
-    """Return the schedule of delayed laws as one delayed law."""
+def blended(laws: Sequence[Delayed], points: Sequence[float], by: str) -> Delayed:
+    """Return the blend of delayed laws as one delayed law."""
     delays = {law.samples for law in laws}
     require(len(delays) == 1, f"the scheduled laws have different delays: {sorted(delays)} samples")
-    return Delayed(Scheduled(tuple(law.law for law in laws), tuple(points), by), delays.pop())
+    return Delayed(Blended(tuple(law.law for law in laws), tuple(points), by), delays.pop())
