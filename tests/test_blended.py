@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl.laws.blended import Blended, blended
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.laws.lqg import Weights, lqg
-from flexctl.laws.blended import Blended, blended
 from flexctl.linear.interconnect import closed_loop
 from flexctl.trajectories import quintic
 
