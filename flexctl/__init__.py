@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .arm import Actuator, Arm, Damping, Gravity, Joint, Link, Material, Payload, Section, Sensor
     from .catalogue import Plant, find, list_controllers, list_plants, load_controller, load_plant
     from .catalogue.expected import verify
+    from .certify import Certificate, certify
+    from .compare import Comparison, compare
     from .errors import ConvergenceError, DefinitionError, FlexctlError, NotAvailable
     from .export import from_control, load_linear, nonlinear, save_linear
     from .frequency import FrequencyResponse, grid, loop_gain, margins, response, series
@@ -39,11 +41,14 @@ if TYPE_CHECKING:
     from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
     from .simulate import simulate
     from .statics import equilibrium
+    from .sweep import Span, Table, sweep
     from .trajectories import Cycloid, Polynomial, Step, Trapezoid, quintic
 
 _NAMES = {
     "arm": "Actuator Arm Damping Gravity Joint Link Material Payload Section Sensor",
     "catalogue": "Plant find list_controllers list_plants load_controller load_plant",
+    "certify": "Certificate certify",
+    "compare": "Comparison compare",
     "linear.discrete": "zero_order_hold",
     "errors": "ConvergenceError DefinitionError FlexctlError NotAvailable",
     "catalogue.expected": "verify",
@@ -62,6 +67,7 @@ _NAMES = {
     "signals": "PiecewiseConstant Sampled Sine bang_bang",
     "simulate": "simulate",
     "statics": "equilibrium",
+    "sweep": "Span Table sweep",
     "trajectories": "Cycloid Polynomial Step Trapezoid quintic",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -69,6 +75,8 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 __all__ = [
     "Actuator",
     "Arm",
+    "Certificate",
+    "Comparison",
     "Controller",
     "ConvergenceError",
     "Cycloid",
@@ -105,11 +113,15 @@ __all__ = [
     "Sensor",
     "Signal",
     "Sine",
+    "Span",
     "Step",
+    "Table",
     "Trapezoid",
     "__version__",
     "balanced_truncation",
     "bang_bang",
+    "certify",
+    "compare",
     "equilibrium",
     "find",
     "from_control",
@@ -132,6 +144,7 @@ __all__ = [
     "series",
     "simulate",
     "split_rigid",
+    "sweep",
     "verify",
     "zero_order_hold",
 ]

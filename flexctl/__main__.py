@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from .cli import bode, cli, common, demo, linear, runs, show
+import os
 
-__all__ = ["bode", "cli", "demo", "linear", "main", "runs", "show"]
+# Loops of a few dozen states gain nothing from several threads of linear algebra, and lose a factor of ten and more
+# where other processes want the cores too. numpy reads this when it is first imported.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from .cli import bode, certify, cli, common, compare, demo, linear, runs, show, sweep  # noqa: E402
+
+__all__ = ["bode", "certify", "cli", "compare", "demo", "linear", "main", "runs", "show", "sweep"]
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ A controller script (`controllers/NAME.py`, or any file) is a plain module:
 
     '''One line that says what it is.'''          first line of the docstring: shown by `flexctl list`
     PLANT = "tokhi_azad_1994"                     optional: the plant it is made for
+    REQUIREMENTS = {"disk_margin": 0.3}           optional: what `flexctl certify` holds it to
+    POSES = [(0.0, 1.57)]                         optional: joint angles at which that looks at the linear loop too
     def design(plant): ...                        -> Controller (or LinearLaw, or control.StateSpace)
     def scenarios(plant): ...                     -> list of Scenario
     if __name__ == "__main__":
@@ -25,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import DefinitionError, FlexctlError, require, unknown
+from .errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
+from .laws.linear_part import linear_law
 from .response import Response
 from .simulate import as_law, simulate
 from .trajectories import InputSignal, Motion
@@ -186,11 +189,12 @@ def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict
     """
     from .frequency import loop_gain, margins
 
-    law = as_law(controller)
-    if not hasattr(law, "feedback"):
-        return {}
-    found = {}
+    given, found = as_law(controller), {}
     for variant, arm in variants([item.plant(plant) for item in items]).items():
+        try:
+            law = linear_law(given, arm.model)
+        except NotAvailable:
+            return {}
         linear = arm.linearise()
         loop, stable = loop_gain(linear, law), _is_stable(linear, law.feedback())
         for drive in law.drives:

@@ -22,7 +22,7 @@ from flexctl.cli import specs
 
 ROOT = Path(__file__).resolve().parent.parent
 ARM = "tokhi_azad_1994"
-COMMANDS = ["demo", "list", "show", "modes", "bode", "linearise", "simulate", "run"]
+COMMANDS = ["demo", "list", "show", "modes", "bode", "linearise", "simulate", "run", "certify", "compare", "sweep"]
 FOUR = {"plant", "model", "overrides", "version"}
 
 CONTROLLER = '''"""A PD with a rate measurement, for the tests."""
@@ -89,7 +89,9 @@ class TestHelp:
     def test_the_commands_are_those_of_the_contract(self) -> None:
         assert sorted(cli.commands) == sorted(COMMANDS)
 
-    @pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
+    @pytest.mark.parametrize(
+        "command", [pytest.param(c, marks=[pytest.mark.slow] * (c == "certify")) for c in COMMANDS if c != "demo"]
+    )
     def test_every_example_works_as_printed(self, command: str, place: Path) -> None:
         lines = call(command, "--help").stdout.partition("Examples:")[2].partition("Options:")[0].splitlines()
         examples = [line.strip().partition("  ")[0] for line in lines if line.strip()]

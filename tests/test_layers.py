@@ -25,7 +25,8 @@ TIERS = (
     ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
     ("export", "export.", "plot", "plot.", "animate"),
-    ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
+    ("catalogue", "catalogue.", "workers", "translate", "certify", "certify.", "compare", "sweep", "sweep.",
+     "cli", "cli.", "__main__", ""),
 )  # fmt: skip
 
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
-ORDER = ("demo", "list", "show", "modes", "bode", "linearise", "simulate", "run")
+ORDER = ("demo", "list", "show", "modes", "bode", "linearise", "simulate", "run", "certify", "compare", "sweep")
 PLAIN_WIDTH = 140
 """Columns of a table that does not go to a terminal."""
 

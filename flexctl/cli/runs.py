@@ -205,7 +205,7 @@ def run(
 
     place = _place(output)
     script = _script(controller)
-    arm = load(plant or _own_plant(script, controller), settings, kind)
+    arm = load(plant or own_plant(script, controller), settings, kind)
     wanted = scenarios(script, arm, only)
     with progress(len(wanted)) as report:
         report("designing", 0.0)
@@ -229,7 +229,8 @@ def run(
         print_table("Closed loop", tables.of_runs(results))
 
 
-def _own_plant(script: ModuleType, controller: str) -> str:
+def own_plant(script: ModuleType, controller: str) -> str:
+    """Return the plant that a script names."""
     name = getattr(script, "PLANT", None)
     if not isinstance(name, str):
         raise DefinitionError(f'{controller} names no plant (PLANT = "..."): give one, flexctl run {controller} PLANT')

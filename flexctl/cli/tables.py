@@ -65,12 +65,13 @@ def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | N
                 columns.setdefault(key, response)
     listed = table("run<", *(heading(key, response, "\n") for key, response in columns.items()), *(extra or {}))
     for number, (label, response) in enumerate(runs.items()):
-        cells = [_cell(response, key) for key in columns]
+        cells = [cell(response, key) for key in columns]
         listed.add_row(label, *cells, *(texts[number] for texts in (extra or {}).values()))
     return listed
 
 
-def _cell(response: Response, key: str) -> str:
+def cell(response: Response, key: str) -> str:
+    """Return one score of a run, empty where it has none."""
     return value_text(response.scores[key], key.rpartition(".")[2], response) if key in response.scores else ""
 
 

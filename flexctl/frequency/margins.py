@@ -25,6 +25,7 @@ from .evaluate import Transfer, axis, on_axis
 from .grids import frequency_model, known_poles, refine, start_grid
 
 _ROUNDING = 1e-9  # |Im L| below this part of |L| is on the real axis
+_BESIDE, _HUGE = 1e-7, 1e4  # where several loops meet at a pole; gains that pass for infinite there
 _REACH = 12  # decades by which the range is extended in search of a gain crossing
 
 Curve = Callable[[FloatArray], ComplexArray]
@@ -145,9 +146,15 @@ def _broken(loop: FrequencyModel, channel: str | None) -> Curve:
         H = evaluate(axis(omega))
         if size == 1:
             return np.asarray(H[0, 0])
+        pole = ~np.isfinite(H).all(axis=(0, 1))
+        if pole.any():  # right beside it: a loop that sees the pole is huge there, another keeps its value
+            H = H.copy()
+            H[:, :, pole] = evaluate(axis(omega[pole]) + _BESIDE * np.maximum(omega[pole], 1.0))
         with np.errstate(all="ignore"):
-            S = np.linalg.inv(np.eye(size) + np.nan_to_num(H, posinf=1e200).transpose(2, 0, 1))
-            return np.asarray(1.0 / S[:, at, at] - 1.0)
+            S = np.linalg.inv(np.eye(size) + H.transpose(2, 0, 1))
+            L = np.asarray(1.0 / S[:, at, at] - 1.0)
+        L[pole & (np.abs(L) > _HUGE)] = np.inf
+        return L
 
     return curve
 

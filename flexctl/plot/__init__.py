@@ -6,8 +6,9 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
     plot.bode({"19 sections": plant.response(), "exact beam": beam.response()}, path="bode.png")
 """
 
+from .certificate import certificate
 from .linear import bode, mode_shapes, poles
 from .own import subplots
 from .runs import compare, run, step_lines, surface
 
-__all__ = ["bode", "compare", "mode_shapes", "poles", "run", "step_lines", "subplots", "surface"]
+__all__ = ["bode", "certificate", "compare", "mode_shapes", "poles", "run", "step_lines", "subplots", "surface"]

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+BLOCK = 3
+"""Most groups of runs beside each other; more go below."""
+
+
 def run(
     response: Response,
     signals: Sequence[str] | None = None,
@@ -72,6 +76,7 @@ def compare(
     axes: Any = None,
     path: str | Path | None = None,
     title: str = "",
+    titled: bool = False,
 ) -> Figure:
     """Draw the same signals of several runs over each other, one panel per signal.
 
@@ -81,6 +86,8 @@ def compare(
         Runs by label, or groups of runs by name: each group is a column with its own legend.
     signals : sequence of str, optional
         By default what the runs follow, and their inputs; all outputs when they follow nothing.
+    titled : bool
+        Write the name of each group above its column.
     """
     from . import canvas
 
@@ -90,18 +97,40 @@ def compare(
     every = [response for column in columns for response in column.values()]  # type: ignore[union-attr]
     require(bool(every), "no run to draw")
     chosen = list(signals) if signals else _compared(every)
-    size = (max(7.2, 5.0 * len(columns)), 1.0 + 2.1 * len(chosen))
+    blocks = -(-len(columns) // BLOCK)
+    across = -(-len(columns) // blocks)
+    size = (max(7.2, 5.0 * across), blocks * (1.0 + 2.1 * len(chosen)))
+    titles = list(responses) if titled else [""] * len(columns)
     with canvas.styled():
-        figure, grid = canvas.panels(axes, (len(chosen), len(columns)), size, title, sharex="col")
-        for column, members in enumerate(columns):
-            for row, name in enumerate(chosen):
-                _compare_panel(grid[row, column], members, name)  # type: ignore[arg-type]
-            grid[-1, column].set(xlabel="time [s]", xlim=(0.0, max(r.t[-1] for r in members.values())))  # type: ignore[union-attr]
-            canvas.legend_on_top(grid[0, column], 0.85 * size[0] / len(columns))
-        for row, name in enumerate(chosen):
+        share = "col" if blocks == 1 else False
+        figure, grid = canvas.panels(axes, (blocks * len(chosen), across), size, title, sharex=share)
+        for number in range(blocks * across):
+            place = grid[len(chosen) * (number // across) :, number % across][: len(chosen)]
+            if number < len(columns):
+                _compare_column(place, columns[number], chosen, titles[number], 0.85 * size[0] / across)
+            else:
+                for ax in place:
+                    ax.set_visible(False)
+        for row in range(len(grid)):
+            name = chosen[row % len(chosen)]
             grid[row, 0].set_ylabel(canvas.labelled(name, every[0].unit(name)))
         figure.align_ylabels()
         return canvas.finish(figure, path)
+
+
+def _compare_column(axes: Any, members: Any, chosen: Sequence[str], title: str, width: float) -> None:
+    from . import canvas
+
+    for ax, name in zip(axes, chosen, strict=True):
+        _compare_panel(ax, members, name, dashed=bool(title))
+        ax.set_xlim(0.0, max(r.t[-1] for r in members.values()))
+    axes[-1].set_xlabel("time [s]")
+    canvas.legend_on_top(axes[0], width)
+    legend = axes[0].get_legend()
+    if title and legend is not None:
+        legend.set_title(title)
+    elif title:
+        axes[0].set_title(title)
 
 
 def _compared(responses: Sequence[Response]) -> list[str]:
@@ -110,12 +139,14 @@ def _compared(responses: Sequence[Response]) -> list[str]:
     return [*(followed or names(first.outputs)), *names(first.inputs)]
 
 
-def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str) -> None:
+def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str, dashed: bool) -> None:
     from . import canvas
 
     references: list[tuple[FloatArray, FloatArray]] = []
     for number, (label, response) in enumerate(responses.items()):
         look = {**canvas.style(number), "label": label}
+        if dashed:  # dashed over solid: both stay visible where they agree
+            look["linestyle"] = canvas.DASHES[number % len(canvas.DASHES)]
         if name in names(response.inputs):
             step_lines(ax, response.t, response[name], **look)
         else:

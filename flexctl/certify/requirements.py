@@ -1,0 +1,178 @@
+"""What a controller must reach: stated in its script as REQUIREMENTS = {name: bound}, or on the command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DefinitionError, require, unknown
+
+if TYPE_CHECKING:
+    from . import Certificate
+
+LEAST = {
+    "disk_margin": "smallest disk margin of all loops",
+    "gain_margin": "smallest factor by which a gain may grow",
+    "phase_margin_deg": "smallest phase margin [deg]",
+    "delay_margin": "smallest additional delay [s]",
+    "damping": "smallest damping ratio of the closed loop",
+    "decay_rate": "slowest decay of the closed loop [1/s]",
+    "linear_amplitude": "factor on the move up to which the linear prediction holds",
+}
+"""Requirements that must be at least so large, the worst of all variants of the plant that the scenarios use."""
+MOST = {
+    "mu": "structured singular value over the payloads",
+    "peak_over_limit": "largest command, in parts of its limit",
+}
+RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
+RIPPLE = "ripple_at_bits"
+"""{bits: largest ripple of a command} with encoders of so many bits."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One requirement and what was found.
+
+    Attributes
+    ----------
+    name, bound, found : str
+        The requirement, what it asks for, what there is.
+    passed : bool
+        Whether it is met.
+    """
+
+    name: str
+    bound: str
+    found: str
+    passed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries for JSON."""
+        return {"name": self.name, "required": self.bound, "found": self.found, "passed": self.passed}
+
+
+def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the requirements, or refuse a name or bound that is not understood, before anything is computed.
+
+    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s".
+    """
+    found: dict[str, Any] = {}
+    for name, bound in requirements.items():
+        if name in RANGES:
+            found[name] = _range(name, bound)
+        elif name == RIPPLE:
+            proper = isinstance(bound, Mapping) and bool(bound)
+            require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
+            found[name] = {int(bits): _number(name, value) for bits, value in dict(bound).items()}
+        elif name in LEAST or name in MOST or "." in name:
+            found[name] = _number(name, bound)
+        else:
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, "OUTPUT.SCORE"])
+    return found
+
+
+def _number(name: str, bound: Any) -> float:
+    proper = isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound)
+    require(proper, f"requirement {name} = {bound!r} is not a finite number")
+    return float(bound)
+
+
+def _range(name: str, bound: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(x) for x in bound)
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"requirement {name} = {bound!r} is not a range; write (low, high)") from error
+    least = 0.0 if name == "payload_kg" else -0.9
+    proper = math.isfinite(high) and least <= low <= high
+    require(proper, f"requirement {name} = ({low:g}, {high:g}): {least:g} <= low <= high")
+    return low, high
+
+
+def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    """Return a verdict for each requirement; that the loop is stable on every variant is always one."""
+    verdicts = [_stable(found)]
+    for name, bound in requirements.items():
+        if name in RANGES:
+            verdicts.append(_over_range(found, name, bound))
+        elif name == RIPPLE:
+            verdicts += [_ripple(found, bits, most) for bits, most in bound.items()]
+        elif name in LEAST:
+            verdicts.append(_at_least(name, bound, _WORST[name](found)))
+        elif name in MOST:
+            verdicts.append(_at_most(name, bound, _WORST[name](found)))
+        else:
+            verdicts.append(_score(found, name, bound))
+    return tuple(verdicts)
+
+
+def _stable(found: Certificate) -> Verdict:
+    wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
+    wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
+    return Verdict("stable", "on every variant and in every run", "; ".join(wrong) or "stable", not wrong)
+
+
+def _worst_loop(key: str) -> Callable[[Certificate], float]:
+    return lambda found: min((loop.smallest(key) for loop in found.loops), default=math.nan)
+
+
+_WORST: dict[str, Callable[[Certificate], float]] = {
+    **{key: _worst_loop(key) for key in ("disk_margin", "gain_margin", "phase_margin_deg", "delay_margin")},
+    "damping": lambda found: min((loop.least_damped[0] for loop in found.loops), default=math.nan),
+    "decay_rate": lambda found: min((loop.decay for loop in found.loops), default=math.nan),
+    "linear_amplitude": lambda found: found.validity.parting if found.validity else math.nan,
+    "mu": lambda found: math.nan if isinstance(found.bound, str) else found.bound.largest,
+    "peak_over_limit": lambda found: max(found.saturation.values(), default=math.nan),
+}
+
+
+def _at_least(name: str, bound: float, value: float) -> Verdict:
+    return Verdict(name, f">= {bound:g}", _told(value), bool(value >= bound))
+
+
+def _at_most(name: str, bound: float, value: float) -> Verdict:
+    return Verdict(name, f"<= {bound:g}", _told(value), bool(value <= bound))
+
+
+def _told(value: float) -> str:
+    return "not available" if math.isnan(value) else f"{value:.4g}"
+
+
+def _score(found: Certificate, name: str, bound: float) -> Verdict:
+    values = {label: scores[name] for label, scores in found.runs.items() if name in scores}
+    if not values:
+        known = sorted({key for scores in found.runs.values() for key in scores})
+        raise unknown("requirement: score", name, known)
+    worst = max(values, key=lambda label: values[label])
+    return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
+
+
+def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:
+    at = "payload" if name == "payload_kg" else "frequency"
+    inside = [p for p in found.points if getattr(p, at) is not None and _within(getattr(p, at), bound)]
+    # the other parameter stays as it is
+    inside = [p for p in inside if (p.frequency == 0.0 if at == "payload" else True)]
+    wrong = [p for p in inside if not p.stable]
+    text = ", ".join(f"{x:g}" for x in sorted({getattr(p, at) for p in wrong}))
+    failing = "run fails" if all(p.failure for p in wrong) else "UNSTABLE"
+    close = [limit for limit in found.limits if limit.what == name and limit.reached and _within(limit.value, bound)]
+    if not inside:
+        return Verdict(name, f"{bound[0]:g} to {bound[1]:g}", "not available", False)
+    told = f"{failing} at {text}" if wrong else "stable"
+    if close:
+        told += f"; the limit is {min(close, key=lambda limit: abs(limit.value)).value:.4g}"
+    return Verdict(name, f"{bound[0]:g} to {bound[1]:g}", told, not wrong and not close)
+
+
+def _within(value: float, bound: tuple[float, float]) -> bool:
+    slack = 1e-9 * max(abs(bound[0]), abs(bound[1]))
+    return bound[0] - slack <= value <= bound[1] + slack
+
+
+def _ripple(found: Certificate, bits: int, most: float) -> Verdict:
+    name, run = f"ripple at {bits} bits", next((q for q in found.quantised if q.bits == bits), None)
+    if run is None or run.failure:
+        return Verdict(name, f"<= {most:g}", run.failure if run else "not available", False)
+    value = max(run.ripple[drive] for drive in found.drives)
+    return Verdict(name, f"<= {most:g}", f"{value:.4g}", value <= most)

@@ -1,0 +1,274 @@
+"""`flexctl certify`: what is known of a controller on a plant, against what is required."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import require
+from . import cli, specs
+from .common import (
+    EXIT_FAILED,
+    PICTURES,
+    as_text,
+    command,
+    compact,
+    folder,
+    json_option,
+    load,
+    made,
+    plant_options,
+    print_json,
+    print_table,
+    progress,
+    stderr,
+    stdout,
+    table,
+    target,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..certify import Certificate
+    from ..certify.loops import Loop
+
+SETTLING = ("settle_1pct_s", "settle_0p1pct_s")
+
+
+def ends(text: str) -> tuple[float, float]:
+    """Return the two numbers of "0,25g"."""
+    found = specs.numbers(text)
+    require(len(found) == 2, f'"{text}" is not a range; write LOW,HIGH, for example 0,20g')
+    return found[0], found[1]
+
+
+def requirements(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the bounds of `NAME=BOUND` words: a number, a range LOW,HIGH, or BITS:RIPPLE."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, bound = (part.strip() for part in text.partition("="))
+        require(bool(equals and bound), f'requirement "{text}" is not understood; write NAME=BOUND: disk_margin=0.3')
+        if ":" in bound:
+            bits, _, most = bound.partition(":")
+            found.setdefault(name, {})[int(specs.number(bits))] = specs.number(most)
+        else:
+            found[name] = ends(bound) if "," in bound else specs.number(bound)
+    return found
+
+
+@command(
+    cli,
+    """
+flexctl certify tokhi_azad_lqg
+flexctl certify tokhi_azad_lqg -o out                        numbers and pictures in out/
+flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require tip_angle.settle_1pct_s=1.2
+flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
+""",
+)
+@click.argument("controller", metavar="CONTROLLER")
+@click.argument("plant", metavar="[PLANT]", required=False)
+@plant_options
+@click.option("--payload", metavar="LOW,HIGH", help="Payloads over which the loop must be stable, e.g. 0,25g.")
+@click.option(
+    "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies likewise, e.g. -0.1,0.1."
+)
+@click.option(
+    "--require", "required", multiple=True, metavar="NAME=BOUND",
+    help="A requirement, beside those of the script: disk_margin, gain_margin, phase_margin_deg, delay_margin, "
+    "damping, decay_rate, linear_amplitude (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
+    "ripple_at_bits=BITS:RIPPLE; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
+)
+@click.option(
+    "--pose", "poses", multiple=True, metavar="ANGLES",
+    help="Joint angles at which the linear loop is examined too, e.g. 0,90deg; repeatable.",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+@click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
+@json_option
+def certify(
+    controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
+    frequency: str | None, required: tuple[str, ...], scenario: str | None, poses: tuple[str, ...],
+    workers: int | None, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Examine a controller on its plant; exit code 1 when it falls short.
+
+    On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop, spill-over;
+    other payloads and stiffnesses with the limits of stability and a structured-singular-value bound; encoder
+    resolution, saturation, and the amplitude at which the run on the full model parts from the linear prediction.
+
+    A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
+    every variant of the plant that its scenarios use is always required.
+
+    JSON: passed, requirements, loops, grid, limits, mu, quantisation, linear_validity, saturation, scores, notes;
+    controller, plant, model, overrides, version.
+    """
+    from ..catalogue import load_controller
+    from ..certify import certify as examined
+    from .runs import own_plant
+
+    place = None if output is None else _place(output)
+    script = load_controller(controller)
+    arm = load(plant or own_plant(script, controller), settings, kind)
+    with progress(1) as bar:
+        # one line in a log, the name of each part on a terminal
+        report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
+        found = examined(
+            script, arm, requirements=requirements(required), scenario=scenario, workers=workers, progress=report,
+            payload=None if payload is None else ends(payload),
+            frequency=None if frequency is None else ends(frequency), poses=[specs.numbers(pose) for pose in poses],
+        )  # fmt: skip
+    if place is not None:
+        _write(place, found)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+    if not found.passed:
+        click.get_current_context().exit(EXIT_FAILED)
+
+
+def _place(output: str) -> Path:
+    return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
+
+
+def _write(place: Path, found: Certificate) -> None:
+    from ..files import write_atomically
+    from ..plot import certificate
+
+    name = f"{found.controller}_certificate"
+    whole = not place.suffix
+    paths = [made(place) / f"{name}.json", place / f"{name}.png"] if whole else [place]
+    for path in paths:
+        if path.suffix.lower() == ".json":
+            text = as_text(found.to_dict()).encode()
+            write_atomically(path, lambda stream, text=text: stream.write(text))  # type: ignore[misc]
+        else:
+            certificate(found, path=path)
+        tell(path)
+
+
+def _print(found: Certificate) -> None:
+    console = stdout()
+    if found.loops:
+        print_table(f"{found.controller} on {found.plant}: linear loop on the whole plant", loops(found.loops))
+        _print_spillover(found.loops)
+    print_table(f"Other payloads and stiffnesses ({found.scenario})", grid(found))
+    for line in limits(found):
+        console.print(line)
+    console.print()
+    if any(not q.failure for q in found.quantised):
+        print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
+    for line in [*predictions(found), *(f"not examined: {note}" for note in found.notes)]:
+        console.print(line, soft_wrap=True)
+    console.print()
+    listed = table("requirement<", "bound<", "found<", "verdict<")
+    for v in found.verdicts:
+        listed.add_row(v.name, v.bound, v.found, "met" if v.passed else "NOT MET")
+    print_table("Requirements", listed)
+
+
+def loops(found: Sequence[Loop]) -> Table:
+    """Return poles and margins of every loop."""
+    listed = table(
+        "plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]", "at\n[Hz]", "gain\nmargin\n[1]",
+        "gain\nreduction\n[1]", "phase\nmargin\n[deg]", "delay\nmargin\n[ms]", "disk\nmargin\n[1]",
+    )  # fmt: skip
+    for loop in found:
+        zeta, hertz = loop.least_damped
+        for drive, m in loop.margins.items():
+            numbers = (m.gain_margin, m.gain_reduction, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin)
+            cells = [compact(x, 3) for x in numbers] if loop.stable else [""] * 5
+            state = drive if loop.stable else f"{drive}: UNSTABLE"
+            slow = (compact(loop.decay, 3), compact(zeta, 3), compact(hertz))
+            listed.add_row(loop.variant or "nominal", state, *slow, *cells)
+    return listed
+
+
+def _print_spillover(found: Sequence[Loop]) -> None:
+    hit = [loop for loop in found if loop.spillover.losing]
+    if not hit:
+        stdout().print("Spill-over: no mode of the plant loses damping.\n")
+        return
+    listed = table("plant<", "mode", "frequency [Hz]", "damping [1]", "with the law [1]")
+    for loop in hit:
+        s = loop.spillover
+        for i in s.losing[:3]:
+            row = (compact(s.frequencies_hz[i]), compact(s.before[i], 3), compact(s.after[i], 3))
+            listed.add_row(loop.variant or "nominal", str(i + 1), *row)
+    print_table("Spill-over: modes that lose damping, the worst three of each plant", listed)
+
+
+def grid(found: Certificate) -> Table:
+    """Return the grid over payload and stiffness, the worst point marked."""
+    keys = [k for k in (next((p.scores for p in found.points if p.scores), {})) if k.endswith(SETTLING)]
+    bands = {key: "to 1 %" if key.endswith(SETTLING[0]) else "to 0.1 %" for key in keys}
+    heads = [f"{key.rpartition('.')[0].replace('_', ' ')}\n{band}\n[s]" for key, band in bands.items()]
+    listed = table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
+    for p in found.points:
+        disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
+        state = "stable" if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
+        mass = "" if p.payload is None else compact(1e3 * p.payload)
+        cells = [_seconds(p.scores, k) for k in keys]
+        mark = "worst" if p is found.worst else ""
+        listed.add_row(mass, f"{100 * p.frequency:+g}", state, disk, *cells, mark)
+    return listed
+
+
+def _seconds(scores: Mapping[str, float], key: str) -> str:
+    value = scores.get(key)
+    return "" if value is None else "never" if math.isinf(value) else compact(value)
+
+
+def limits(found: Certificate) -> list[str]:
+    """Return the limits of stability and the bound, a line each."""
+    lines = []
+    for limit in found.limits:
+        value = f"{1e3 * limit.value:.4g} g" if limit.what == "payload_kg" else f"{100 * limit.value:+.3g} %"
+        what = "payload" if limit.what == "payload_kg" else "natural frequencies"
+        end = "unstable beyond" if limit.reached else "searched no further"
+        at = f" ({limit.variant})" if limit.variant else ""
+        lines.append(f"{what}{at}: stable to {value}, {end}")
+    bound = found.bound
+    told = f"no bound: {bound}" if isinstance(bound, str) else str(bound)
+    return [*lines, f"structured singular value over these payloads, 30 % at every command: {told}"]
+
+
+def encoders(found: Certificate) -> Table:
+    """Return the runs with encoders."""
+    ripples = list(next((q.ripple for q in found.quantised if q.ripple), {}))
+    keys = [k for k in (next((q.scores for q in found.quantised if q.scores), {})) if k.endswith(SETTLING[0])]
+    heads = [f"ripple of\n{name.replace('_', ' ')}" for name in ripples]
+    listed = table("bits", *heads, *(f"{k.rpartition('.')[0].replace('_', ' ')}\nto 1 % [s]" for k in keys))
+    for q in found.quantised:
+        if not q.failure:
+            ripple = [compact(q.ripple[n], 3) for n in ripples]
+            listed.add_row(str(q.bits), *ripple, *(_seconds(q.scores, k) for k in keys))
+    exact = found.runs.get(found.scenario, {})
+    if exact:
+        listed.add_row("exact", *(compact(found.still[n], 3) for n in ripples), *(_seconds(exact, k) for k in keys))
+    return listed
+
+
+def predictions(found: Certificate) -> list[str]:
+    """Return linear validity and saturation, a line each."""
+    lines = []
+    if found.validity is not None:
+        rows = zip(found.validity.amplitudes, found.validity.deviation, found.validity.saturated, strict=True)
+        told = [f"{d:.2g} at {a:g}{' (at a limit)' if s else ''}" for a, d, s in rows]
+        lines.append(f"deviation from the linear prediction [parts of the move], at times the move: {', '.join(told)}")
+        parting = found.validity.parting
+        where = f"at {parting:.3g} times the move" if math.isfinite(parting) else "nowhere in this range"
+        lines.append(f"they part (5 %) {where}")
+    for drive, part in found.saturation.items():
+        lines.append(f"largest {drive.replace('_', ' ')} of all scenarios: {100 * part:.3g} % of its limit")
+    return lines
+

@@ -1,0 +1,124 @@
+"""`flexctl compare`: controllers, plants and formulations side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import cli, tables
+from .common import (
+    EXIT_FAILED,
+    PICTURES,
+    as_text,
+    command,
+    compact,
+    folder,
+    json_option,
+    made,
+    print_json,
+    print_table,
+    progress,
+    stdout,
+    table,
+    target,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from ..compare import Comparison
+
+
+@command(
+    cli,
+    """
+flexctl compare tokhi_azad_pd tokhi_azad_lqg --only "5 deg, 0 g" -o compared.png
+flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_planar --only "5 deg, 0 g" --json
+""",
+)
+@click.argument("controllers", metavar="CONTROLLER...", nargs=-1, required=True)
+@click.option(
+    "--plant", "plants", multiple=True, metavar="PLANT",
+    help="Run on this plant; repeatable.  [default: each script's own]",
+)  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of every plant file; repeatable."
+)
+@click.option(
+    "--model", "models", multiple=True, metavar="KIND",
+    help="Run in this formulation; repeatable; see `flexctl list`.",
+)  # fmt: skip
+@click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+@click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
+@json_option
+def compare(
+    controllers: tuple[str, ...], plants: tuple[str, ...], settings: tuple[str, ...], models: tuple[str, ...],
+    only: tuple[str, ...], workers: int | None, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Compare controllers on one plant, or one controller on several plants or formulations.
+
+    Every controller is designed once, on the plant as its file has it, and goes through the scenarios that all of them
+    have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
+    signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
+
+    JSON: runs (scores, disk_margin, failure by label and scenario); controllers, version.
+    """
+    from .. import __version__
+    from ..catalogue.overrides import parse_override
+    from ..compare import compare as compared
+
+    place = None if output is None else _place(output)
+    overrides = dict(parse_override(text) for text in settings)
+    with progress(1) as report:
+        found = compared(
+            controllers, plants, models=models, only=only, overrides=overrides, workers=workers, progress=report
+        )
+    numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
+    if place is not None:
+        _write(place, found, as_text(numbers).encode())
+    if as_json:
+        print_json(numbers)
+    else:
+        _print(found)
+    if any(run.failure for run in found.runs):
+        click.get_current_context().exit(EXIT_FAILED)
+
+
+def _place(output: str) -> Path:
+    return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
+
+
+def _write(place: Path, found: Comparison, numbers: bytes) -> None:
+    from ..files import write_atomically
+    from ..plot import compare as draw
+
+    paths = [place] if place.suffix else [made(place) / "compared.png", place / "compared.json"]
+    for path in paths:
+        if path.suffix.lower() == ".json":
+            write_atomically(path, lambda stream: stream.write(numbers))
+        elif found.scenarios:
+            draw(found.scenarios, found.signals or None, path=path, titled=True)
+        else:
+            continue
+        tell(path)
+
+
+def _print(found: Comparison) -> None:
+    runs = [(run, run.response) for run in found.runs if run.response is not None]
+    wanted = [f"{signal}.{score}" for signal in found.signals for score in tables.COMPARED]
+    keys = [key for key in wanted if any(key in response.scores for _, response in runs)]
+    heads = [tables.heading(key, runs[0][1], "\n") for key in keys]
+    listed = table("scenario<", "run<", *heads, "disk\nmargin\n[1]")
+    last = ""
+    for run, response in runs:
+        cells = [tables.cell(response, key) for key in keys]
+        margin = "" if run.disk_margin is None else compact(run.disk_margin, 3) if run.disk_margin else "UNSTABLE"
+        listed.add_row(run.scenario if run.scenario != last else "", run.label, *cells, margin)
+        last = run.scenario
+    if runs:
+        print_table("Closed loop", listed)
+    for failed in found.runs:
+        if failed.failure:
+            stdout().print(f"failed, {failed.label}, {failed.scenario}: {failed.failure}")

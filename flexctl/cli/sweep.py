@@ -1,0 +1,173 @@
+"""`flexctl sweep`: a controller in closed loop over many plants or settings of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from ..errors import require
+from . import cli, specs
+from .common import (
+    as_text,
+    command,
+    compact,
+    json_option,
+    plant_options,
+    print_table,
+    progress,
+    stderr,
+    stdout,
+    table,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from ..sweep import Table
+
+RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/(\d+)(log)?|/(log))?")
+
+
+def values(text: str) -> tuple[str, Any]:
+    """Return name and values of "payload.mass=0,10g,20g", "payload.mass=0..20g" or "controller.kp=0.1..10/7log"."""
+    from ..sweep import Span
+
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    understood = bool(name and equals and rest)
+    require(understood, f'--over "{text}" is not understood; write NAME=VALUE,VALUE or NAME=LOW..HIGH')
+    found = RANGE.fullmatch(rest)
+    if found is None:
+        return name, [_value(part.strip()) for part in rest.split(",")]
+    low, high, points, log, bare = found.groups()
+    return name, Span(specs.number(low), specs.number(high), int(points or 0), bool(log or bare))
+
+
+def _value(text: str) -> Any:
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    if re.fullmatch(r"[A-Za-z_][\w-]*", text) and text not in ("nan", "inf"):
+        return {"true": True, "false": False}.get(text, text)
+    return specs.number(text)
+
+
+@command(
+    cli,
+    """
+flexctl sweep tokhi_azad_lqg --over payload.mass=0,10g,20g --only "5 deg, 0 g" -o payload.csv
+flexctl sweep tokhi_azad_lqg --over payload.mass=0..20g --sample lhs --count 4 --linear --only "5 deg, 0 g"
+flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0 g" -o limit.nc
+""",
+)
+@click.argument("controller", metavar="CONTROLLER")
+@click.argument("plant", metavar="[PLANT]", required=False)
+@plant_options
+@click.option(
+    "--over", "parameters", multiple=True, required=True, metavar="NAME=VALUES",
+    help="A key of the plant file, controller.NAME (an argument of design or a constant of the script, also "
+    "controller.WEIGHTS.rate), scenario.duration, .step or .method. VALUES: a list, LOW..HIGH, LOW..HIGH/POINTS, "
+    "LOW..HIGH/POINTSlog; repeatable.",
+)  # fmt: skip
+@click.option("--sample", default="grid", show_default=True, help="grid (all combinations), random, or lhs.")
+@click.option("--count", type=click.IntRange(min=1), help="Number of points of random and lhs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of random and lhs.")
+@click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
+@click.option("--redesign", is_flag=True, help="Design the controller anew on the plant of every case.")
+@click.option("--linear", is_flag=True, help="Add stability and margins of the linear loop.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.  [default: one per core]")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the cases, e.g. tcp://host:8786.")
+@click.option("--fresh", is_flag=True, help="Start anew where an interrupted sweep could be continued.")
+@click.option("-o", "output", metavar="FILE", help="Write .csv, .nc or .parquet; needed to resume a sweep.")
+@json_option
+def sweep(
+    controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, parameters: tuple[str, ...],
+    sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool, workers: int | None,
+    scheduler: str | None, fresh: bool, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Run a controller over many values of plant or controller parameters.
+
+    Every case is a closed-loop run of every scenario; cases that fail are rows with their reason. The controller is
+    designed on the plant as given and does not know what changes, unless --redesign is there.
+
+    With -o the cases that are done are kept as they come: after an interruption the same command goes on from there.
+
+    JSON: columns, rows, failed; controller, version.
+    """
+    from .. import __version__
+    from ..catalogue.overrides import parse_override
+    from ..sweep import sweep as swept
+
+    over: dict[str, Any] = {}
+    for text in parameters:
+        name, given = values(text)
+        require(name not in over, f'--over: "{name}" is given twice')
+        over[name] = given
+    overrides = dict(parse_override(text) for text in settings)
+    if kind is not None:
+        overrides = {"model.kind": kind, **overrides}
+    with progress(1) as report:
+        found = swept(
+            controller, plant, over=over, method=sample, count=count, seed=seed, overrides=overrides, scenarios=only,
+            redesign=redesign, linear=linear, path=output, resume=not fresh, workers=workers, scheduler=scheduler,
+            progress=_Told(report),
+        )  # fmt: skip
+    if output is not None:
+        tell(Path(output))
+    failed = sum(status != "ok" for status in found["status"])
+    if as_json:
+        rows = {"columns": list(found.columns), "rows": found.rows, "failed": failed}
+        click.echo(as_text({**rows, "controller": controller, "version": __version__}))
+        return
+    print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
+    _print_failures(found)
+
+
+class _Told:
+    """Tells the bar how far a sweep is."""
+
+    def __init__(self, report: Any) -> None:
+        self.report = report
+
+    def __call__(self, done: int, failed: int, total: int) -> None:
+        if stderr().is_terminal or done in (0, total):
+            words = f"{done} of {total} cases" + (f", {failed} failed" if failed else "")
+            self.report("sweep" if stderr().is_terminal else words, done / max(total, 1))
+
+
+def listed(found: Table, parameters: Sequence[str], most: int = 40) -> Any:
+    """Return the first rows of a sweep and, below, the extremes of every score."""
+    shown = [c for c in found.columns if c in parameters or c.endswith(("_s", ".peak", "disk_margin", "stable"))]
+    shown = [c for c in shown if c != "wall_s"]
+    made = table("case", "scenario<", *(c.replace("_", " ").replace(".", "\n") for c in shown), "status<")
+    columns = {c: found[c] for c in (*shown, "case", "scenario", "status")}
+    for i in range(min(len(found), most)):
+        cells = [_cell(columns[c][i]) for c in shown]
+        made.add_row(str(columns["case"][i]), columns["scenario"][i], *cells, columns["status"][i])
+    for word, function in (("least", np.min), ("largest", np.max)) if len(found) > 1 else ():
+        cells = [_extreme(columns[c], function) for c in shown]
+        made.add_row("", word, *cells, "")
+    if len(found) > most:
+        stdout().print(f"the first {most} of {len(found)} rows; -o FILE writes them all")
+    return made
+
+
+def _cell(value: Any) -> str:
+    return compact(value) if isinstance(value, int | float) else "" if value is None else str(value)
+
+
+def _extreme(column: Sequence[Any], function: Any) -> str:
+    numbers = [x for x in column if isinstance(x, int | float)]
+    return compact(float(function(numbers))) if numbers else ""
+
+
+def _print_failures(found: Table) -> None:
+    reasons: dict[str, list[int]] = {}
+    for case, status, reason in zip(found["case"], found["status"], found["reason"], strict=True):
+        if status != "ok":
+            reasons.setdefault(reason, []).append(case)
+    for reason, cases in reasons.items():
+        numbers = ", ".join(map(str, cases[:10])) + (", ..." if len(cases) > 10 else "")
+        stdout().print(f"failed, case {numbers}: {reason}")

@@ -1,0 +1,43 @@
+"""The linear part of a law: what poles, margins and robust bounds speak about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotAvailable
+from ..model import MechanicalModel, OperatingPoint, index_of
+from .blended import Blended
+from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
+
+
+def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = None) -> Any:
+    """Return the law without its limits, quantisation and noise; one that schedules is frozen at an operating point.
+
+    Parameters
+    ----------
+    law : Controller
+        Any law; `NotAvailable` is raised for one without a linear part.
+    model : MechanicalModel
+        The plant's model.
+    at : OperatingPoint, optional
+        By default the model's reference pose at rest.
+    """
+    if isinstance(law, LinearLaw):
+        return law.limited(-np.inf, np.inf)
+    if isinstance(law, Blended):
+        return law.frozen(_reading(model, law.by, at)).limited(-np.inf, np.inf)
+    if isinstance(law, Saturated | Quantised | Noisy):
+        return linear_law(law.law, model, at)
+    if isinstance(law, Delayed):
+        return replace(law, law=linear_law(law.law, model, at))
+    if hasattr(law, "feedback"):
+        return law
+    raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()): no poles and no margins")
+
+
+def _reading(model: MechanicalModel, name: str, at: OperatingPoint | None) -> float:
+    point = OperatingPoint.at_rest(model) if at is None else at
+    return float(model.output(point.q, point.v, point.a, point.u)[index_of("output", name, model.outputs)])
