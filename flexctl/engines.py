@@ -116,20 +116,28 @@ class Plain(_Mechanical):
         if tables.prescribed.size:
             raise NotAvailable("the plain engine takes a prescribed motion as an input; see models.motion_driven")
         self.scheme, self.tables, self.record = scheme, tables, record
-        self.algorithmic = self.a.copy()
+        self.state_ = integrate.State(self.q, self.v, self.a, self.a.copy(), self.lam)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Steps, iterations, factorisations of the iteration matrix, and steps taken again, so far."""
+        return self.state_.counts
 
     def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
-        tables = self.tables
+        tables, state = self.tables, self.state_
         for k in range(first, last):
             y = np.ascontiguousarray(self.measure(), float)
-            state = integrate.State(self.q, self.v, self.a, self.algorithmic, self.lam)
             if loop.control(law, k, y, tables, memory, self.held, self.u):
                 integrate.jump(self.model, state, self.u, tables.t[k])
+            if k == 0 or np.any(tables.before[k] != tables.after[k]):
+                state.soft = self.scheme.settle
+                state.level = max(state.level, integrate.BEGIN) if self.scheme.error else 0
             loop.write(self.record, k, y, self.u, state.q, state.v)
+            begun = self.u.copy()
             self.u[:] = self.held + tables.before[k + 1]
-            integrate.step(self.model, self.scheme, state, tables.t[k], tables.h[k], self.u)
-            self.q, self.v, self.a, self.algorithmic, self.lam = state.q, state.v, state.a, state.algorithmic, state.lam
+            integrate.advance(self.model, self.scheme, state, tables.t[k], tables.h[k], begun, self.u)
+            self.q, self.v, self.a, self.lam = state.q, state.v, state.a, state.lam
             if not loop.bounded(self.q):
                 check((loop.DIVERGED, tables.t[k + 1], 0.0, np.nan), tables.h[k], self.model.kind)
         y = np.ascontiguousarray(self.measure(), float)
@@ -142,6 +150,12 @@ class Own:
     def __init__(self, model: MechanicalModel, stepper: Any) -> None:
         self.model, self.stepper = model, stepper
         self.u, self.held = stepper.u, stepper.held
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the stepper counts of its work."""
+        found: dict[str, int] = getattr(self.stepper, "counts", {})
+        return found
 
     def measure(self) -> FloatArray:
         """Return the sensor readings."""

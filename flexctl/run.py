@@ -72,6 +72,7 @@ class Run:
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
         self.record = loop.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
         self.q, self.v = self._initial()
+        self.work: dict[str, int] = {}
 
     def _initial(self) -> tuple[FloatArray, FloatArray]:
         plant, model = self.setup.plant, self.setup.model
@@ -102,6 +103,8 @@ class Run:
             engine = self._engine(model, u, first)
             engine.held[:] = held
             self._advance(engine, first, last, report)
+            for what, count in getattr(engine, "counts", {}).items():
+                self.work[what] = self.work.get(what, 0) + count
             (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
 
     def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
@@ -112,11 +115,17 @@ class Run:
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
-        if hasattr(model, "stepper") and model.compiled() is not None:
-            own = model.stepper(self.setup.scheme, *arguments, self.commands)
+        scheme = self.setup.scheme
+        special = scheme.newton not in ("auto", "full") or scheme.settle > 0 or scheme.error > 0
+        own_serves = not special or getattr(model, "any_scheme", False)
+        if hasattr(model, "stepper") and model.compiled() is not None and own_serves:
+            own = model.stepper(scheme, *arguments, self.commands)
             if own is not None:
                 return engines.Own(model, own)
-        plain = bool(model.closures) or model.compiled() is None
+        if self.commands:
+            remedy = 'use "generalised_alpha", "newmark" or "trapezoidal"'
+            raise NotAvailable(f'{model.kind} with commanded joints has no method "{self.setup.method}"; {remedy}')
+        plain = bool(model.closures) or model.compiled() is None or special
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
@@ -157,6 +166,7 @@ class Run:
             raise ConvergenceError(message, time=when)
         numbers = scores(self.t, y, u, outputs, inputs, setup.references)
         provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
+        provenance.update(self.work)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)

@@ -62,7 +62,8 @@ def simulate(
         Longest integration step [s]; by default the control period or 1 ms, and below the stability limit for "march".
     method : str
         "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
-        otherwise), "newmark", "trapezoidal".
+        otherwise), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
+        (no ringing after jumps), "adaptive"; see `flexctl.integrate`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.integrate.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional

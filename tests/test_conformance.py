@@ -134,6 +134,25 @@ planars = partial(
 )  # fmt: skip
 
 
+def nodal(links: int = 1, hanging: bool = False, options: Any = (), **tables: Any) -> Build:
+    """The same arms softer still, by absolute nodal coordinates: slopes that are off by 0.3 are strained by as much."""
+    link = Link(0.8, Material(2e4, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    body = Payload(0.2 * hanging, 1e-2 * hanging)
+    joints = (Joint(0.05, angle=-0.5 * np.pi * hanging), elbow)[:links]
+    arm = Arm("nodal", (link,) * links, joints, body, gravity=(0.0, -2.0 * hanging), **tables)
+    return lambda n: build(arm, "ancf", elements=n, **dict(options))
+
+
+nodals = partial(
+    Case, kind="ancf", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(1.0, 0.2),
+    period=0.04, mesh=2, push=0.5,
+    twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)  # fmt: skip
+
+SIDEWAYS = (("joint1_torque", "tip_x"), ("tip_force_x", "joint1_angle"))
+
+
 def swinging(model: Any) -> tuple[Array, Array]:
     """Joints turned and turning."""
     angles = np.array([joint.angle for joint in model.arm.joints])
@@ -178,6 +197,20 @@ CASES = [
     ),
     planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    nodals("nodal, one link", build=nodal(), rigid=1, start=swinging),
+    nodals("nodal, two links, as in the paper", build=nodal(2, options={"law": "omar"}), rigid=2, start=swinging),
+    nodals("nodal, hanging", build=nodal(2, hanging=True), start=swinging, twins=SIDEWAYS),
+    nodals(
+        "nodal, hanging, damped", build=nodal(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-3)),
+        start=swinging, damped=True, twins=SIDEWAYS,
+    ),
+    nodals(
+        "nodal, multipliers", build=nodal(1, options={"revolute": "multipliers"}), rigid=1, start=swinging,
+    ),
+    nodals(
+        "nodal, sensors and pressure", build=nodal(2, **ALONG), rigid=2, start=swinging,
+        twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
+    ),
     chain("chain", build=lambda n: toys.Chain(n), rigid=1),
     chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
     chain(

@@ -23,7 +23,7 @@ TIERS = (
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario", "methods"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip

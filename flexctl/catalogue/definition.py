@@ -231,7 +231,15 @@ def _read_model(content: Any, rows: list[Row]) -> tuple[str, dict[str, Any]]:
 
 
 def _check_option(key: str, value: Any, default: Any) -> None:
-    """Raise `DefinitionError` unless the value is of the kind of the default; the model checks what it means."""
+    """Raise `DefinitionError` unless the value is of the kind of the default; the model checks what it means.
+
+    Elements may be counted link by link: `elements = [2, 4]`.
+    """
+    if key == "elements" and isinstance(value, list):
+        require(bool(value), "elements = [] is empty; give a whole number for each link")
+        for item in value:
+            _check_option(key, item, default)
+        return
     for kind, words in ((bool, "true or false"), (int, "a whole number"), (float, "a number"), (str, "a word")):
         if isinstance(default, kind):
             ok = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) == (kind is bool)

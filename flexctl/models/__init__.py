@@ -15,6 +15,7 @@ from ..errors import DefinitionError, unknown
 from ..model import MechanicalModel
 
 REGISTRY = {
+    "ancf": "flexctl.models.ancf:Ancf",
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
 }

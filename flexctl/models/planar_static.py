@@ -9,7 +9,7 @@ forces of the rigid arm add.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .timoshenko_planar import TimoshenkoPlanar
 
 
-def rest(model: TimoshenkoPlanar, angles: FloatArray) -> FloatArray:
-    """Return the coordinates at rest."""
+def rest(model: TimoshenkoPlanar | Any, angles: FloatArray) -> FloatArray:
+    """Return the coordinates at rest; any model with these coordinates for its joints, and `weight`, will do."""
     q, linear = model.pose(angles), model.analysis != "nonlinear"
     if linear:
         extra = prestress(model.mesh, -model.weight, angles) if model.stiffening else np.zeros_like(model.M)
@@ -36,7 +36,7 @@ def rest(model: TimoshenkoPlanar, angles: FloatArray) -> FloatArray:
     raise ConvergenceError(message)
 
 
-def _by_steps(model: TimoshenkoPlanar, angles: FloatArray, parts: FloatArray) -> FloatArray | None:
+def _by_steps(model: TimoshenkoPlanar | Any, angles: FloatArray, parts: FloatArray) -> FloatArray | None:
     q = model.pose(angles)
     for part in parts:
         for _ in range(25):
@@ -53,15 +53,16 @@ def _by_steps(model: TimoshenkoPlanar, angles: FloatArray, parts: FloatArray) ->
 
 
 def _correction(
-    model: TimoshenkoPlanar, q: FloatArray, angles: FloatArray, part: float, extra: FloatArray | None
+    model: TimoshenkoPlanar | Any, q: FloatArray, angles: FloatArray, part: float, extra: FloatArray | None
 ) -> FloatArray:  # fmt: skip
     """Return Newton's correction for a part of the weight; held joints do not move."""
-    zero, phi = np.zeros(q.size), model.mesh.joint
+    zero, here = np.zeros(q.size), model.mesh.joint < q.size  # a welded joint is no coordinate
+    phi, kp = model.mesh.joint[here], model.kp[here]
     residual = model.force(q, zero) + (1.0 - part) * model.weight
-    residual[phi] -= model.kp * angles
+    residual[phi] -= kp * angles[here]
     K = model.tangent(q, zero, zero, np.zeros(len(model.inputs)), np.zeros(0)).stiffness
     free = np.ones(q.size, bool)
-    free[phi] = model.kp > 0
+    free[phi] = kp > 0
     step = np.zeros(q.size)
     total = K if extra is None else K + extra
     step[free] = np.linalg.solve(total[np.ix_(free, free)], residual[free])
