@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
     from .models.exact_beam import ExactBeam
+    from .models.transfer_matrix import TransferMatrixArm
     from .modes import Modes, modes
     from .response import Response
     from .scenario import Scenario
@@ -55,6 +56,7 @@ _NAMES = {
     "linear.matrices": "from_matrices",
     "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
     "models.exact_beam": "ExactBeam",
+    "models.transfer_matrix": "TransferMatrixArm",
     "modes": "Modes modes",
     "linear.reduce": "balanced_truncation modal_truncation split_rigid",
     "response": "Response",
@@ -106,6 +108,7 @@ __all__ = [
     "Signal",
     "Sine",
     "Step",
+    "TransferMatrixArm",
     "Trapezoid",
     "__version__",
     "balanced_truncation",

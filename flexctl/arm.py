@@ -136,9 +136,16 @@ class Joint(_Checked):
     servo_damping: Annotated[
         float, Quantity("N m s/rad", 0.0, 1e8, "kv: torque per rate between command and joint (servo)")
     ] = 0.0
+    stiffness: Annotated[
+        float, Quantity("N m/rad", 0.0, 1e9, "K: flexible joint, spring between drive and link root; 0: rigid")
+    ] = 0.0
+    damping: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "damper beside the spring of a flexible joint")] = 0.0
+    friction: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "viscous friction, for the joint's own rate")] = 0.0
 
     def __post_init__(self) -> None:
         check(self)
+        spring = f"damping = {self.damping:g} N m s/rad has no spring beside it; give stiffness [N m/rad] too"
+        require(self.damping == 0 or self.stiffness > 0, f"{spring}, or say friction")
         servo = self.drive == "servo"
         for key in ("servo_stiffness", "servo_damping"):
             value = getattr(self, key)
@@ -259,6 +266,9 @@ class Arm:
             for key in ("housing_inertia", "rotor_inertia"):
                 if getattr(joint, key):
                     found[key] = f"joint {i}"
+            for key in ("stiffness", "friction"):
+                if getattr(joint, key):
+                    found[f"joint_{key}"] = f"joint {i}"
             if joint.drive != "torque":
                 found[f"{joint.drive}_drive"] = f"joint {i}"
         return found

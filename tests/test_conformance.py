@@ -115,16 +115,27 @@ chain = partial(Case, kind="", drive="force", angle="first", rate="first_rate", 
 pendulum = partial(Case, kind="", drive="torque", angle="angle", rate="rate", gains=(8.0, 1.0), period=0.04)
 
 
-def planar(
-    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05, **tables: Any
-) -> Build:
+def planar_arm(
+    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05,
+    angle: float = 0.0, elbow: dict[str, float] | None = None, **tables: Any,
+) -> Arm:  # fmt: skip
     """One or two links of rubber, stretched out or hanging: soft enough for differences (EA = 1 kN, rho A = 1 kg/m)."""
     link = Link(0.8, Material(1e5, 100.0), Section(0.01, second_moment, outer_distance=0.05))
-    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    second = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2, **(elbow or {}))
     body = Payload(0.2 * hanging, 1e-2 * hanging)
-    joints = (Joint(hub, angle=-0.5 * np.pi * hanging), elbow)[:links]
-    arm = Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+    joints = (Joint(hub, angle=angle - 0.5 * np.pi * hanging), second)[:links]
+    return Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+
+
+def planar(*arguments: Any, **tables: Any) -> Build:
+    arm = planar_arm(*arguments, **tables)
     return lambda n: build(arm, "timoshenko_planar", elements=n)
+
+
+def chain_of_segments(*arguments: Any, closure: str = "base", **tables: Any) -> Build:
+    """Turned by 0.4 rad: along the arm itself a chain cannot be pulled, and does not move at first order."""
+    arm = planar_arm(*arguments, angle=0.4, **tables)
+    return lambda n: build(arm, "finite_segment", segments=n, closure=closure)
 
 
 planars = partial(
@@ -134,11 +145,24 @@ planars = partial(
 )  # fmt: skip
 
 
+segments = partial(planars, kind="finite_segment")
+SLENDER: dict[str, Any] = {
+    "rigid": 1, "gains": (0.02, 0.02), "push": 0.01,
+    "frequencies": lambda: beam_frequencies(2, HUB) * (1e-4**0.5 / 0.64) / (ALPHA / L**2),
+}  # fmt: skip
+
+
 def swinging(model: Any) -> tuple[Array, Array]:
     """Joints turned and turning."""
     angles = np.array([joint.angle for joint in model.arm.joints])
     q, v, _ = model.rigid_motion(angles + 0.6, 1.0 + np.arange(angles.size), 0.0 * angles)
     return q, v
+
+
+def shaken(model: Any) -> tuple[Array, Array]:
+    """The same with rates of its own for every body: one straight link of segments would turn without any error."""
+    q, v = swinging(model)
+    return q, v + 10.0 * np.random.default_rng(5).standard_normal(v.size)
 
 
 def rod(n: int, wall: bool) -> toys.Chain:
@@ -178,6 +202,30 @@ CASES = [
     ),
     planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    *(
+        segments(
+            f"segments, one slender link, {closure}", order=2, meshes=(40, 80, 160), start=shaken, **SLENDER,
+            build=chain_of_segments(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3), closure=closure),
+        )
+        for closure in ("base", "half")
+    ),
+    segments("segments, two links", build=chain_of_segments(2), rigid=2, start=swinging),
+    segments("segments, rigid roots", build=chain_of_segments(2, closure="paper"), rigid=2, start=swinging),
+    segments("segments, hanging", build=chain_of_segments(2, hanging=True), start=swinging),
+    segments(
+        "segments, hanging, damped", start=swinging, damped=True,
+        build=chain_of_segments(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
+    ),
+    segments(
+        "segments, modal damping", build=chain_of_segments(2, damping=Damping("modal", ratio=0.02)), rigid=2,
+        damped=True,
+    ),
+    segments("segments, sensors", build=chain_of_segments(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    segments("segments, flexible joint", build=chain_of_segments(2, elbow={"stiffness": 3.0}), rigid=2, start=swinging),
+    segments(
+        "segments, damped joint", rigid=2, damped=True,
+        build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
+    ),
     chain("chain", build=lambda n: toys.Chain(n), rigid=1),
     chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
     chain(

@@ -33,8 +33,10 @@ CONVENIENCE = {
     ("linear", "export"): "plant.save(path)",
     ("model", "models._kernels.linear"): "LinearMechanics.compiled()",
     ("models.finite_difference", "modes"): "modal damping as a matrix",
+    ("models.finite_segment", "modes"): "modal damping as a law of the springs' rates",
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
+    ("models.transfer_modes", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("scenario", "__main__"): "a controller script runs itself through the command line",
 }

@@ -66,8 +66,8 @@ class Mesh(NamedTuple):
 
 def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
     """Return the mesh with so many elements per link."""
-    counts = _counts(arm, elements)
-    stations = [_stations(link, count, i) for i, (link, count) in enumerate(zip(arm.links, counts, strict=True), 1)]
+    stations = link_stations(arm, elements, "elements")
+    counts = [s.size - 1 for s in stations]
     columns = [_properties(link, s) for link, s in zip(arm.links, stations, strict=True)]
     length, EA, GA, EI, rhoA, rhoI = np.concatenate(columns, axis=1)
     link = np.repeat(np.arange(len(counts)), counts)
@@ -81,25 +81,31 @@ def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
     return Mesh(length, EA, GA, EI, rhoA, rhoI, pairs, link, root, joint, node, dof)
 
 
-def _counts(arm: Arm, elements: int | Sequence[int]) -> list[int]:
+def link_stations(arm: Arm, elements: int | Sequence[int], what: str) -> list[FloatArray]:
+    """Return the nodes of every link, s / L, with so many elements (`what` they are called) per link."""
+    counts = _counts(arm, elements, what)
+    return [_stations(link, count, i, what) for i, (link, count) in enumerate(zip(arm.links, counts, strict=True), 1)]
+
+
+def _counts(arm: Arm, elements: int | Sequence[int], what: str) -> list[int]:
     given: list[Any] = [elements] * len(arm.links) if isinstance(elements, int | np.integer) else list(elements)
     require(
-        len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links"
+        len(given) == len(arm.links), f"{what} = {given}: give one number, or one for each of {len(arm.links)} links"
     )
     for count in given:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
         require(
-            whole and bool(1 <= count <= 5000), f"elements = {count!r} per link must be a whole number from 1 to 5000"
+            whole and bool(1 <= count <= 5000), f"{what} = {count!r} per link must be a whole number from 1 to 5000"
         )
     return [int(count) for count in given]
 
 
-def _stations(link: Link, count: int, number: int) -> FloatArray:
+def _stations(link: Link, count: int, number: int, what: str) -> FloatArray:
     """Return the nodes of a link; the breaks of its section are among them."""
     edges = np.array([0.0, *link.breaks, 1.0])
     pieces = edges.size - 1
     if count < pieces:
-        raise DefinitionError(f"link {number} has {pieces} pieces and needs at least as many elements, got {count}")
+        raise DefinitionError(f"link {number} has {pieces} pieces and needs at least as many {what}, got {count}")
     shares = np.diff(edges) * count
     each = np.maximum(1, np.floor(shares).astype(int))
     while each.sum() < count:  # to the piece with the longest elements

@@ -9,6 +9,7 @@ forces of the rigid arm add.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,19 +29,28 @@ def rest(model: TimoshenkoPlanar, angles: FloatArray) -> FloatArray:
     if linear:
         extra = prestress(model.mesh, -model.weight, angles) if model.stiffening else np.zeros_like(model.M)
         return q - _correction(model, q, angles, 1.0, extra)
+    return settle(q, lambda q, part: _correction(model, q, angles, part, None), angles)
+
+
+def settle(
+    start: FloatArray, correction: Callable[[FloatArray, float], FloatArray], angles: FloatArray
+) -> FloatArray:
+    """Return the pose at which `correction(q, part)`, Newton's for a part of the weight, vanishes for all of it."""
     for parts in (np.ones(1), np.geomspace(1e-2, 1.0, 20), np.geomspace(1e-6, 1.0, 300)):
-        found = _by_steps(model, angles, parts)
+        found = _by_steps(start, correction, parts)
         if found is not None:
             return found
     message = f"no rest pose at joint angles {angles.tolist()} rad found: the arm is too soft for its weight"
     raise ConvergenceError(message)
 
 
-def _by_steps(model: TimoshenkoPlanar, angles: FloatArray, parts: FloatArray) -> FloatArray | None:
-    q = model.pose(angles)
+def _by_steps(
+    start: FloatArray, correction: Callable[[FloatArray, float], FloatArray], parts: FloatArray
+) -> FloatArray | None:
+    q = start
     for part in parts:
         for _ in range(25):
-            step = _correction(model, q, angles, float(part), None)
+            step = correction(q, float(part))
             size = float(np.abs(step).max())
             if not size < 1.0:
                 return None
