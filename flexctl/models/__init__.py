@@ -16,6 +16,7 @@ from ..model import MechanicalModel
 
 REGISTRY = {
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
+    "assumed_modes": "flexctl.models.assumed_modes:AssumedModes",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
