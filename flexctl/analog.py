@@ -28,6 +28,7 @@ from .model import (
     OutputTangent,
     Signal,
     Tangent,
+    closure_forces,
     index_of,
     with_payload,
 )
@@ -170,6 +171,11 @@ class AnalogLoop:
         """Return the model's closure Jacobian."""
         G = self.inner.closure_jacobian(q[: self.n])
         return np.hstack([G, np.zeros((G.shape[0], self.nz))])
+
+    def closure_forces(self, q: FloatArray) -> FloatArray:
+        """Return what the closures do to the model; nothing to the law."""
+        W = closure_forces(self.inner, q[: self.n])
+        return np.vstack([W, np.zeros((self.nz, W.shape[1]))])
 
     def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the model's closure bias."""

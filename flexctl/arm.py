@@ -53,24 +53,47 @@ class Section(_Checked):
         return float((self.second_moment / self.area) ** 0.5)
 
 
+NO_MATERIAL, NO_SECTION = Material(1.0, 1.0), Section(1.0, 1.0)
+"""What a massless link is made of; recognised by identity, the numbers are never used."""
+
+
 @dataclass(frozen=True)
 class Link(_Checked):
-    """A flexible link, uniform or of several pieces with one section each.
+    """A flexible link, uniform or of several pieces with one section each, or a massless lever.
 
     `profile` (in Python only) is a section for every station, its distance from the root divided by the length.
+    Links count from 1, the base is 0. Without `parent` the links form a chain.
     """
 
     length: Annotated[float, Quantity("m", 1e-3, 100.0, "L: length")]
-    material: Annotated[Material, Reference("material", "what it is made of")]
-    section: Annotated[Section, Reference("section", "its cross section, or that of the piece at the root")]
+    material: Annotated[Material, Reference("material", "what it is made of; a massless link has none")] = NO_MATERIAL
+    section: Annotated[
+        Section,
+        Reference("section", "its cross section, or that of the piece at the root; a massless link has none"),
+    ] = NO_SECTION
     next_sections: Annotated[tuple[Section, ...], References("section", "sections of the pieces that follow")] = ()
     breaks: Annotated[
         tuple[float, ...], Ascending("1", 0.0, 1.0, "where each of them begins: distance from the root divided by L")
     ] = ()
     profile: Callable[[float], Section] | None = None
+    kind: Annotated[
+        str, Choice(("flexible", "massless"), "flexible; massless: a rigid lever without material and section")
+    ] = "flexible"
+    parent: Annotated[int, Count(0, 1000, "link that carries it, 0: the base; by default the one before")] | None = None
+    root: Annotated[
+        float,
+        Quantity("1", -10.0, 10.0, "where on it: distance from its root divided by its length; beyond 0 ... 1 on its "
+                 "rigid, massless extension"),
+    ] = 1.0  # fmt: skip
+    base_x: Annotated[float, Quantity("m", -100.0, 100.0, "x of the joint of a link on the base")] = 0.0
+    base_y: Annotated[float, Quantity("m", -100.0, 100.0, "y of the joint of a link on the base")] = 0.0
 
     def __post_init__(self) -> None:
         check(self)
+        for key, none in (("material", NO_MATERIAL), ("section", NO_SECTION)):
+            given = getattr(self, key) is not none
+            require(given or self.kind == "massless", f"a flexible link needs a {key}; add it")
+            require(not given or self.kind == "flexible", f"a massless link has no {key}; leave it out")
         count = len(self.next_sections)
         same = len(self.breaks) == count
         require(same, f"{count} next_sections need {count} breaks, got {len(self.breaks)}; give as many")
@@ -90,7 +113,7 @@ class Link(_Checked):
     @property
     def mass_per_length(self) -> float:
         """rho A [kg/m]."""
-        return self.material.density * self.section.area
+        return 0.0 if self.kind == "massless" else self.material.density * self.section.area
 
     @property
     def bending_stiffness(self) -> float:
@@ -100,6 +123,8 @@ class Link(_Checked):
     @property
     def mass(self) -> float:
         """Total mass [kg]; of a profile by Simpson's rule with 200 intervals."""
+        if self.kind == "massless":
+            return 0.0
         if self.profile is not None:
             weights = [1.0, *([4.0, 2.0] * 100)[:-1], 1.0]
             area = sum(w * self.profile(i / 200).area for i, w in enumerate(weights)) / 600.0
@@ -117,9 +142,9 @@ class Joint(_Checked):
     drive: Annotated[
         str,
         Choice(
-            ("torque", "motion", "servo"),
+            ("torque", "motion", "servo", "free"),
             "torque: the input is a torque; motion: the joint follows a commanded angle; servo: a spring and a damper "
-            "pull it to a commanded angle",
+            "pull it to a commanded angle; free: nothing drives it",
         ),
     ] = "torque"
     angle: Annotated[float, Quantity("rad", -7.0, 7.0, "reference angle, from the previous link's end")] = 0.0
@@ -160,6 +185,7 @@ class Payload(_Checked):
 
     mass: Annotated[float, Quantity("kg", 0.0, 1e4, "Mp: mass")] = 0.0
     inertia: Annotated[float, Quantity("kg m^2", 0.0, 1e4, "Ip: inertia about the tip")] = 0.0
+    link: Annotated[int, Count(1, 1000, "link whose end is the tip; by default the last")] | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +238,32 @@ class Actuator(_Checked):
     link: Annotated[int, Count(1, 1000, "link number, from 1")] = 1
 
 
+@dataclass(frozen=True)
+class Body(_Checked):
+    """A rigid body fixed to a link."""
+
+    link: Annotated[int, Count(1, 1000, "link number, from 1")]
+    position: Annotated[float, Quantity("1", -10.0, 10.0, "distance from the link's root divided by its length")]
+    mass: Annotated[float, Quantity("kg", 0.0, 1e4, "mass")]
+    inertia: Annotated[float, Quantity("kg m^2", 0.0, 1e4, "inertia about that point; turns with the link there")] = 0.0
+
+
+@dataclass(frozen=True)
+class Closure(_Checked):
+    """A pin that closes a loop: a point of one link stays at a point of another, or of the base.
+
+    Positions beyond 0 ... 1 lie on the rigid, massless extension of the link.
+    """
+
+    name: Annotated[str, Name("name; its two equations are NAME_x and NAME_y")]
+    link: Annotated[int, Count(1, 1000, "link number, from 1")]
+    position: Annotated[float, Quantity("1", -10.0, 10.0, "distance from the link's root divided by its length")]
+    other_link: Annotated[int, Count(0, 1000, "the other link, 0: the base")]
+    other_position: Annotated[float, Quantity("1", -10.0, 10.0, "the same on the other link")] = 1.0
+    base_x: Annotated[float, Quantity("m", -100.0, 100.0, "x of the pin if the other link is the base")] = 0.0
+    base_y: Annotated[float, Quantity("m", -100.0, 100.0, "y of the pin if the other link is the base")] = 0.0
+
+
 class Gravity(NamedTuple):
     """Acceleration of free fall in the plane of motion; zero for an arm that moves in a horizontal plane."""
 
@@ -221,7 +273,9 @@ class Gravity(NamedTuple):
 
 @dataclass(frozen=True)
 class Arm:
-    """A serial flexible arm: its links from the base outwards, and one joint per link.
+    """A flexible arm: its links from the base outwards, and one joint per link.
+
+    The links form a chain unless they name a `parent`; closures make loops of such a tree.
 
     Attributes
     ----------
@@ -229,7 +283,7 @@ class Arm:
         Catalogue name.
     links, joints : tuple
         Link i turns about joint i.
-    payload, damping, sensors, actuators, gravity
+    payload, damping, sensors, actuators, gravity, bodies, closures
         The rest of the machine.
     """
 
@@ -241,6 +295,8 @@ class Arm:
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     gravity: tuple[float, float] = Gravity()
+    bodies: tuple[Body, ...] = ()
+    closures: tuple[Closure, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.links)
@@ -252,6 +308,17 @@ class Arm:
         check(Gravity(*self.gravity))
         _check_stations("sensor", self.sensors, count)
         _check_stations("actuator", self.actuators, count)
+        _check_tree(self)
+
+    def parent(self, i: int) -> int:
+        """Return the index of the link that carries link i, both from 0; -1 is the base."""
+        given = self.links[i].parent
+        return i - 1 if given is None else given - 1
+
+    @property
+    def tip_link(self) -> int:
+        """Index of the link whose end is the tip, from 0."""
+        return len(self.links) - 1 if self.payload.link is None else self.payload.link - 1
 
     def features(self) -> dict[str, str]:
         """Return what not every kind of model knows, and where the arm has it: {feature: place}."""
@@ -259,6 +326,11 @@ class Arm:
         for i, link in enumerate(self.links, 1):
             if not link.uniform:
                 found["pieces"] = f"link {i}"
+            if link.kind == "massless":
+                found["massless_link"] = f"link {i}"
+            chained = self.parent(i - 1) == i - 2 and (link.root == 1.0 or i == 1)
+            if not chained or link.base_x or link.base_y:
+                found["tree"] = f"link {i}"
         for i, joint in enumerate(self.joints, 1):
             for key, feature in (("angle", "joint_angle"), ("mass", "joint_mass")):
                 if getattr(joint, key):
@@ -271,7 +343,33 @@ class Arm:
                     found[f"joint_{key}"] = f"joint {i}"
             if joint.drive != "torque":
                 found[f"{joint.drive}_drive"] = f"joint {i}"
+        for feature, things in (("closure", self.closures), ("body", self.bodies)):
+            if things:
+                found[feature] = f"{feature} 1"
+        if self.tip_link != len(self.links) - 1:
+            found["tip_on_another_link"] = f"payload.link = {self.tip_link + 1}"
         return found
+
+
+def _check_tree(arm: Arm) -> None:
+    """Refuse links that hang on later ones, and places on links that do not exist."""
+    count, names = len(arm.links), set[str]()
+    for i, link in enumerate(arm.links):
+        parent, where = arm.parent(i), f"[[link]] {i + 1}"
+        require(parent < i, f"{where}: parent = {parent + 1}, but a link comes after the one that carries it")
+        offset = link.base_x != 0 or link.base_y != 0
+        require(parent < 0 or not offset, f"{where}: base_x and base_y have no effect on link {parent + 1}; set root")
+    tip = arm.payload.link or count
+    require(tip <= count, f"[payload]: link = {tip}, but the arm has {count}; links count from 1")
+    places = [(f"[[body]] {i}", body.link) for i, body in enumerate(arm.bodies, 1)]
+    places += [(f"[[closure]] {i}", max(c.link, c.other_link)) for i, c in enumerate(arm.closures, 1)]
+    for where, largest in places:
+        require(largest <= count, f"{where}: link = {largest}, but the arm has {count}; links count from 1")
+    for i, closure in enumerate(arm.closures, 1):
+        where = f"[[closure]] {i}"
+        require(closure.name not in names, f'{where}: the name "{closure.name}" is taken; every closure has its own')
+        names.add(closure.name)
+        require(closure.link != closure.other_link, f"{where} joins link {closure.link} to itself; name another link")
 
 
 def _check_stations(what: str, things: Sequence[Sensor | Actuator], links: int) -> None:

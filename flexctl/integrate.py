@@ -1,9 +1,13 @@
 """Implicit time integration of any mechanical model, closures included: generalised-alpha, Newmark, trapezoidal.
 
-One step solves, at its end, M a + h + G^T lam = B u and g(q) = 0 with (Arnold and Brüls 2007)
+One step solves, at its end, M a + h + W lam = B u, G v = 0 and g(q) = 0 with (Arnold and Brüls 2007)
 
-    q+ = q + h v + h^2 ((1/2 - beta) a~ + beta a~+),     v+ = v + h ((1 - gamma) a~ + gamma a~+)
+    q+ = q + h v + h^2 ((1/2 - beta) a~ + beta a~+) + d,     v+ = v + h ((1 - gamma) a~ + gamma a~+)
     (1 - alpha_m) a~+ + alpha_m a~ = (1 - alpha_f) a+ + alpha_f a
+
+Closures hold for coordinates and rates alike (stabilised index 2, after Gear, Gupta and Leimkuhler): lam answers for
+the rates, and d, of the order of the truncation error and in the direction of the closure forces, for the coordinates.
+With g = 0 alone the rates would leave the closures. W is G^T (`model.closure_forces`).
 
 This is the plain form: it reads like the equations and serves every model. Models with compiled functions run the same
 scheme in `models._kernels.loop`; the suite checks that both give the same run.
@@ -17,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import ConvergenceError, require
-from .model import FloatArray, MechanicalModel
+from .model import FloatArray, MechanicalModel, closure_forces, closure_turn
+from .models._kernels import REFRESH
 from .statics import accelerations
 
 
@@ -107,27 +112,34 @@ def step(model: MechanicalModel, scheme: Scheme, state: State, t: float, h: floa
     v = state.v + h * ((1.0 - gamma) * old + gamma * new)
     lam, n = state.lam.copy(), state.q.size
     cv, ca = gamma / (h * beta), (1.0 - am) / (h * h * beta * (1.0 - af))
-    size, iteration = np.inf, 0
+    size, iteration, scale = np.inf, 0, 1.0
+    kkt: FloatArray | None = None
     while iteration < scheme.iterations:
         iteration += 1
-        G = model.closure_jacobian(q)
+        G, W = model.closure_jacobian(q), closure_forces(model, q)
         m = G.shape[0]
-        residual = model.mass(q) @ a + model.force(q, v, t + h) + G.T @ lam - model.input_matrix(q) @ u
-        tangent = model.tangent(q, v, a, u, lam)
-        S = ca * tangent.mass + cv * tangent.damping + tangent.stiffness
-        # multipliers and closures scaled to the size of the rest: the condition then does not grow as 1 / h^2
-        scale = max(float(np.abs(S).max()), 1e-300)
-        kkt = np.block([[S, scale * G.T], [scale * G, np.zeros((m, m))]])
+        residual = model.mass(q) @ a + model.force(q, v, t + h) + W @ lam - model.input_matrix(q) @ u
+        if kkt is None:
+            tangent = model.tangent(q, v, a, u, lam)
+            S = ca * tangent.mass + cv * tangent.damping + tangent.stiffness
+            # multipliers and closures scaled to the size of the rest: the condition then does not grow as 1 / h^2
+            scale = max(float(np.abs(S).max()), 1e-300)
+            turning = G + closure_turn(model, q, v) / cv if m else G
+            kkt = np.block([[S, scale * W], [scale * turning, np.zeros((m, m))]])
+        right = np.zeros((n + m, 2))
+        right[:n, 0], right[n:, 0], right[n:, 1] = residual, scale / cv * (G @ v), scale * model.closure(q)
         try:
-            correction = np.linalg.solve(kkt, -np.concatenate([residual, scale * model.closure(q)]))
+            correction = -np.linalg.solve(kkt, right)
         except np.linalg.LinAlgError:
             break
-        dq = correction[:n]
-        q, v, a, new = q + dq, v + cv * dq, a + ca * dq, new + (1.0 - af) / (1.0 - am) * ca * dq
-        lam = lam + scale * correction[n:]
-        size = float(np.abs(dq).max(initial=0.0))
+        dq, d = correction[:n].T
+        q, v, a, new = q + dq + d, v + cv * dq, a + ca * dq, new + (1.0 - af) / (1.0 - am) * ca * dq
+        lam = lam + scale * correction[n:, 0]
+        before, size = size, max(float(np.abs(x).max(initial=0.0)) for x in (dq, d))
         if not np.isfinite(size):
             break
+        if m == 0 or size > REFRESH * before:
+            kkt = None
         if size <= scheme.tolerance * max(1.0, float(np.abs(q).max(initial=0.0))):
             state.q, state.v, state.a, state.algorithmic, state.lam = q, v, a, new, lam
             return

@@ -116,7 +116,8 @@ class Run:
             own = model.stepper(self.setup.scheme, *arguments, self.commands)
             if own is not None:
                 return engines.Own(model, own)
-        plain = bool(model.closures) or model.compiled() is None
+        compiled = model.compiled()
+        plain = compiled is None or (bool(model.closures) and compiled.closure is None)
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from flexctl.model import MechanicalModel
+from flexctl.model import MechanicalModel, closure_forces, closure_turn
 from flexctl.response import Response
 
 Array = npt.NDArray[Any]
@@ -57,8 +57,8 @@ def some_motion(model: MechanicalModel, spread: float = 0.3, seed: int = 1) -> M
 
 
 def left_side(model: MechanicalModel, q: Array, v: Array, a: Array, u: Array, lam: Array) -> Array:
-    """M a + h + G^T lam - B u."""
-    closure = model.closure_jacobian(q).T @ lam
+    """M a + h + W lam - B u; W is G^T unless a joint is driven by motion."""
+    closure = closure_forces(model, q) @ lam
     return model.mass(q) @ a + model.force(q, v) + closure - model.input_matrix(q) @ u
 
 
@@ -81,8 +81,9 @@ def check_tangent(model: MechanicalModel, x: Motion) -> None:
 
 
 def check_closures(model: MechanicalModel, x: Motion) -> None:
-    """G and (dG/dt) v against differences of g and of G v."""
+    """G, (dG/dt) v and d(G v)/dq against differences of g and of G v."""
     if model.closures:
+        assert_near(closure_turn(model, x.q, x.v), jacobian(lambda q: model.closure_jacobian(q) @ x.v, x.q))
         assert_near(model.closure_jacobian(x.q), jacobian(model.closure, x.q))
         bias = slope(lambda s: model.closure_jacobian(x.q + s * x.v) @ x.v)
         assert_near(model.closure_bias(x.q, x.v), bias)

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 import toys
 from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
-from differences import Array, assert_near, check_closures, check_tangent, order, slope, some_motion
+from differences import Array, assert_near, check_closures, check_tangent, left_side, order, slope, some_motion
 
-from flexctl.arm import Actuator, Arm, Damping, Joint, Link, Material, Payload, Section, Sensor
+from flexctl.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import SecondOrder, linearise
-from flexctl.model import LinearMechanics, MechanicalModel, names
+from flexctl.model import LinearMechanics, MechanicalModel, closure_forces, closure_turn, names
 from flexctl.models import REGISTRY, build
 from flexctl.models.linear_model import LinearModel
 from flexctl.modes import normal_modes
@@ -165,6 +165,37 @@ def shaken(model: Any) -> tuple[Array, Array]:
     return q, v + 10.0 * np.random.default_rng(5).standard_normal(v.size)
 
 
+def tree(loop: bool = False, gravity: float = 0.0, **options: Any) -> Build:
+    """Links of rubber by assumed modes: a chain of two, or five bars (the base is one) with two driven at the base."""
+    tables: dict[str, Any] = {key: options.pop(key) for key in ("damping", "sensors") if key in options}
+    bar = partial(Link, 0.8, Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    angles, drives = (1.9, -1.0, 1.2, 1.1), ("torque", "free") * 2
+    if loop:
+        links = (bar(), bar(), bar(parent=0, base_x=0.5), bar())
+        joints = [Joint(0.05, angle=angle, drive=drive) for angle, drive in zip(angles, drives, strict=True)]
+        tables |= {"closures": (Closure("pin", 2, 1.0, 4),), "bodies": (Body(4, 0.5, 0.1, 1e-2),)}
+        body = Payload(0.2, link=2)
+    else:
+        links, body = (bar(), bar()), Payload(0.2, 1e-2)
+        joints = [Joint(0.05), Joint(0.03, angle=0.4, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)]
+    arm = Arm("tree", links, tuple(joints), body, gravity=(0.0, gravity), **tables)
+    return lambda n: build(arm, "assumed_modes", **options)
+
+
+trees = partial(
+    Case, kind="assumed_modes", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, push=1.0, twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)  # fmt: skip
+
+
+def turning(model: Any) -> tuple[Array, Array]:
+    """Bent, and turning with the loops closed."""
+    q = model.pose([joint.angle for joint in model.arm.joints if joint.drive != "free"])
+    v = np.random.default_rng(5).standard_normal(q.size)
+    N = free_directions(model.closure_jacobian(q))
+    return q, N @ N.T @ v
+
+
 def rod(n: int, wall: bool) -> toys.Chain:
     """A chain as a mesh of an elastic rod with unit mass and stiffness: wave speed 1, length 1."""
     return toys.Chain(n, m=1.0 / n, k=1.0 * n, wall=wall)
@@ -226,6 +257,20 @@ CASES = [
         "segments, damped joint", rigid=2, damped=True,
         build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
     ),
+    trees("tree, two links", build=tree(), rigid=2, start=turning),
+    trees(
+        "tree, two links that shorten and stretch", rigid=2, start=turning,
+        build=tree(foreshortening=True, axial=(0, 1), sensors=ALONG["sensors"]),
+    ),
+    trees("tree, five bars", build=tree(True), rigid=2, start=turning),
+    trees(
+        "tree, five bars hanging upwards", start=turning,
+        build=tree(True, 1.0, shapes=("clamped_mass", "pinned_pinned") * 2, mass_ratio=0.7, sensors=ALONG["sensors"]),
+    ),
+    trees(
+        "tree, Rayleigh damping", build=tree(damping=Damping("rayleigh", alpha=0.3, beta=1e-3)), rigid=2, damped=True
+    ),
+    trees("tree, modal damping", build=tree(damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     chain("chain", build=lambda n: toys.Chain(n), rigid=1),
     chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
     chain(
@@ -484,16 +529,27 @@ def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
     compiled = model.compiled()
     n, w = x.q.size, compiled.bandwidth
     out, y = np.empty(n), np.empty(len(model.outputs))
-    compiled.residual(0.0, *x[:4], compiled.reals, compiled.ints, out)
-    assert_near(out, model.mass(x.q) @ x.a + model.force(x.q, x.v) - model.input_matrix(x.q) @ x.u, 1e-12)
-    compiled.output(*x[:4], compiled.reals, compiled.ints, y)
+    state = (*x[:3], np.concatenate([x.u, x.lam]), compiled.reals, compiled.ints)
+    compiled.residual(0.0, *state, out)
+    assert_near(out, left_side(model, *x), 1e-12)
+    compiled.output(*state, y)
     assert_near(y, model.output(*x[:4]), 1e-12)
     M, D, K = model.tangent(*x)
     for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
         band = np.full((3 * w + 1, n), np.nan)
-        compiled.tangent(0.0, *x[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
+        compiled.tangent(0.0, *state[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
         full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
         assert_near(full, ca * M + cv * D + cq * K, 1e-12)
+    if compiled.closure is not None:
+        m = x.lam.size
+        found = [np.empty(shape) for shape in (m, m, (m, n), (m, n), (n, m))]
+        compiled.closure(x.q, x.v, compiled.reals, compiled.ints, *found)
+        wanted = (
+            model.closure(x.q), model.closure_bias(x.q, x.v), model.closure_jacobian(x.q),
+            closure_turn(model, x.q, x.v), closure_forces(model, x.q),
+        )  # fmt: skip
+        for one, other in zip(found, wanted, strict=True):
+            assert_near(one, other, 1e-12)
 
 
 @some_cases(lambda c: c.model.compiled() is not None)

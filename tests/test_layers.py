@@ -23,7 +23,7 @@ TIERS = (
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "scenario"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
@@ -35,6 +35,8 @@ CONVENIENCE = {
     ("models.finite_difference", "modes"): "modal damping as a matrix",
     ("models.finite_segment", "modes"): "modal damping as a law of the springs' rates",
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
+    ("models.assumed_modes", "modes"): "modal damping as a matrix",
+    ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.transfer_modes", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",

@@ -17,6 +17,7 @@ from ..model import MechanicalModel
 REGISTRY = {
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
     "finite_segment": "flexctl.models.finite_segment:FiniteSegment",
+    "assumed_modes": "flexctl.models.assumed_modes:AssumedModes",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""

@@ -1,9 +1,10 @@
 """The time loop: integrator, control law and recording in one compiled call.
 
-Three steppers share one sampled law and one recording:
+The steppers share one sampled law and one recording:
 
 * `run_implicit`: generalised-alpha with Newton (Arnold and Brüls 2007, "Convergence of the generalized-alpha scheme
   for constrained mechanical systems"), Newmark and the trapezoidal rule being special parameters; any model.
+* `run_closed`: the same for models with closures, which hold for coordinates and rates (see `integrate`).
 * `run_explicit`: central differences (velocity Verlet), damping taken at the end of the step; linear models.
 * `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end), exact for inputs that are linear within a step; linear models.
 
@@ -18,6 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, njit, types
 
+from . import REFRESH
+
 VEC, MAT, INT = float64[::1], float64[:, ::1], int64[::1]
 RESIDUAL = types.void(float64, VEC, VEC, VEC, VEC, VEC, INT, VEC)
 """residual(t, q, v, a, u, reals, ints, out): out = M a + h - B u."""
@@ -25,6 +28,8 @@ TANGENT = types.void(float64, VEC, VEC, VEC, VEC, float64, float64, float64, VEC
 """tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out): out = ca M + cv D + cq K at out[2 w + i - j, j], w wide."""
 OUTPUT = types.void(VEC, VEC, VEC, VEC, VEC, INT, VEC)
 """output(q, v, a, u, reals, ints, y)."""
+CLOSURE = types.void(VEC, VEC, VEC, INT, VEC, VEC, MAT, MAT, MAT)
+"""closure(q, v, reals, ints, g, bias, G, V, W): g, (dG/dt) v; G, V = d(G v)/dq; W of M a + h + W lam = B u, n x m."""
 
 
 class Law(NamedTuple):
@@ -319,6 +324,162 @@ def run_implicit(  # type: ignore[no-untyped-def]
         if not bounded(q):
             return 3.0, t[k + 1], float(iteration), size
     output(q, v, a, u, reals, ints, y)
+    write(record, last, y, u, q, v)
+    return 0.0, t[last], 0.0, 0.0
+
+
+@njit(int64(MAT, INT), cache=True)
+def factor_full(A, pivots):  # type: ignore[no-untyped-def]
+    """LU with partial pivoting of a full matrix, in place; returns 1 when singular."""
+    n = A.shape[0]
+    for j in range(n):
+        p, largest = j, abs(A[j, j])
+        for i in range(j + 1, n):
+            if abs(A[i, j]) > largest:
+                p, largest = i, abs(A[i, j])
+        pivots[j] = p
+        if not (largest > 0.0 and np.isfinite(largest)):
+            return 1
+        if p != j:
+            for c in range(n):
+                keep = A[j, c]
+                A[j, c] = A[p, c]
+                A[p, c] = keep
+        inverse = 1.0 / A[j, j]
+        for i in range(j + 1, n):
+            x = A[i, j] * inverse
+            A[i, j] = x
+            if x != 0.0:
+                for c in range(j + 1, n):
+                    A[i, c] -= x * A[j, c]
+    return 0
+
+
+@njit(types.void(MAT, INT, VEC), cache=True)
+def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
+    """Solve with the factors of `factor_full`, in place."""
+    n = A.shape[0]
+    for j in range(n):
+        p = pivots[j]
+        x = b[p]
+        b[p] = b[j]
+        b[j] = x
+    for i in range(n):
+        x = b[i]
+        for j in range(i):
+            x -= A[i, j] * b[j]
+        b[i] = x
+    for i in range(n - 1, -1, -1):
+        x = b[i]
+        for j in range(i + 1, n):
+            x -= A[i, j] * b[j]
+        b[i] = x / A[i, i]
+
+
+@njit(float64(MAT, int64, MAT, MAT, float64, MAT, MAT), cache=True)
+def border(ab, w, G, V, part, W, A):  # type: ignore[no-untyped-def]
+    """Fill A = [[S, c W], [c (G + part V), 0]] from S in band storage; returns the scale c, the largest entry of S."""
+    m, n = G.shape
+    scale = 1e-300
+    A[:] = 0.0
+    for j in range(n):
+        for i in range(max(0, j - w), min(n - 1, j + w) + 1):
+            A[i, j] = ab[2 * w + i - j, j]
+            scale = max(scale, abs(A[i, j]))
+    for k in range(m):
+        for i in range(n):
+            A[i, n + k] = scale * W[i, k]
+            A[n + k, i] = scale * (G[k, i] + part * V[k, i])
+    return scale
+
+
+@njit(
+    types.UniTuple(float64, 4)(
+        types.FunctionType(RESIDUAL), types.FunctionType(TANGENT), types.FunctionType(OUTPUT),
+        types.FunctionType(CLOSURE), VEC, INT, int64, int64, VEC, VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64,
+        SCHEME, TABLES, RECORD,
+    ),
+    cache=True,
+)  # fmt: skip
+def run_closed(  # type: ignore[no-untyped-def]
+    residual, tangent, output, closure, reals, ints, w, m, q, v, a, algorithmic, full, held, memory, law, first, last,
+    scheme, tables, record,
+):  # fmt: skip
+    """As `run_implicit`; `full` holds the inputs and, behind them, the m closure forces."""
+    n, p = q.size, full.size - m
+    u, lam, t = full[:p], full[p:], tables.t
+    r, d, y = np.empty(n + m), np.empty(n + m), np.empty(record.y.shape[1])
+    S, A, pivots = np.zeros((3 * w + 1, n)), np.empty((n + m, n + m)), np.empty(n + m, np.int64)
+    g, bias, W = np.empty(m), np.empty(m), np.empty((n, m))
+    G, V = np.empty((m, n)), np.empty((m, n))
+    balance = r[:n]
+    am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
+    for k in range(first, last):
+        output(q, v, a, full, reals, ints, y)
+        if control(law, k, y, tables, memory, held, u):
+            closure(q, v, reals, ints, g, bias, G, V, W)
+            tangent(t[k], q, v, a, full, 1.0, 0.0, 0.0, reals, ints, S)
+            scale = border(S, w, G, V, 0.0, W, A)
+            if factor_full(A, pivots) != 0:
+                return 2.0, t[k], 0.0, 0.0
+            residual(t[k], q, v, a, full, reals, ints, balance)
+            for i in range(m):
+                r[n + i] = scale * bias[i]
+                for j in range(n):
+                    r[n + i] += scale * G[i, j] * a[j]
+            solve_full(A, pivots, r)
+            for i in range(n):
+                a[i] -= r[i]
+                algorithmic[i] -= r[i]
+            for i in range(m):
+                lam[i] -= scale * r[n + i]
+        write(record, k, y, u, q, v)
+        h = tables.h[k]
+        for i in range(n):
+            old = algorithmic[i]
+            algorithmic[i] = (a[i] - am * old) / (1.0 - am)
+            q[i] += h * v[i] + h * h * ((0.5 - beta) * old + beta * algorithmic[i])
+            v[i] += h * ((1.0 - gamma) * old + gamma * algorithmic[i])
+        for i in range(p):
+            u[i] = held[i] + tables.before[k + 1, i]
+        cv, ca = gamma / (h * beta), (1.0 - am) / (h * h * beta * (1.0 - af))
+        converged, size, iteration, scale, refresh = False, np.inf, 0, 1.0, True
+        while not converged and iteration < scheme.iterations:
+            iteration += 1
+            closure(q, v, reals, ints, g, bias, G, V, W)
+            if refresh:
+                tangent(t[k + 1], q, v, a, full, ca, cv, 1.0, reals, ints, S)
+                scale = border(S, w, G, V, 1.0 / cv, W, A)
+                if factor_full(A, pivots) != 0:
+                    return 2.0, t[k + 1], float(iteration), size
+            residual(t[k + 1], q, v, a, full, reals, ints, balance)
+            d[:] = 0.0
+            for i in range(m):
+                d[n + i] = scale * g[i]
+                total = 0.0
+                for j in range(n):
+                    total += G[i, j] * v[j]
+                r[n + i] = scale / cv * total
+            solve_full(A, pivots, r)
+            solve_full(A, pivots, d)
+            before, size, extent = size, 0.0, 1.0
+            for i in range(n):
+                q[i] -= r[i] + d[i]
+                v[i] -= cv * r[i]
+                a[i] -= ca * r[i]
+                algorithmic[i] -= (1.0 - af) / (1.0 - am) * ca * r[i]
+                size = max(size, abs(r[i]), abs(d[i]))
+                extent = max(extent, abs(q[i]))
+            for i in range(m):
+                lam[i] -= scale * r[n + i]
+            if not np.isfinite(size):
+                return 1.0, t[k + 1], float(iteration), size
+            converged, refresh = size <= scheme.tolerance * extent, size > REFRESH * before
+        if not converged:
+            return 1.0, t[k + 1], float(iteration), size
+        if not bounded(q):
+            return 3.0, t[k + 1], float(iteration), size
+    output(q, v, a, full, reals, ints, y)
     write(record, last, y, u, q, v)
     return 0.0, t[last], 0.0, 0.0
 
