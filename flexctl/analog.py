@@ -12,12 +12,12 @@ accelerations or feed the input through would make an algebraic loop and are ref
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .errors import NotAvailable
+from .laws.compile import unlimited
 from .laws.controller import LinearLaw
 from .model import (
     Compiled,
@@ -48,9 +48,7 @@ def analog_loop(
         )
     if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
         raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")
-    # without limits the command that Bu feeds back is known
-    A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr
-    law = replace(law, A=A, By=By, Br=Br, Bu=np.zeros_like(law.Bu))
+    law = unlimited(law)
     rows = []
     for name in law.follows:
         for part, label in enumerate(("value", "rate", "acceleration")):

@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 import flexctl as fx
-from flexctl.scenario import design, robustness, run_scenarios, scenarios
+from flexctl.scenario import design, on_plants, path_stabilities, robustness, run_scenarios, scenarios
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,73 @@ def runs(name: str):
     return {item.name: run for item, run in run_scenarios(script, plant)}
 
 
+@dataclass(frozen=True)
+class Tracking:
+    errors: dict[str, tuple[float, float]]  # scenario: rms error of the tip in y, whole run and settled [mm]
+    best: float  # largest rms distance of the last scenario once settled [mm]
+    disk: tuple[float, float]  # least disk margin of each loop
+
+
+TRACKING = {
+    # independent code, continuous PD on elements in absolute nodal coordinates: 0.7953, 0.3825 and 2.022, 0.671
+    "tip_circle": Tracking(
+        {"PD": (0.7953, 0.3825), "PD, two sets of gains": (2.022, 0.671)}, 0.01, (0.4, 0.3)
+    ),
+    "tip_square": Tracking(
+        {"PD": (1.275, 1.465), "PD, two sets of gains": (1.571, 1.749), "stops, PD": (1.291, 1.45)}, 0.01, (0.4, 0.4)
+    ),
+}  # fmt: skip
+
+
 def test_every_controller_has_an_entry():
-    assert sorted(ENTRIES) == fx.list_controllers()
+    assert sorted({**ENTRIES, **TRACKING}) == fx.list_controllers()
+
+
+@pytest.mark.parametrize("name", TRACKING)
+def test_tracking_errors_of_the_sampled_laws(name):
+    """1 kHz, filtered rates and 20 bits change the errors of the continuous law by less than 2 %."""
+    entry = TRACKING[name]
+    for scenario, (whole, settled) in entry.errors.items():
+        scores = runs(name)[scenario].scores
+        assert 1e3 * scores["tip_y.rms_error"] == pytest.approx(whole, rel=0.02)
+        assert 1e3 * scores["tip_y.settled_rms_error"] == pytest.approx(settled, rel=0.02)
+    last = list(runs(name).values())[-1]
+    assert 1e3 * last.scores["tip.settled_rms_error"] <= entry.best
+    assert last.scores["joint1_torque.peak"] < 2.0
+
+
+def test_feedforward_and_tip_integral_are_worth_their_while():
+    """More than 20 times less error by the torques of the rigid arm, more than 100 times with the tip's integral."""
+    for name, steps in (("tip_circle", ("PD", "feedforward", "feedforward and tip")),
+                        ("tip_square", ("stops, PD", "stops, feedforward", "stops, feedforward and tip"))):
+        plain, forward, tip = (runs(name)[key].scores["tip_y.settled_rms_error"] for key in steps)
+        assert forward < plain / 20
+        assert tip < plain / 100
+
+
+@pytest.mark.parametrize("name", TRACKING)
+def test_tracking_loops_are_stable_along_the_whole_path(name):
+    script = fx.load_controller(name)
+    plant = fx.load_plant(script.PLANT)
+    law, wanted = design(script, plant), scenarios(script, plant)
+    found = path_stabilities(law, plant, wanted)
+    assert list(found) == [item.name for item in wanted]
+    assert all(item.stable and item.worst < -1.0 for item in found.values())
+    certain = robustness(law, plant, wanted[-1:])
+    assert all(stable for _, stable in certain.values())
+    for (margins, _), least in zip(certain.values(), TRACKING[name].disk, strict=True):
+        assert margins.disk_margin > least
+
+
+def test_one_controller_on_several_plants():
+    """Same law, same scores; models of one arm agree on the tracking error to 1 %."""
+    script = fx.load_controller("tip_circle")
+    plants = {f"{n} elements": fx.load_plant(script.PLANT, model={"elements": n}) for n in (4, 12)}
+    found = on_plants(script, plants, only=["PD"])
+    assert list(found) == list(plants)
+    one, two = (rows[0][1].scores["tip_y.rms_error"] for rows in found.values())
+    assert one == pytest.approx(two, rel=0.01)
+    assert one != two
 
 
 @pytest.mark.parametrize(("name", "scenario"), [(n, s) for n, e in ENTRIES.items() for s in e.settling])

@@ -22,7 +22,8 @@ TIERS = (
     ("models", "models."),
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
-    ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
+    ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
+     "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "scenario"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),

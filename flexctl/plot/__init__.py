@@ -9,5 +9,9 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
 from .linear import bode, mode_shapes, poles
 from .own import subplots
 from .runs import compare, run, step_lines, surface
+from .tracking import poles_along, stability, tip_errors, tip_path, tracking
 
-__all__ = ["bode", "compare", "mode_shapes", "poles", "run", "step_lines", "subplots", "surface"]
+__all__ = [
+    "bode", "compare", "mode_shapes", "poles", "poles_along", "run", "stability", "step_lines", "subplots", "surface",
+    "tip_errors", "tip_path", "tracking",
+]  # fmt: skip
