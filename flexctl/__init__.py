@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
     from .models.exact_beam import ExactBeam
+    from .models.segment_transfer import transfer_matrix_run
     from .models.transfer_matrix import TransferMatrixArm
     from .modes import Modes, modes
+    from .motions import Cosine
     from .response import Response
     from .scenario import Scenario
     from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
@@ -56,8 +58,10 @@ _NAMES = {
     "linear.matrices": "from_matrices",
     "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
     "models.exact_beam": "ExactBeam",
+    "models.segment_transfer": "transfer_matrix_run",
     "models.transfer_matrix": "TransferMatrixArm",
     "modes": "Modes modes",
+    "motions": "Cosine",
     "linear.reduce": "balanced_truncation modal_truncation split_rigid",
     "response": "Response",
     "scenario": "Scenario",
@@ -73,6 +77,7 @@ __all__ = [
     "Arm",
     "Controller",
     "ConvergenceError",
+    "Cosine",
     "Cycloid",
     "Damping",
     "DefinitionError",
@@ -135,6 +140,7 @@ __all__ = [
     "series",
     "simulate",
     "split_rigid",
+    "transfer_matrix_run",
     "verify",
     "zero_order_hold",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from analytical import wedge_frequencies
 from execute_notebooks import FOLDER, execute
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -96,9 +97,101 @@ def check_bode_to_controller(said: dict[str, Any]) -> None:
     assert all(5 * small < large for small, large in zip(lqg, pd, strict=True))
 
 
+def check_finite_segments(said: dict[str, Any]) -> None:
+    """Li and Zhang's arms by independent implementations of their matrices, closed forms, and what must be so."""
+    clamped = [6.09844, 38.21828, 107.01230]
+    assert said["modulus_hz"] == near([1.9424, 12.1729, *clamped[:2]], rel=3e-5)
+    closure = said["closure_hz"]
+    assert closure["paper"] == near([7.6151, 6.7745, 6.4191, 6.2018, 6.1291], abs=6e-5)
+    assert closure["base"] == near([5.9886, 6.0706, 6.0915, 6.0977, 6.0984], abs=6e-5)
+    assert closure["half"] == near([6.1549, 6.1125, 6.1019, 6.0988, 6.0985], abs=6e-5)
+    sixty = said["closure_60_hz"]
+    assert [*sixty["paper"][1:], *sixty["base"][1:]] == near([38.8721, 108.8586, 38.2014, 106.9346], abs=6e-5)
+    for name, order in {"paper": 1.0, "base": 2.0, "half": 2.0}.items():
+        assert said["closure_order"][name] == near([order] * 3, abs=0.02)
+    free = [26.74250, 86.66282, 180.81506]
+    assert said["free_joint_hz"]["exact"] == near([*free, *clamped], rel=3e-7)
+    assert said["free_joint_hz"]["paper, N = 20"][:3] == near(said["free_joint_hz"]["base, N = 20"][:3], rel=3e-6)
+    link = said["figure_6"]
+    assert link["base, small steps"][:5] == near([-3.8630, 0.1125, 3.6875, 0.3660, 6.0974], rel=1e-4)
+    assert link["paper, small steps"][:5] == near([-3.7234, 0.1110, 3.4847, 0.3610, 6.2014], rel=1e-4)
+    assert link["paper, 2 ms, 0.7/0.8"][:5] == near([-3.6684, 0.112, 3.3117, 0.362, 6.1925], rel=1.2e-3)
+    assert link["base, 2 ms, 0.7/0.8"][:5] == near([-3.8058, 0.114, 3.5071, 0.368, 6.0889], rel=1.2e-3)
+    assert [row[6] for row in link.values()] == near([1.173, 1.453, 0.986, 1.212, 1.022], rel=1.5e-3)
+    assert [row[5] for row in link.values()] == near([0.0, 0.0, 0.0115, 0.0117, 0.0076], abs=6e-5)
+    assert said["newmark"]["0.7/0.8"] == near([0.01147, 0.99857, 0.7559], abs=6e-5)
+    assert said["newmark"]["0.8/0.7"] == near([0.00765, 0.99817, 0.8660], abs=6e-5)
+    assert said["newmark"]["0.25/0.5"] == near([0.0, 0.99951, 1.0], abs=6e-6)
+    errors = {
+        "0.25/0.5/newton": [16.2, 4.34, 1.09, 0.280],
+        "0.25/0.5/lagged": [17.3, 5.15, 1.52, 0.594],
+        "0.7/0.51/lagged": [60.6, 16.9, 4.86, 1.80],
+        "0.7/0.8/lagged": [304.0, 170.0, 89.3, 45.8],
+        "0.8/0.7/lagged": [222.0, 118.0, 60.6, 30.7],
+    }
+    assert said["step_error_um"] == {key: near(row, rel=0.025) for key, row in errors.items()}
+    assert said["step_order"] == near([2.0, 1.0, 1.0, 1.0, 1.0], abs=0.15)
+    assert [said["growth"][i] for i in (0, 1, 3, 4, 6, 8)] == near([5.2, 7.4, 16.6, 23.4, 33.1, 42.8], abs=0.06)
+    far = [1e6 * (math.tan(k) - 1.0) / k**3 for k in (100.0, 150.0, 200.0)]  # nothing is left of exp(-k)
+    assert said["kL"] == [True, True, *(near(x, rel=1e-10) for x in far)]
+    for what in (
+        "product_right_at_1_ms", "product_wrong_at_0p1_ms", "product_refused", "diverged_after_the_jump",
+        "sweep_is_linear", "sweep_is_fastest", "all_found",
+    ):  # fmt: skip
+        assert said[what], what
+    rigid, flexible = (f"{kind} joints, " for kind in ("rigid", "flexible"))
+    matrices = "transfer matrices, 1 ms, 0.7/0.51"
+    peaks = {
+        f"{rigid}base, converged": [-38.668, 36.628, -40.336, 19.211],
+        f"{rigid}base, {matrices}": [-38.755, 36.708, -40.311, 19.298],
+        f"{rigid}paper, converged": [-37.886, 35.336, -39.678, 18.687],
+        f"{rigid}paper, {matrices}": [-37.955, 35.368, -39.655, 18.766],
+        f"{flexible}base, converged": [-42.661, 41.581, -49.710, 27.068],
+        f"{flexible}base, {matrices}": [-42.639, 41.554, -49.701, 27.189],
+        f"{flexible}paper, converged": [-43.025, 41.913, -49.085, 26.569],
+        f"{flexible}paper, {matrices}": [-43.002, 41.891, -49.073, 26.696],
+    }
+    assert {key: said["figure_8_mm"][key] for key in peaks} == {k: near(row, abs=1.5e-3) for k, row in peaks.items()}
+    beams = said["figure_8_mm"][f"{rigid}beams, 128 geometrically exact elements per link"]
+    assert beams == near([-38.660, 36.614, -40.330, 19.204], abs=0.02)
+    assert said["y_min_by_segments_mm"][0] == near([-42.16, -45.94, -47.82, -49.07], abs=6e-3)
+    assert said["y_min_by_segments_mm"][1] == near([-49.81, -49.73, -49.71, -49.70], abs=6e-3)
+    assert said["figure_9"]["rigid joints"] == near([7.752, 3.268, 0.358, 0.0, 0.0, 0.0], rel=0.01)
+    assert said["figure_9"]["flexible joints"] == near([6.955, 2.893, 0.346, 10.28, 4.99, 0.814], rel=3e-3)
+    arm = said["three_links_hz"]
+    assert arm[f"{rigid}straight, 60 segments, base"][:3] == near([5.1223, 31.012, 70.237], rel=2e-5)
+    assert arm[f"{rigid}straight, 60 segments, paper"][:3] == near([5.1707, 31.457, 71.671], rel=2e-5)
+    assert arm[f"{flexible}straight, 60 segments, base"][:3] == near([4.5088, 26.574, 59.479], rel=2e-5)
+    assert arm[f"{flexible}straight, 60 segments, paper"][:3] == near([4.5417, 26.852, 60.308], rel=2e-5)
+    assert arm[f"{rigid}straight, exact"][:3] == near([5.1224, 31.019, 70.266], rel=3e-4)
+    assert arm[f"{flexible}straight, exact"][:3] == near([4.5089, 26.579, 59.494], rel=3e-4)
+    (_, *_), (polynomial, _, softer, _), (cycloid, _, soft, _) = said["left_mm"]
+    assert polynomial > 2.5 * cycloid
+    assert soft > 3.0 * softer
+    taper = said["taper_hz"]
+    wedge = wedge_frequencies(3, 0.25) * 1.6 / (2 * math.pi * 0.252**2) * math.sqrt(69e9 / 2766.0 * 0.48e-3**2 / 12.0)
+    assert taper["closed form"] == near([*wedge], rel=1e-9)
+    short = [1.0 - taper[f"{n} segments"][0] / wedge[0] for n in (10, 20, 60)]
+    assert [short[0] / short[1], short[1] / short[2]] == near([4.0, 9.0], rel=0.01)
+    assert said["taper_gain"][0] == near(wedge[0] / clamped[0], rel=1e-3)
+    assert said["taper_gain"][2] == near(2.0 / 1.25 * (4.0 - 3.0 * 0.75) / 4.0, rel=1e-6)
+    assert said["counted"] == said["counted_by_elements"], "0 .. 5 kHz, 20 kHz"
+    exact = said["arm_hz"]["exact, Timoshenko"]
+    fine, coarse = (said["arm_hz"][f"{n} Timoshenko elements per link"] for n in (64, 16))
+    richardson = [f - (c - f) / 15.0 for f, c in zip(fine, coarse, strict=True)]  # second order
+    assert exact == near(richardson, rel=1e-4)
+    hub, held = said["hub_zeros_hz"]
+    assert hub == near(held, rel=1e-9)
+    ahead, behind = said["tip_zeros_hz"][::2], said["tip_zeros_hz"][1::2]
+    assert [-z for z in behind] == near(ahead, rel=1e-9)
+    assert 0 < ahead[0] < exact[0]
+    assert [*said["within_3_db"].values()] == [True, False, True, True, True, True, True]
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "finite_difference_arm": check_finite_difference_arm,
     "bode_to_controller": check_bode_to_controller,
+    "finite_segments": check_finite_segments,
 }
 
 
