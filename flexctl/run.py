@@ -112,10 +112,8 @@ class Run:
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
-        if hasattr(model, "stepper") and model.compiled() is not None:
-            own = model.stepper(self.setup.scheme, *arguments, self.commands)
-            if own is not None:
-                return engines.Own(model, own)
+        if getattr(model, "own_stepper", False):
+            return engines.Own(model, model.stepper(self.setup.scheme, *arguments, self.commands))  # type: ignore[attr-defined]
         plain = bool(model.closures) or model.compiled() is None
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
 

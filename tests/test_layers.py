@@ -23,7 +23,7 @@ TIERS = (
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "inverse", "scenario"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
@@ -34,6 +34,7 @@ CONVENIENCE = {
     ("model", "models._kernels.linear"): "LinearMechanics.compiled()",
     ("models.finite_difference", "modes"): "modal damping as a matrix",
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
+    ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("scenario", "__main__"): "a controller script runs itself through the command line",

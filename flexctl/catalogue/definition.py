@@ -59,10 +59,10 @@ TABLES = {
         Table("material", "named", machine.Material, "an isotropic elastic material"),
         Table("section", "named", machine.Section, "a beam cross section"),
         Table("link", "array", machine.Link, "a flexible link, from the base outwards"),
-        Table("joint", "array", machine.Joint, "the revolute joint at the root of the link of the same number"),
+        Table("joint", "array", machine.Joint, "the joint at the root of the link of the same number"),
         Table("payload", "single", machine.Payload, "a rigid body at the tip"),
         Table("damping", "single", machine.Damping, "structural damping"),
-        Table("gravity", "single", machine.Gravity, "free fall in the plane of motion"),
+        Table("gravity", "single", machine.Gravity, "free fall"),
         Table("sensor", "array", machine.Sensor, "an extra sensor on a link"),
         Table("actuator", "array", machine.Actuator, "an extra transverse force on a link"),
     )

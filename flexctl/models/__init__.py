@@ -17,6 +17,7 @@ from ..model import MechanicalModel
 REGISTRY = {
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
+    "timoshenko_spatial": "flexctl.models.timoshenko_spatial:TimoshenkoSpatial",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 
