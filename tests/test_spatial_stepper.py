@@ -22,8 +22,7 @@ from flexctl.laws.compile import empty_law
 from flexctl.laws.controller import LinearLaw
 from flexctl.model import index_of, names
 from flexctl.models._kernels import loop
-from flexctl.models.spatial_rigid import frames
-from flexctl.models.spatial_rigid import axial_forces
+from flexctl.models.spatial_rigid import axial_forces, frames
 from flexctl.models.spatial_stepper import SpatialStepper
 from flexctl.models.timoshenko_planar import TimoshenkoPlanar
 from flexctl.models.timoshenko_spatial import TimoshenkoSpatial
