@@ -342,8 +342,9 @@ BENDING = {"joint1": quintic(0.3, 1.5, 0.3), "joint2": quintic(0.4, 0.6, 0.3), "
 
 def apart(stiffness: float, one: str, other: str, section: Section = FLAT) -> tuple[float, float, float]:
     """Largest tip error, and how far two analyses differ: tip, and efforts relative to the largest."""
+    options = {"motions": BENDING, "duration": 0.4, "step": 1e-3, "scheme": generalised_alpha(0.6)}
     run, wanted = (
-        fx.simulate(crooked(stiffness, x, section), motions=BENDING, duration=0.4, step=1e-3, scheme=generalised_alpha(0.6))
+        fx.simulate(crooked(stiffness, x, section), **options)
         for x in (one, other)
     )
     tip = max(float(np.abs(run[f"tip_{x}"] - wanted[f"tip_{x}"]).max()) for x in "xyz")
