@@ -46,6 +46,16 @@ class Section(_Checked):
     outer_distance: (
         Annotated[float, Quantity("m", 1e-6, 1.0, "c: neutral axis to outermost fibre, strain = c curvature")] | None
     ) = None
+    second_moment_y: (
+        Annotated[
+            float, Quantity("m^4", 1e-19, 0.02, "I about the other axis, for bending out of the plane (default I)")
+        ]
+        | None
+    ) = None
+    torsion_constant: (
+        Annotated[float, Quantity("m^4", 1e-19, 0.04, "J in the torsional stiffness G J (default: sum of both I)")]
+        | None
+    ) = None
 
     @property
     def gyration_radius(self) -> float:
@@ -59,13 +69,15 @@ NO_MATERIAL, NO_SECTION = Material(1.0, 1.0), Section(1.0, 1.0)
 
 @dataclass(frozen=True)
 class Link(_Checked):
-    """A flexible link, uniform or of several pieces with one section each, or a massless lever.
+    """A flexible link, uniform or of several pieces with one section each, or a massless lever; a kink may come before.
 
-    `profile` (in Python only) is a section for every station, its distance from the root divided by the length.
+    `profile` (in Python only) is a section for every station, its distance from the root divided by the length. In
+    space: from the joint the kink (an offset post) goes along the joint's axis z, from there the link along x, and the
+    next joint's axis is z turned about x by the twist (Hartenberg-Denavit). The kink of a prismatic joint slides.
     Links count from 1, the base is 0. Without `parent` the links form a chain.
     """
 
-    length: Annotated[float, Quantity("m", 1e-3, 100.0, "L: length")]
+    length: Annotated[float, Quantity("m", 1e-3, 100.0, "L: length; 0 for a link that is only a kink", zero=True)]
     material: Annotated[Material, Reference("material", "what it is made of; a massless link has none")] = NO_MATERIAL
     section: Annotated[
         Section,
@@ -87,6 +99,13 @@ class Link(_Checked):
     ] = 1.0  # fmt: skip
     base_x: Annotated[float, Quantity("m", -100.0, 100.0, "x of the joint of a link on the base")] = 0.0
     base_y: Annotated[float, Quantity("m", -100.0, 100.0, "y of the joint of a link on the base")] = 0.0
+    kink: Annotated[
+        float, Quantity("m", 0.0, 100.0, "s: offset along the joint's axis before the link; prismatic: free length")
+    ] = 0.0
+    kink_kind: Annotated[
+        str, Choice(("flexible", "rigid"), "flexible: a beam with the section at the root; rigid: has its mass only")
+    ] = "flexible"
+    twist: Annotated[float, Quantity("rad", -7.0, 7.0, "from this joint's axis to the next one, about the link")] = 0.0
 
     def __post_init__(self) -> None:
         check(self)
@@ -94,6 +113,13 @@ class Link(_Checked):
             given = getattr(self, key) is not none
             require(given or self.kind == "massless", f"a flexible link needs a {key}; add it")
             require(not given or self.kind == "flexible", f"a massless link has no {key}; leave it out")
+        require(
+            self.length > 0 or self.kink > 0,
+            f"length = {self.length:g} m must be positive, or the link needs a kink; lengths are in metres",
+        )
+        require(self.length > 0 or self.uniform, "a link of length 0 has no pieces and no profile: leave them out")
+        needed = self.kink > 0 or self.kink_kind == "flexible"
+        require(needed, f'kink_kind = "{self.kink_kind}" has no effect without a kink; leave it out')
         count = len(self.next_sections)
         same = len(self.breaks) == count
         require(same, f"{count} next_sections need {count} breaks, got {len(self.breaks)}; give as many")
@@ -122,21 +148,30 @@ class Link(_Checked):
 
     @property
     def mass(self) -> float:
-        """Total mass [kg]; of a profile by Simpson's rule with 200 intervals."""
+        """Total mass [kg], kink included; of a profile by Simpson's rule with 200 intervals."""
         if self.kind == "massless":
             return 0.0
+        kink = self.material.density * self.section_at(0.0).area * self.kink
         if self.profile is not None:
             weights = [1.0, *([4.0, 2.0] * 100)[:-1], 1.0]
             area = sum(w * self.profile(i / 200).area for i, w in enumerate(weights)) / 600.0
-            return self.material.density * area * self.length
+            return kink + self.material.density * area * self.length
         edges = (0.0, *self.breaks, 1.0)
         pieces = zip((self.section, *self.next_sections), edges[:-1], edges[1:], strict=True)
-        return self.material.density * self.length * sum(s.area * (end - begin) for s, begin, end in pieces)
+        return kink + self.material.density * self.length * sum(s.area * (end - begin) for s, begin, end in pieces)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections of its pieces; of a profile the one at the root."""
+        return (self.section_at(0.0),) if self.profile is not None else (self.section, *self.next_sections)
 
 
 @dataclass(frozen=True)
 class Joint(_Checked):
-    """A revolute joint at the root of the link of the same number."""
+    """A joint at the root of the link of the same number: revolute about its axis z, or prismatic along it.
+
+    The variable of a prismatic joint is the free length of what slides, the link's `kink` in the reference pose.
+    """
 
     hub_inertia: Annotated[float, Quantity("kg m^2", 0.0, 1e4, "Ih: inertia that turns with the link's root")] = 0.0
     drive: Annotated[
@@ -147,7 +182,9 @@ class Joint(_Checked):
             "pull it to a commanded angle; free: nothing drives it",
         ),
     ] = "torque"
-    angle: Annotated[float, Quantity("rad", -7.0, 7.0, "reference angle, from the previous link's end")] = 0.0
+    angle: Annotated[
+        float, Quantity("rad", -7.0, 7.0, "reference angle, from the previous link's end; prismatic: a fixed turn")
+    ] = 0.0
     mass: Annotated[float, Quantity("kg", 0.0, 1e4, "point mass at the joint")] = 0.0
     housing_inertia: Annotated[
         float, Quantity("kg m^2", 0.0, 1e4, "inertia at the joint that turns with the previous link's end")
@@ -156,16 +193,19 @@ class Joint(_Checked):
         float, Quantity("kg m^2", 0.0, 1e4, "N^2 Jr: rotor inertia beyond the gear, for the joint's own rate")
     ] = 0.0
     servo_stiffness: Annotated[
-        float, Quantity("N m/rad", 0.0, 1e9, "kp: torque per angle between command and joint (servo)")
+        float, Quantity("N m/rad", 0.0, 1e9, "kp: torque per angle between command and joint (servo); prismatic N/m")
     ] = 0.0
     servo_damping: Annotated[
-        float, Quantity("N m s/rad", 0.0, 1e8, "kv: torque per rate between command and joint (servo)")
+        float, Quantity("N m s/rad", 0.0, 1e8, "kv: torque per rate between command and joint (servo); prismatic N s/m")
     ] = 0.0
     stiffness: Annotated[
         float, Quantity("N m/rad", 0.0, 1e9, "K: flexible joint, spring between drive and link root; 0: rigid")
     ] = 0.0
     damping: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "damper beside the spring of a flexible joint")] = 0.0
     friction: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "viscous friction, for the joint's own rate")] = 0.0
+    kind: Annotated[
+        str, Choice(("revolute", "prismatic"), "revolute: turns about its axis; prismatic: slides the kink along it")
+    ] = "revolute"
 
     def __post_init__(self) -> None:
         check(self)
@@ -177,6 +217,15 @@ class Joint(_Checked):
             remedy = f'set drive = "servo" or leave {key} out'
             require(value == 0 or servo, f'{key} = {value:g} has no effect with drive = "{self.drive}"; {remedy}')
         require(not servo or self.servo_stiffness > 0, 'drive = "servo" needs servo_stiffness [N m/rad] above zero')
+        require(
+            self.revolute or self.rotor_inertia == 0,
+            f"rotor_inertia = {self.rotor_inertia:g} kg m^2 needs a revolute joint; leave it out of a prismatic one",
+        )
+
+    @property
+    def revolute(self) -> bool:
+        """Whether the joint turns."""
+        return self.kind == "revolute"
 
 
 @dataclass(frozen=True)
@@ -226,6 +275,9 @@ class Sensor(_Checked):
     ]
     position: Annotated[float, Quantity("1", 0.0, 1.0, "distance from the link's root divided by its length")]
     link: Annotated[int, Count(1, 1000, "link number, from 1")] = 1
+    direction: Annotated[
+        str, Choice(("y", "z"), "y: in the plane in which the joint turns the link; z: along the joint's axis")
+    ] = "y"
 
 
 @dataclass(frozen=True)
@@ -265,10 +317,13 @@ class Closure(_Checked):
 
 
 class Gravity(NamedTuple):
-    """Acceleration of free fall in the plane of motion; zero for an arm that moves in a horizontal plane."""
+    """Acceleration of free fall; zero for a planar arm that moves in a horizontal plane."""
 
     x: Annotated[float, Quantity("m/s^2", -30.0, 30.0, "component along x of the base frame")] = 0.0
     y: Annotated[float, Quantity("m/s^2", -30.0, 30.0, "component along y of the base frame")] = 0.0
+    z: Annotated[
+        float, Quantity("m/s^2", -30.0, 30.0, "component along z, the axis of the first joint (spatial arms)")
+    ] = 0.0
 
 
 @dataclass(frozen=True)
@@ -294,7 +349,7 @@ class Arm:
     damping: Damping = Damping()
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
-    gravity: tuple[float, float] = Gravity()
+    gravity: tuple[float, ...] = Gravity()
     bodies: tuple[Body, ...] = ()
     closures: tuple[Closure, ...] = ()
 
@@ -305,7 +360,10 @@ class Arm:
             len(self.joints) == count,
             f"{count} links need {count} joints, got {len(self.joints)}; write one [[joint]] per [[link]]",
         )
-        check(Gravity(*self.gravity))
+        gravity = Gravity(*self.gravity)
+        check(gravity)
+        object.__setattr__(self, "gravity", gravity)
+        _check_slides(self.links, self.joints)
         _check_stations("sensor", self.sensors, count)
         _check_stations("actuator", self.actuators, count)
         _check_tree(self)
@@ -320,6 +378,12 @@ class Arm:
         """Index of the link whose end is the tip, from 0."""
         return len(self.links) - 1 if self.payload.link is None else self.payload.link - 1
 
+    @property
+    def reference_joints(self) -> tuple[float, ...]:
+        """Joint variables of the reference pose: angles [rad], free lengths [m] of prismatic joints."""
+        pairs = zip(self.links, self.joints, strict=True)
+        return tuple(joint.angle if joint.revolute else link.kink for link, joint in pairs)
+
     def features(self) -> dict[str, str]:
         """Return what not every kind of model knows, and where the arm has it: {feature: place}."""
         found = {}
@@ -331,6 +395,12 @@ class Arm:
             chained = self.parent(i - 1) == i - 2 and (link.root == 1.0 or i == 1)
             if not chained or link.base_x or link.base_y:
                 found["tree"] = f"link {i}"
+            for key in ("kink", "twist"):
+                if getattr(link, key):
+                    found[key] = f"link {i}"
+            for key in ("second_moment_y", "torsion_constant"):
+                if any(getattr(section, key) is not None for section in link.sections):
+                    found[key] = f"section of link {i}"
         for i, joint in enumerate(self.joints, 1):
             for key, feature in (("angle", "joint_angle"), ("mass", "joint_mass")):
                 if getattr(joint, key):
@@ -343,11 +413,18 @@ class Arm:
                     found[f"joint_{key}"] = f"joint {i}"
             if joint.drive != "torque":
                 found[f"{joint.drive}_drive"] = f"joint {i}"
+            if not joint.revolute:
+                found["prismatic_joint"] = f"joint {i}"
         for feature, things in (("closure", self.closures), ("body", self.bodies)):
             if things:
                 found[feature] = f"{feature} 1"
         if self.tip_link != len(self.links) - 1:
             found["tip_on_another_link"] = f"payload.link = {self.tip_link + 1}"
+        for sensor in self.sensors:
+            if sensor.direction != "y":
+                found["sensor_direction_z"] = f"sensor {sensor.name}"
+        if Gravity(*self.gravity).z:
+            found["gravity_along_z"] = f"{Gravity(*self.gravity).z:g} m/s^2"
         return found
 
 
@@ -370,6 +447,14 @@ def _check_tree(arm: Arm) -> None:
         require(closure.name not in names, f'{where}: the name "{closure.name}" is taken; every closure has its own')
         names.add(closure.name)
         require(closure.link != closure.other_link, f"{where} joins link {closure.link} to itself; name another link")
+
+
+def _check_slides(links: Sequence[Link], joints: Sequence[Joint]) -> None:
+    for i, (link, joint) in enumerate(zip(links, joints, strict=True), 1):
+        if not joint.revolute:
+            need = f"joint {i} is prismatic: link {i} needs"
+            require(link.kink > 0, f"{need} a kink [m], the length that is out in the reference pose")
+            require(link.kink_kind == "flexible", f'{need} kink_kind = "flexible"; a rigid slide is not modelled')
 
 
 def _check_stations(what: str, things: Sequence[Sensor | Actuator], links: int) -> None:

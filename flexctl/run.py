@@ -122,10 +122,8 @@ class Run:
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
         acts = self.setup.law is not None and self.setup.law.sample_time == 0
-        if hasattr(model, "stepper") and model.compiled() is not None:
-            own = model.stepper(self.setup.scheme, *arguments, self.commands)
-            if own is not None and (not acts or getattr(own, "takes_continuous_laws", False)):
-                return engines.Own(model, own)
+        if getattr(model, "own_stepper", False) and (not acts or getattr(model, "takes_continuous_laws", False)):
+            return engines.Own(model, model.stepper(self.setup.scheme, *arguments, self.commands))  # type: ignore[attr-defined]
         compiled = model.compiled()
         plain = compiled is None or (bool(model.closures) and compiled.closure is None)
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)

@@ -187,7 +187,8 @@ class TestContract:
         rows = {row["key"]: row for row in shown["parameters"]}
         assert rows["payload.mass"]["value"] == 0.01
         assert rows["link.1.length"] == {
-            "key": "link.1.length", "value": 0.96, "unit": "m", "meaning": "L: length",
+            "key": "link.1.length", "value": 0.96, "unit": "m",
+            "meaning": "L: length; 0 for a link that is only a kink",
             "provenance": "published: Table 1",
         }  # fmt: skip
 

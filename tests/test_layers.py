@@ -24,7 +24,7 @@ TIERS = (
      "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
      "analog", "loopstability"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "scenario"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
@@ -36,6 +36,7 @@ CONVENIENCE = {
     ("models.finite_difference", "modes"): "modal damping as a matrix",
     ("models.finite_segment", "modes"): "modal damping as a law of the springs' rates",
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
+    ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",

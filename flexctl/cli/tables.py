@@ -62,11 +62,16 @@ def of_one(response: Response) -> Table:
 
 
 def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | None = None) -> Table:
-    """Return the scores of several runs, one per row; `extra` columns by heading, one text per run."""
+    """Return the scores of several runs, one per row, idle inputs left out.
+
+    `extra` columns come by heading, one text per run.
+    """
     columns: dict[str, Response] = {}
+    idle = {s.name for r in runs.values() for s in r.inputs}.difference(*(r.acting for r in runs.values()))
     for response in runs.values():
         for key in response.scores:
-            if key.rpartition(".")[2] in COMPARED:
+            signal, _, score = key.rpartition(".")
+            if score in COMPARED and signal not in idle:
                 columns.setdefault(key, response)
     listed = table("run<", *(heading(key, response, "\n") for key, response in columns.items()), *(extra or {}))
     for number, (label, response) in enumerate(runs.items()):

@@ -153,12 +153,12 @@ def _broken(loop: FrequencyModel, channel: str | None) -> Curve:
 
 
 def _inverses(matrices: ComplexArray) -> ComplexArray:
-    """Return the inverse of each matrix; zero where an infinite gain in all loops makes it singular."""
+    """Return the inverses, NaN for a singular matrix: at s = 0 several integrators leave only infinities."""
     try:
         return np.asarray(np.linalg.inv(matrices))
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
-            return np.zeros_like(matrices)
+            return np.full_like(matrices, np.nan)
         return np.concatenate([_inverses(matrices[k : k + 1]) for k in range(len(matrices))])
 
 

@@ -19,6 +19,7 @@ REGISTRY = {
     "finite_segment": "flexctl.models.finite_segment:FiniteSegment",
     "assumed_modes": "flexctl.models.assumed_modes:AssumedModes",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
+    "timoshenko_spatial": "flexctl.models.timoshenko_spatial:TimoshenkoSpatial",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 

@@ -175,7 +175,7 @@ class Tree:
         self.base = np.array([link.base_x + 1j * link.base_y for link in arm.links])
         self.root = [self.station(self.parent[i], link.root) for i, link in enumerate(arm.links)]
         self.tip = self.station(arm.tip_link, 1.0)
-        self.gravity = complex(*arm.gravity)
+        self.gravity = complex(*arm.gravity[:2])
         self.K = np.zeros((self.size, self.size))
         for e, s in zip(self.elastic, self.shapes, strict=True):
             self.K[np.ix_(e, e)] = s.stiffness()

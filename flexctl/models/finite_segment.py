@@ -75,7 +75,7 @@ class FiniteSegment(Unconstrained):
             np.array([getattr(joint, key) for joint in arm.joints])
             for key in ("rotor_inertia", "servo_stiffness", "servo_damping", "friction")
         )
-        self.gravity = np.array(arm.gravity, float)
+        self.gravity = np.array(arm.gravity[:2], float)
         damping = arm.damping
         self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
         self.damper = self.chain.damper + self.beta * np.where(self.chain.span > 0, self.chain.stiffness, 0.0)
@@ -183,9 +183,14 @@ class FiniteSegment(Unconstrained):
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
         return (self.rest(angles) if len(commands) == angles.size and self.gravity.any() else q), v
 
+    @property
+    def own_stepper(self) -> bool:
+        """Whether `stepper` gives a compiled stepper: not with modal damping, which couples all springs."""
+        return not self.C.size
+
     def stepper(self, *arguments: Any) -> Any:
         """Return the model's own compiled stepper (see `segment_stepper`), or None with modal damping."""
-        if self.C.size:
+        if not self.own_stepper:
             return None
         from .segment_stepper import SegmentStepper  # compiled code is loaded when a time loop needs it
 

@@ -1,7 +1,6 @@
 """What is measured on a planar arm: joints, tip, and stations along the links.
 
-Every output is one `Channel`; the compiled kernel reads the same records. Between nodes positions and angles are
-linear; the curvature is known best at the middle of an element and interpolated between these.
+Every output is one `Channel`; the compiled kernel reads the same records.
 
 | output | meaning |
 |---|---|
@@ -23,13 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm, Sensor
-from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
 from .planar_mesh import Mesh, spread
+from .serial_sensors import between_middles, check_moves, gauge, sensor_signal, within
 
 Array = npt.NDArray[Any]
 POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
-UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
 
 
 class Channel(NamedTuple):
@@ -64,11 +62,7 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
         signals.append(Signal(f"tip_error_{letter}", "m", "from the rigid arm with the same joint angles"))
         channels.append(Channel(kind, 0, 0, 0.0, 1.0))
     for sensor in arm.sensors:
-        if sensor.name in {s.name for s in signals}:
-            raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
-        signals.append(
-            Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}")
-        )
+        signals.append(sensor_signal(sensor, signals))
         channels.append(_channel(mesh, arm, sensor))
     return tuple(signals), tuple(channels)
 
@@ -78,26 +72,12 @@ def _channel(mesh: Mesh, arm: Arm, sensor: Sensor) -> Channel:
     own = np.flatnonzero(mesh.link == i)
     ends = mesh.station[own]
     if sensor.kind in ("curvature", "strain"):
-        middle = ends.mean(axis=1)
-        k = int(np.clip(np.searchsorted(middle, sensor.position), 1, max(own.size - 1, 1)))
-        pair = (own[k - 1], own[min(k, own.size - 1)])
-        span = middle[min(k, own.size - 1)] - middle[k - 1]
-        weight = (sensor.position - middle[k - 1]) / span if span > 0 else 0.0
-        scale = 1.0
-        if sensor.kind == "strain":
-            distance = link.section_at(sensor.position).outer_distance
-            if distance is None:
-                raise DefinitionError(
-                    f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section'
-                )
-            scale = distance
-        return Channel(CURVATURE, int(pair[0]), int(pair[1]), float(weight), scale)
-    k = min(int(np.searchsorted(ends[:, 1], sensor.position)), own.size - 1)
-    part = (sensor.position - ends[k, 0]) / (ends[k, 1] - ends[k, 0])
-    still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
-    require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+        pair = between_middles(ends, sensor.position)
+        return Channel(CURVATURE, int(own[pair.first]), int(own[pair.second]), pair.weight, gauge(sensor, link))
+    k, part = within(ends, sensor.position)
+    check_moves(sensor, fixed=i == 0)
     kind = DISPLACEMENT if sensor.kind == "displacement" else TRANSVERSE
-    return Channel(kind, int(own[k]), int(mesh.root[i]), float(part), sensor.position * link.length)
+    return Channel(kind, int(own[k]), int(mesh.root[i]), part, sensor.position * link.length)
 
 
 class PlanarSensors:

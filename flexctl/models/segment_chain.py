@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ..arm import Arm, Joint, Link
 from ..errors import DefinitionError, unknown
 from ..model import FloatArray, Signal
-from .planar_mesh import link_stations
+from .sections import link_stations
 
 IntArray = npt.NDArray[np.int64]
 CLOSURES = ("base", "paper", "half")

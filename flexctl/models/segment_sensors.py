@@ -15,8 +15,8 @@ import numpy.typing as npt
 from ..arm import Arm, Sensor
 from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
-from .planar_sensors import UNITS
 from .segment_chain import Chain
+from .serial_sensors import UNITS
 
 Array = npt.NDArray[Any]
 ANGLE, RATE, TIP, TIP_ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE = range(8)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model import FloatArray
-from .planar_static import settle
+from .settling import settle
 
 if TYPE_CHECKING:
     from .finite_segment import FiniteSegment

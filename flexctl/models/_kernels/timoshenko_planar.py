@@ -261,16 +261,16 @@ def pack(model: TimoshenkoPlanar) -> tuple[np.ndarray, np.ndarray]:
     inertia[mesh.root] += [joint.housing_inertia for joint in arm.joints]
     mass[N] += arm.payload.mass
     inertia[N] += arm.payload.inertia
-    rows = [int(np.flatnonzero(column)[0]) for column in model.B.T]
     ints = [
-        [mesh.size, N, J, p, ny, WIDTH], mesh.node[1:, 0], mesh.dof[:, 6], mesh.joint, mesh.root, rows,
+        [mesh.size, N, J, p, ny, WIDTH], mesh.node[1:, 0], mesh.dof[:, 6], mesh.joint, mesh.root, model.rows,
         [x for c in sensors.channels for x in (c.kind, c.place, c.other)],
     ]  # fmt: skip
     reals = [
         [model.alpha, model.beta], mesh.length, mesh.EA, mesh.GA, mesh.EI, mesh.rhoA * mesh.length,
         mesh.rhoI * mesh.length, mass[1:], inertia[1:], [j.hub_inertia for j in arm.joints],
         [j.rotor_inertia for j in arm.joints], model.kp, model.kv, sensors.lengths, model.weight,
-        [model.B[row, j] for j, row in enumerate(rows)], [x for c in sensors.channels for x in (c.weight, c.scale)],
+        [model.B[row, j] for j, row in enumerate(model.rows)],
+        [x for c in sensors.channels for x in (c.weight, c.scale)],
     ]  # fmt: skip
     return np.concatenate([np.asarray(r, float) for r in reals]), np.concatenate(
         [np.asarray(i, np.int64) for i in ints]
