@@ -37,7 +37,7 @@ class General:
         self._model = model
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("stepper", "with_payload"):
+        if name in ("own_stepper", "stepper", "with_payload"):
             raise AttributeError(name)
         return getattr(self._model, name)
 
