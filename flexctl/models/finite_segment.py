@@ -156,7 +156,7 @@ class FiniteSegment(Unconstrained):
         torques = [turn @ (self.mass(q) @ a + self.force(q, v)) for q, v, a in zip(*rows, strict=True)]
         return np.reshape(torques, np.shape(angles))
 
-    def turning(self, rates: Any) -> FloatArray:
+    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
         """Return W of `steady`, zero: angles are the same in frames that turn with the links, but for a constant."""
         return np.zeros((self.chain.length.size,) * 2)
 
