@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .cli import bode, cli, common, demo, linear, runs, show
+from .cli import bode, cli, common, demo, linear, runs, show, simulate
 
-__all__ = ["bode", "cli", "demo", "linear", "main", "runs", "show"]
+__all__ = ["bode", "cli", "demo", "linear", "main", "runs", "show", "simulate"]
 
 
 def main() -> None:

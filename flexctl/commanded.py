@@ -51,7 +51,7 @@ def commanded(
     start = getattr(inner, "start", None)
     began = start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()}) if start else None
     continuous = law is not None and law.sample_time == 0
-    if hasattr(inner, "stepper") and inner.compiled() is not None and not continuous:
+    if getattr(inner, "own_stepper", False) and not continuous:
         return Commanded(inner, found, signals, began)
     analysis = getattr(inner, "analysis", "nonlinear")
     if analysis != "nonlinear":

@@ -2,8 +2,8 @@
 
 | engine | for | method |
 |---|---|---|
-| `Implicit` | models with compiled functions | generalised-alpha family, whole run compiled |
-| `Plain` | every model, closures included | the same scheme in plain Python |
+| `Implicit` | models with compiled functions, closures included | generalised-alpha family, whole run compiled |
+| `Plain` | every model | the same scheme in plain Python |
 | `Explicit` | linear models without closures | central differences below their stability limit |
 | `Exact` | linear models without closures | exact for inputs that are linear within a step |
 """
@@ -90,6 +90,8 @@ class Implicit(_Mechanical):
         if compiled is None:
             raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
         self.algorithmic, self.compiled, self.tables, self.record = self.a.copy(), compiled, tables, record
+        self.full = np.concatenate([self.u, self.lam])  # the compiled functions want lam behind u
+        self.u = self.full[: self.u.size]
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
@@ -97,6 +99,14 @@ class Implicit(_Mechanical):
     def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         c = self.compiled
+        if c.closure is not None:
+            result = loop.run_closed(
+                c.residual, c.tangent, c.output, c.closure, c.reals, c.ints, c.bandwidth, self.lam.size, self.q, self.v,
+                self.a, self.algorithmic, self.full, self.held, memory, law, first, last, self.scheme, self.tables,
+                self.record,
+            )  # fmt: skip
+            check(result, float(self.tables.h[first]), self.model.kind)
+            return
         result = loop.run_implicit(
             c.residual, c.tangent, c.output, c.reals, c.ints, c.bandwidth, int(c.constant_tangent),
             self.q, self.v, self.a, self.algorithmic, self.u, self.held, memory, law, first, last,

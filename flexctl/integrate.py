@@ -1,13 +1,17 @@
 """Implicit time integration of any mechanical model, closures included: generalised-alpha, Newmark, trapezoidal.
 
-One step solves, at its end, M a + h + G^T lam = B u and g(q) = 0 with (Arnold and Brüls 2007)
+One step solves, at its end, M a + h + W lam = B u, G v = 0 and g(q) = 0 with (Arnold and Brüls 2007)
 
-    q+ = q + h v + h^2 ((1/2 - beta) a~ + beta a~+),     v+ = v + h ((1 - gamma) a~ + gamma a~+)
+    q+ = q + h v + h^2 ((1/2 - beta) a~ + beta a~+) + d,     v+ = v + h ((1 - gamma) a~ + gamma a~+)
     (1 - alpha_m) a~+ + alpha_m a~ = (1 - alpha_f) a+ + alpha_f a
+
+Closures hold for coordinates and rates alike (stabilised index 2, after Gear, Gupta and Leimkuhler): lam answers for
+the rates, and d, of the order of the truncation error and in the direction of the closure forces, for the coordinates.
+With g = 0 alone the rates would leave the closures. W is G^T (`model.closure_forces`).
 
 The Newton iteration may keep its tangent or correct it by Broyden's updates, the first steps after a jump may be of the
 backward Euler rule (the trapezoidal rule would ring), steps may be divided, and closures may enter by Baumgarte's
-stabilisation; see `Scheme`. `flexctl.methods.compare_methods` puts them side by side.
+stabilisation in place of the above; see `Scheme`. `flexctl.methods.compare_methods` puts them side by side.
 
 This is the plain form: it reads like the equations and serves every model. Models with compiled functions run the same
 scheme in `models._kernels.loop`; the suite checks that both give the same run.
@@ -24,7 +28,8 @@ import scipy.linalg as sla
 from scipy.linalg import lapack
 
 from .errors import ConvergenceError, require, unknown
-from .model import FloatArray, MechanicalModel
+from .model import FloatArray, MechanicalModel, closure_forces, closure_turn
+from .models._kernels import REFRESH
 from .statics import accelerations
 
 NEWTON = ("auto", "full", "modified", "broyden")
@@ -58,7 +63,7 @@ class Scheme:
         If above zero, steps are divided until the local error of each, h^2 |beta - 1/6| max |change of acceleration|,
         is below this [m or rad].
     baumgarte : tuple of float
-        alpha, beta [1/s]: closures enter as g'' + 2 alpha g' + beta^2 g = 0 instead of g = 0; () for the latter.
+        alpha, beta [1/s]: closures enter as g'' + 2 alpha g' + beta^2 g = 0; () for g = 0 and G v = 0.
     """
 
     alpha_m: float
@@ -80,6 +85,11 @@ class Scheme:
         require(len(self.baumgarte) in (0, 2), "baumgarte has two numbers, alpha and beta [1/s]")
         require(self.tolerance > 0, f"tolerance = {self.tolerance} must be positive")
         require(self.iterations >= 1, f"iterations = {self.iterations} must be at least 1")
+
+    @property
+    def special(self) -> bool:
+        """Whether it asks for more than the compiled loop for any model has."""
+        return self.newton not in ("auto", "full") or self.settle > 0 or self.error > 0 or bool(self.baumgarte)
 
 
 def generalised_alpha(rho: float = 0.9, *, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
@@ -206,34 +216,42 @@ def step(model: MechanicalModel, scheme: Scheme, state: State, t: float, h: floa
     v = state.v + h * ((1.0 - gamma) * old + gamma * new)
     lam, n = state.lam.copy(), state.q.size
     cv, ca = gamma / (h * beta), (1.0 - am) / (h * h * beta * (1.0 - af))
-    fresh = scheme.newton in ("auto", "full")
+    fresh, rates = scheme.newton in ("auto", "full"), not scheme.baumgarte
     key, rate = (h, soft), 0.02
     steps: list[FloatArray] = []
     factors = state.kept[1:] if not fresh and state.kept is not None and state.kept[0] == key else None
     size, previous, iteration = np.inf, np.inf, 0
     while iteration < scheme.iterations:
         iteration += 1
-        G = model.closure_jacobian(q)
-        residual = model.mass(q) @ a + model.force(q, v, t + h) + G.T @ lam - model.input_matrix(q) @ u
-        if fresh or factors is None:
+        G, W = model.closure_jacobian(q), closure_forces(model, q)
+        m = G.shape[0]
+        residual = model.mass(q) @ a + model.force(q, v, t + h) + W @ lam - model.input_matrix(q) @ u
+        if factors is None:
             tangent = model.tangent(q, v, a, u, lam)
-            factors = _factor(ca * tangent.mass + cv * tangent.damping + tangent.stiffness, G)
+            turning = G + closure_turn(model, q, v) / cv if m and rates else G
+            factors = _factor(ca * tangent.mass + cv * tangent.damping + tangent.stiffness, W, turning)
             state.counts["factorisations"] += 1
             if factors is None:
                 break
             state.kept = (key, *factors)
-        scale = factors[1]
-        gap = _gap(model, scheme.baumgarte, q, v, a, ca, cv)
-        correction = sla.lu_solve(factors[0], -np.concatenate([residual, scale * gap]), check_finite=False)
+        scale, right = factors[1], np.zeros((n + m, 2))
+        right[:n, 0] = residual
+        if rates:
+            right[n:, 0], right[n:, 1] = scale / cv * (G @ v), scale * model.closure(q)
+        else:
+            right[n:, 0] = scale * _gap(model, scheme.baumgarte, q, v, a, ca, cv)
+        correction = -sla.lu_solve(factors[0], right, check_finite=False)
         if scheme.newton == "broyden":
-            correction = _broyden(correction, steps)
-            steps.append(correction)
-        dq = correction[:n]
-        q, v, a, new = q + dq, v + cv * dq, a + ca * dq, new + (1.0 - af) / (1.0 - am) * ca * dq
-        lam = lam + scale * correction[n:]
-        previous, size = size, float(np.abs(dq).max(initial=0.0))
+            correction = _broyden(correction.ravel(), steps).reshape(n + m, 2)
+            steps.append(correction.ravel())
+        dq, d = correction[:n].T
+        q, v, a, new = q + dq + d, v + cv * dq, a + ca * dq, new + (1.0 - af) / (1.0 - am) * ca * dq
+        lam = lam + scale * correction[n:, 0]
+        previous, size = size, max(float(np.abs(x).max(initial=0.0)) for x in (dq, d))
         if not np.isfinite(size):
             break
+        if fresh and (m == 0 or size > REFRESH * previous):
+            factors = None
         rate = size / previous if iteration > 1 and previous > 0.0 else rate
         limit = scheme.tolerance * max(1.0, float(np.abs(q).max(initial=0.0)))
         done = size <= limit
@@ -249,12 +267,12 @@ def step(model: MechanicalModel, scheme: Scheme, state: State, t: float, h: floa
     raise not_converged(t + h, iteration, size, h)
 
 
-def _factor(S: FloatArray, G: FloatArray) -> tuple[Any, float] | None:
+def _factor(S: FloatArray, W: FloatArray, turning: FloatArray) -> tuple[Any, float] | None:
     """Return the factors of the saddle matrix and its scale, or None where it is singular."""
-    m = G.shape[0]
+    m = turning.shape[0]
     # multipliers and closures scaled to the size of the rest: the condition then does not grow as 1 / h^2
     scale = max(float(np.abs(S).max()), 1e-300)
-    kkt = np.block([[S, scale * G.T], [scale * G, np.zeros((m, m))]])
+    kkt = np.block([[S, scale * W], [scale * turning, np.zeros((m, m))]])
     if not np.isfinite(kkt).all():
         return None
     lu, pivots, info = lapack.dgetrf(kkt)
@@ -265,10 +283,8 @@ def _gap(
     model: MechanicalModel, baumgarte: tuple[float, ...], q: FloatArray, v: FloatArray, a: FloatArray, ca: float,
     cv: float,
 ) -> FloatArray:  # fmt: skip
-    """Return how far the closures are open: g, or what Baumgarte makes zero, in the same unit."""
+    """Return what Baumgarte makes zero, in the unit of the closures."""
     g = model.closure(q)
-    if not baumgarte or not g.size:
-        return g
     G, (alpha, beta) = model.closure_jacobian(q), baumgarte
     opening = G @ a + model.closure_bias(q, v) + 2.0 * alpha * (G @ v) + beta**2 * g
     return np.asarray(opening / (ca + 2.0 * alpha * cv + beta**2))

@@ -1,4 +1,4 @@
-"""More commanded motions: continuous acceleration, moves one after the other, an arm that is set spinning.
+"""More commanded motions: smoother or plainer moves, one after the other, an arm that is set spinning.
 
 All are `flexctl.trajectories.Motion`s: value, rate and acceleration at any time, with the jumps known.
 """
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .errors import require
 from .model import FloatArray
-from .trajectories import Motion
+from .trajectories import Motion, _RestToRest
 
 Sample = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -100,6 +100,35 @@ def trapezoidal_acceleration(
     earlier = [-1.0, *(t for t, _ in knots)]
     kept = [(t, a) for (t, a), before in zip(knots, earlier, strict=False) if t - before > 1e-12 * time]
     return LinearAcceleration(tuple(start + t for t, _ in kept), tuple(a for _, a in kept), begin)
+
+
+@dataclass(frozen=True)
+class Cosine(_RestToRest):
+    """Rest to rest along half a cosine wave; the acceleration jumps at both ends.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    start : float
+        Time at which it begins [s].
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+
+    def __call__(self, t: npt.ArrayLike) -> Sample:
+        """Return value, rate and acceleration at times t [s]."""
+        t = np.asarray(t, float)
+        z, w = np.clip((t - self.start) / self.time, 0.0, 1.0), np.pi
+        half = 0.5 * (self.end - self.begin)
+        moving = (t >= self.start) & (t < self.duration)
+        acceleration = half * (w / self.time) ** 2 * np.cos(w * z) * moving
+        return self.begin + half * (1.0 - np.cos(w * z)), half * w / self.time * np.sin(w * z), acceleration
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ class Wrapped:
         self._model = model
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("stepper", "any_scheme"):
+        if name in ("own_stepper", "any_scheme"):
             raise AttributeError(name)
         return getattr(self._model, name)
 

@@ -22,8 +22,10 @@ TIERS = (
     ("models", "models."),
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
-    ("actuators", "signals", "trajectories", "motions", "laws", "laws.", "analog"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "scenario", "methods"),
+    ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
+     "analog", "loopstability"),
+    ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
+     "methods"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "cli", "cli.", "__main__", ""),
 )  # fmt: skip
@@ -33,8 +35,13 @@ CONVENIENCE = {
     ("linear", "export"): "plant.save(path)",
     ("model", "models._kernels.linear"): "LinearMechanics.compiled()",
     ("models.finite_difference", "modes"): "modal damping as a matrix",
+    ("models.finite_segment", "modes"): "modal damping as a law of the springs' rates",
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
+    ("models.timoshenko_spatial", "modes"): "the same in space",
+    ("models.assumed_modes", "modes"): "modal damping as a matrix",
+    ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
+    ("models.transfer_modes", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("scenario", "__main__"): "a controller script runs itself through the command line",
 }

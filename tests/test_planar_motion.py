@@ -137,6 +137,17 @@ def test_stiff_arm_under_gravity_with_ramps(analysis: str) -> None:
         np.testing.assert_allclose(extremes, [-210.225, 519.132, -152.470, 214.617], rtol=1e-3)
 
 
+@pytest.mark.parametrize(("torque", "beta"), [(3.0, 0.0), (8.0, 0.0), (8.0, 1e-3)])
+def test_a_torque_that_jumps_on_a_light_root_needs_no_small_step(torque: float, beta: float) -> None:
+    """Nothing but its first element turns with a bare joint: a jump accelerates it by 1e6 rad/s^2."""
+    damping = Damping("rayleigh", beta=beta) if beta else Damping()
+    model = build(arm("planar_2r_flexible", damping=damping), "timoshenko_planar", elements=8)
+    inputs = {"joint1_torque": bang_bang(torque, 0.3), "joint2_torque": bang_bang(0.2 * torque, 0.3)}
+    coarse, fine = (fx.simulate(model, inputs=inputs, duration=0.7, step=h)["joint1_angle"][-1] for h in (1e-3, 5e-5))
+    assert coarse == pytest.approx(fine, rel=6e-3)
+    assert abs(fine) > 0.1
+
+
 def test_runs_with_acceleration_jumps_are_second_order() -> None:
     """Torques and accelerations jump with the command and are recomputed: without it the order would be one."""
     model = build(replace(arm("planar_2r_rigid"), damping=Damping()), "timoshenko_planar", elements=2)
@@ -165,6 +176,16 @@ def test_servo_compliant_arm(options: dict[str, Any], wanted: tuple[float, ...])
     model = planar("planar_2r_servo", **options)
     run = fx.simulate(model, motions=CYCLOID, duration=5.0)
     np.testing.assert_allclose(servo_error(run, model), wanted, rtol=0, atol=3e-3)
+
+
+def test_servo_without_a_damper() -> None:
+    """Its commanded rate acts with a lever of 0, on its own joint: what joint 1 needs shows nowhere else."""
+    servo = Joint(drive="servo", servo_stiffness=100.0)
+    model = build(arm("planar_2r_flexible", joints=(Joint(), servo), sensors=()), "timoshenko_planar", elements=2)
+    run = fx.simulate(model, motions=CYCLOID, duration=0.2)
+    np.testing.assert_array_equal(run["joint2_command_rate"], CYCLOID["joint2"](run.t)[1])
+    assert np.abs(run["joint1_torque"]).max() > 0.1
+    assert abs(run["joint2_angle"][-1] - run["joint2_command"][-1]) > 1e-6
 
 
 def spin_up(

@@ -146,10 +146,20 @@ def _broken(loop: FrequencyModel, channel: str | None) -> Curve:
         if size == 1:
             return np.asarray(H[0, 0])
         with np.errstate(all="ignore"):
-            S = np.linalg.inv(np.eye(size) + np.nan_to_num(H, posinf=1e200).transpose(2, 0, 1))
+            S = _inverses(np.eye(size) + np.nan_to_num(H, posinf=1e200).transpose(2, 0, 1))
             return np.asarray(1.0 / S[:, at, at] - 1.0)
 
     return curve
+
+
+def _inverses(matrices: ComplexArray) -> ComplexArray:
+    """Return the inverses, NaN for a singular matrix: at s = 0 several integrators leave only infinities."""
+    try:
+        return np.asarray(np.linalg.inv(matrices))
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.full_like(matrices, np.nan)
+        return np.concatenate([_inverses(matrices[k : k + 1]) for k in range(len(matrices))])
 
 
 def _range(L: Curve, poles: ComplexArray | None, dt: float, lo: float | None, hi: float | None) -> tuple[float, float]:

@@ -7,7 +7,7 @@ modal coordinates, is for the border to python-control. Names and units travel a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
-from ..model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, closure_forces, names
+from ..models.null_space import check_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -215,10 +216,14 @@ def linearise(
     c = model.output_tangent(point.q, point.v, point.a, point.u)
     coordinates, basis = model.coordinates, None
     if model.closures:
-        basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures)
+        # what is driven stays a coordinate: it can then be held
+        joints = {*getattr(model, "joints", {}).values(), *getattr(model, "led", ())}
+        keep = [i for i, signal in enumerate(coordinates) if signal.name in joints]
+        basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures, keep)
+        forces, _ = independent_basis(closure_forces(model, point.q).T, model.closures, keep)
         coordinates = tuple(coordinates[i] for i in kept)
-        M, D, K = (basis.T @ m @ basis for m in (M, D, K))
-        B = basis.T @ B
+        M, D, K = (forces.T @ m @ basis for m in (M, D, K))
+        B = forces.T @ B
         c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
     return SecondOrder(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
@@ -226,20 +231,24 @@ def linearise(
     )  # fmt: skip
 
 
-def independent_basis(G: FloatArray, closures: tuple[str, ...] = ()) -> tuple[FloatArray, list[int]]:
+def independent_basis(
+    G: FloatArray, closures: tuple[str, ...] = (), keep: Sequence[int] = ()
+) -> tuple[FloatArray, list[int]]:
     """Return N with G N = 0 whose rows `kept` are the identity, so that z are plain coordinates of the model.
 
-    The dependent coordinates are chosen by QR with pivoting. Raises `DefinitionError` for redundant closures.
+    The dependent coordinates are chosen by QR with pivoting, those in `keep` only where the others do not suffice.
+    Raises `DefinitionError` for redundant closures.
     """
     m, n = G.shape
-    _, R, pivots = sla.qr(G, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > 1e-10 * diagonal.max(initial=0.0)))
-    if rank < m:
-        raise DefinitionError(
-            f"closure equations {list(closures) or m} are redundant: rank {rank} of {m}; remove {m - rank} of them"
-        )
-    dependent, kept = pivots[:m], sorted(int(i) for i in pivots[m:])
+    check_rank(G, closures)
+    others = [i for i in range(n) if i not in keep]
+    scale = np.abs(G).max(initial=0.0)
+    _, R, pivots = sla.qr(G[:, others], mode="economic", pivoting=True)
+    if len(others) < m or np.abs(np.diag(R)).min(initial=np.inf) <= 1e-8 * scale:
+        others = list(range(n))
+        pivots = sla.qr(G, mode="economic", pivoting=True)[2]
+    dependent = np.array(others, int)[pivots[:m]]
+    kept = [i for i in range(n) if i not in dependent]
     basis = np.zeros((n, n - m))
     basis[kept, range(n - m)] = 1.0
     basis[dependent] = -np.linalg.solve(G[:, dependent], G[:, kept])

@@ -17,7 +17,10 @@ from ..model import MechanicalModel
 REGISTRY = {
     "ancf": "flexctl.models.ancf:Ancf",
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
+    "finite_segment": "flexctl.models.finite_segment:FiniteSegment",
+    "assumed_modes": "flexctl.models.assumed_modes:AssumedModes",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
+    "timoshenko_spatial": "flexctl.models.timoshenko_spatial:TimoshenkoSpatial",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 

@@ -95,14 +95,17 @@ class Ancf(AncfArm):
         self.inputs = self.drives.signals
         self.blocks = block_mass(self.mesh, arm)
         self.forms = element.make_forms(self.mesh.stuff, law, forces)
-        self.load = self.blocks @ np.tile([*arm.gravity, 0.0, 0.0, 0.0, 0.0], len(self.mesh.place))
+        self.load = self.blocks @ np.tile([*arm.gravity[:2], 0.0, 0.0, 0.0, 0.0], len(self.mesh.place))
         self.alpha, self.beta = (arm.damping.alpha, arm.damping.beta) if arm.damping.kind == "rayleigh" else (0.0, 0.0)
         self.rotor = np.array([joint.rotor_inertia for joint in arm.joints])
 
+    @property
+    def own_stepper(self) -> bool:
+        """Whether `stepper` gives a compiled stepper: not with multipliers."""
+        return not self.closures
+
     def stepper(self, *arguments: Any) -> Any:
-        """Return the model's own compiled stepper (see `ancf_stepper`), or None with multipliers."""
-        if self.closures:
-            return None
+        """Return the model's own compiled stepper; see `ancf_stepper`."""
         from .ancf_stepper import AncfStepper  # compiled code is loaded when a time loop needs it
 
         return AncfStepper(self, *arguments)
@@ -167,6 +170,19 @@ class Ancf(AncfArm):
         for matrix, values in ((stiff, self.kp), (damp, self.kv + self.alpha * self.rotor), (M, self.rotor)):
             self._add_joints(matrix.ravel()[:: q.size + 1], values)
         return Tangent(M, damp, stiff)
+
+    def _correction(self, q: FloatArray, angles: FloatArray, part: float) -> FloatArray:
+        """Return Newton's correction for a part of the weight; held joints do not move."""
+        zero, here = np.zeros(q.size), self.mesh.joint < q.size  # a welded joint is no coordinate
+        phi, kp = self.mesh.joint[here], self.kp[here]
+        residual = self.force(q, zero) + (1.0 - part) * self.weight
+        residual[phi] -= kp * angles[here]
+        K = self.tangent(q, zero, zero, np.zeros(len(self.inputs)), np.zeros(0)).stiffness
+        free = np.ones(q.size, bool)
+        free[phi] = kp > 0
+        step = np.zeros(q.size)
+        step[free] = np.linalg.solve(K[np.ix_(free, free)], residual[free])
+        return step
 
     def _turning_of_sections(self, full: Expanded, q: FloatArray) -> FloatArray:
         """Return P . d2x/dq2."""

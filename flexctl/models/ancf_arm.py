@@ -15,7 +15,7 @@ from .ancf_mesh import AncfMesh, Expanded, chain, expand
 from .ancf_rigid import rigid_motion, rigid_torques, turning
 from .ancf_sensors import AncfSensors
 from .planar_rigid import Motion
-from .planar_static import rest
+from .settling import settle
 
 Array = npt.NDArray[Any]
 
@@ -105,7 +105,7 @@ class AncfArm:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
         return self.sensors.rigid_tip(np.asarray(angles, float))
 
-    def turning(self, rates: Any) -> FloatArray:
+    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
         return turning(self.mesh, np.asarray(rates, float))
 
@@ -126,7 +126,12 @@ class AncfArm:
         """
         if self.closures:
             raise NotAvailable('a rest pose with revolute = "multipliers" is found by flexctl.equilibrium')
-        return rest(self, np.asarray(angles, float))
+        phi = np.asarray(angles, float)
+        return settle(self.pose(phi), lambda q, part: self._correction(q, phi, part), phi)
+
+    def _correction(self, q: FloatArray, angles: FloatArray, part: float) -> FloatArray:
+        """Return Newton's correction for a part of the weight; held joints do not move."""
+        raise NotImplementedError
 
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].
@@ -137,7 +142,7 @@ class AncfArm:
         for i in range(angles.size):
             angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
-        every = len(commands) == angles.size - self.clamped and any(self.arm.gravity) and not self.closures
+        every = len(commands) == angles.size - self.clamped and any(self.arm.gravity[:2]) and not self.closures
         return (self.rest(angles) if every else q), v
 
     def _expand(self, q: Array, v: Array | None = None, a: Array | None = None) -> Expanded:

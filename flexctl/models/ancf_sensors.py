@@ -26,7 +26,7 @@ from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
 from .ancf_element import shape
 from .ancf_mesh import AncfMesh, Expanded, chain
-from .planar_sensors import UNITS
+from .serial_sensors import UNITS
 
 Array = npt.NDArray[Any]
 POSITION, RATE, PLACE, ACCELERATION, ERROR, CHORD, CHORD_RATE, CURVATURE, DISPLACEMENT, TRANSVERSE, SERVO = range(11)

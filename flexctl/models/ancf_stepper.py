@@ -136,4 +136,4 @@ class AncfStepper:
 
 def _no_law() -> loop.Law:
     none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
-    return loop.Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index)
+    return loop.Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0)

@@ -139,7 +139,7 @@ def poles(
         figure, grid = canvas.panels(axes, (1, 1), (5.4, 5.2) if discrete[0] else (6.4, 4.8), title)
         ax = grid[0, 0]
         for number, (label, item) in enumerate(table.items()):
-            values = _poles(item)
+            values = plant_poles(item)
             if below is not None and not discrete[0]:
                 values = values[np.abs(values) <= 2 * np.pi * below]
             look = {"color": canvas.PALETTE[number % 7], "markersize": 7, "markeredgewidth": 1.4, "label": label}
@@ -149,7 +149,8 @@ def poles(
         return canvas.finish(figure, path)
 
 
-def _poles(plant: LinearPlant) -> ComplexArray:
+def plant_poles(plant: LinearPlant) -> ComplexArray:
+    """Return all poles [rad/s], or z of a sampled plant."""
     if isinstance(plant, FirstOrder):
         return plant.poles()
     found = plant.modes()

@@ -73,6 +73,8 @@ FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp"}, 
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2
 BOUND = 1e6
+SWING = 0.02  # [rad or m] more than this, moved by accelerations in one step, is no good guess
+STRIDE = 0.3  # [rad or m] a longer Newton correction is cut to it
 # rows of the work array
 TL, COS, SIN, AL, GA, NN, QQ, FX, FY, MO, MB, AXX, AXY, AYY, BX, BY, RR, KB, RX, RY, RT, AX, LEFT, PULL = range(24)
 GG, ZZ, ROWS = 24, 33, 36
@@ -397,6 +399,12 @@ def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def
 
 
 @njit(**FAST)
+def _scale(d, factor):  # type: ignore[no-untyped-def]
+    for p in range(d.size):
+        d[p] *= factor
+
+
+@njit(**FAST)
 def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def]
     for p in range(n):
         x[p] -= d[p]
@@ -407,8 +415,9 @@ def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def
 
 
 @njit(**FAST)
-def _predict(x, v, a, shifted, before, h, ratio, scheme, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated."""
+def _predict(x, v, a, shifted, before, h, ratio, scheme, d, n):  # type: ignore[no-untyped-def]
+    """Begin a step with the accelerations extrapolated; d is what they move. Returns its largest entry."""
+    largest = 0.0
     am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
     b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
     for p in range(n):
@@ -416,8 +425,11 @@ def _predict(x, v, a, shifted, before, h, ratio, scheme, n):  # type: ignore[no-
         guess = now + ratio * (now - before[p])
         new = ((1.0 - af) * guess + af * now - am * old) * g
         before[p], a[p], shifted[p] = now, guess, new
-        x[p] += h * v[p] + b1 * old + b2 * new
+        d[p] = b1 * old + b2 * new
+        x[p] += h * v[p] + d[p]
         v[p] += g1 * old + g2 * new
+        largest = max(largest, abs(d[p]))
+    return largest
 
 
 @njit(**FAST)
@@ -426,6 +438,18 @@ def _left_angle(beam, state, e):  # type: ignore[no-untyped-def]
         if beam.roots[i] == e:
             return state.x[2, e] + state.joint[0, i]
     return state.x[2, e]
+
+
+@njit(**FAST)
+def _chord(beam, state, kind, root, end):  # type: ignore[no-untyped-def]
+    """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
+    x, v = state.x, state.v
+    dx, dy = x[0, end + 1] - x[0, root], x[1, end + 1] - x[1, root]
+    if kind == 8:
+        psi = _left_angle(beam, state, root)
+        c, s = np.cos(psi), np.sin(psi)
+        return psi + np.arctan2(c * dy - s * dx, c * dx + s * dy)
+    return (dx * (v[1, end + 1] - v[1, root]) - dy * (v[0, end + 1] - v[0, root])) / (dx * dx + dy * dy)
 
 
 @njit(**FAST)
@@ -459,6 +483,10 @@ def _measure(beam, state, y):  # type: ignore[no-untyped-def]
             dx = (1.0 - w) * x[0, i] + w * x[0, i + 1] - x[0, other]
             dy = (1.0 - w) * x[1, i] + w * x[1, i + 1] - x[1, other]
             y[row] = scale * (psi - x[2, other]) - np.sin(psi) * dx + np.cos(psi) * dy
+        elif kind > 7:
+            y[row] = _chord(beam, state, kind, other, i)
+            if w >= 0.0:
+                y[row] -= _chord(beam, state, kind, int(w), other - 1)
         else:
             theta = (1.0 - w) * _left_angle(beam, state, i) + w * x[2, i + 1]
             ax = (1.0 - w) * state.a[0, i] + w * state.a[0, i + 1]
@@ -608,11 +636,19 @@ def run(  # type: ignore[no-untyped-def]
         _write(beam, state, drive, record, k, y, u)
         h = tables.h[k]
         ratio = h / state.previous[0] if state.previous[0] > 0.0 else 0.0
+        swing = _predict(joint[0], joint[1], joint[2], joint[3], joint[4], h, ratio, scheme, rphi, J)
         for row in range(3):
-            _predict(
-                state.x[row], state.v[row], state.a[row], state.shifted[row], state.before[row], h, ratio, scheme, n + 1
-            )
-        _predict(joint[0], joint[1], joint[2], joint[3], joint[4], h, ratio, scheme, J)
+            move = _predict(
+                state.x[row], state.v[row], state.a[row], state.shifted[row], state.before[row], h, ratio, scheme,
+                W[RX + row], n + 1,
+            )  # fmt: skip
+            swing = max(swing, move)
+        cv, ca = scheme.gamma / (h * scheme.beta), (1.0 - am) / (h * h * scheme.beta * (1.0 - af))
+        cs = (1.0 - af) / (1.0 - am) * ca
+        if swing > SWING and mode == NONLINEAR:  # as after a torque jumps on a light root: begin where the rates lead
+            for row in range(3):
+                _correct(state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1)
+            _correct(joint[0], joint[1], joint[2], joint[3], rphi, cv, ca, cs, J)
         state.previous[0] = h
         for i in range(J):
             if drive[i] == PRESCRIBED:
@@ -623,8 +659,6 @@ def run(  # type: ignore[no-untyped-def]
             u[i] = held[i] + tables.before[k + 1, i]
         if mode != NONLINEAR:
             _command(beam, command, k + 1, 2, stiffening, frame, W)
-        cv, ca = scheme.gamma / (h * scheme.beta), (1.0 - am) / (h * h * scheme.beta * (1.0 - af))
-        cs = (1.0 - af) / (1.0 - am) * ca
         size, iteration = np.inf, 0
         while not size <= limit:
             if iteration >= scheme.iterations:
@@ -637,6 +671,11 @@ def run(  # type: ignore[no-untyped-def]
             state.previous[1] += 1.0
             if not np.isfinite(size):
                 return 1.0, t[k + 1], float(iteration), size
+            if size > STRIDE and mode == NONLINEAR:
+                _scale(W[RX], STRIDE / size)
+                _scale(W[RY], STRIDE / size)
+                _scale(W[RT], STRIDE / size)
+                _scale(rphi, STRIDE / size)
             for row in range(3):
                 _correct(state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1)
             _correct(joint[0], joint[1], joint[2], joint[3], rphi, cv, ca, cs, J)
