@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..arm import Arm, Sensor
 from ..model import FloatArray, OutputTangent, Signal
 from .planar_mesh import Mesh, spread
-from .serial_sensors import between_middles, check_moves, gauge, sensor_signal, within
+from .serial_sensors import between_middles, check_moves, chord_signals, direction, gauge, sensor_signal, within
 
 Array = npt.NDArray[Any]
 POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
@@ -50,9 +50,8 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
     for i, (root, end) in enumerate(zip(mesh.root, last, strict=True)):
         # the weight names the root of the previous link, against whose chord the angle counts
         before = float(mesh.root[i - 1]) if i else -1.0
-        signals += [Signal(f"chord{i + 1}_angle", "rad"), Signal(f"chord{i + 1}_rate", "rad/s")]
+        signals += chord_signals(i + 1)
         channels += [Channel(kind, int(end), int(root), before, 1.0) for kind in (CHORD, CHORD_RATE)]
-        signals.append(Signal(f"link{i + 1}_deflection", "m", "of the end from the tangent at the root"))
         channels.append(Channel(DISPLACEMENT, int(end), int(root), 1.0, 0.0))
     for name, kind, unit in (("tip", POSITION, "m"), ("tip_acceleration", ACCELERATION, "m/s^2")):
         for axis, letter in enumerate("xy"):
@@ -203,11 +202,7 @@ def _chord(local: Array, rate: Array, root: int, end: int, kind: int) -> Any:
     if kind == CHORD_RATE:
         return (d[0] * w[1] - d[1] * w[0]) / (d @ d)
     along, across = np.cos(psi) * d[0] + np.sin(psi) * d[1], np.cos(psi) * d[1] - np.sin(psi) * d[0]
-    # complex steps do not pass through arctan2
-    turned = np.arctan2(across.real, along.real)
-    if np.iscomplexobj(local):
-        turned = turned + 1j * (along.real * across.imag - across.real * along.imag) / (along.real**2 + across.real**2)
-    return psi + turned
+    return psi + direction(across, along)
 
 
 def _between(local: Array, part: float) -> Array:

@@ -16,14 +16,17 @@ from ..arm import Arm, Sensor
 from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
 from .segment_chain import Chain
-from .serial_sensors import UNITS
+from .serial_sensors import UNITS, chord_signals, direction
 
 Array = npt.NDArray[Any]
-ANGLE, RATE, TIP, TIP_ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE = range(8)
+ANGLE, RATE, TIP, TIP_ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
 
 
 class Channel(NamedTuple):
-    """One output: its kind, a body (or axis), a second one, the body beyond the joint, a weight and a scale."""
+    """One output: its kind, a body (or axis), a second one, the body beyond the joint, a weight and a scale.
+
+    A chord runs from `other` to `body`; its weight is the root of the previous link, against whose chord it counts.
+    """
 
     kind: int
     body: int
@@ -39,6 +42,12 @@ def build_channels(chain: Chain, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Ch
     for i, k in enumerate(chain.joint, 1):
         signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
         channels += [Channel(kind, int(k), 0, 0, 0.0, 1.0) for kind in (ANGLE, RATE)]
+    end = np.append(chain.joint[1:], chain.length.size) - 1
+    for i, (joint, root) in enumerate(zip(chain.joint, chain.root, strict=True)):
+        at, before = (int(end[i]), int(root), int(joint)), float(chain.root[i - 1]) if i else -1.0
+        signals += chord_signals(i + 1)
+        channels += [Channel(kind, *at, before, 1.0) for kind in (CHORD, CHORD_RATE)]
+        channels.append(Channel(DISPLACEMENT, *at, 1.0, 0.0))
     for name, kind, unit, text in (
         ("tip", TIP, "m", ""), ("tip_acceleration", TIP_ACCELERATION, "m/s^2", ""),
         ("tip_error", ERROR, "m", "from the rigid arm with the same joint angles"),
@@ -135,9 +144,27 @@ class SegmentSensors:
             elif c.kind == DISPLACEMENT:
                 before = theta[c.joint - 1] if c.joint else 0.0
                 y[row] = c.scale * (theta[c.other] - before) + T[:, c.other] @ (position @ self._levers(c))
+            elif c.kind == CHORD:
+                for sign, root, levers in self._chords(c):
+                    d = position @ levers
+                    y[row] += sign * (theta[root] + direction(T[:, root] @ d, R[:, root] @ d))
+            elif c.kind == CHORD_RATE:
+                for sign, _, levers in self._chords(c):
+                    d, e = R @ levers, (T * w) @ levers
+                    y[row] += sign * (d[0] * e[1] - d[1] * e[0]) / (d @ d)
             else:
                 y[row] = T[:, c.body] @ (acceleration @ self._levers(c))
         return y
+
+    def _chords(self, c: Channel) -> list[tuple[float, int, FloatArray]]:
+        """Return sign, root and levers of the chords of a link and of the one before it."""
+        found = []
+        for sign, root, end in ((1.0, c.other, c.body), (-1.0, int(c.weight), c.joint - 1)):
+            if root >= 0:
+                levers = self.chain.length.copy()
+                levers[:root] = levers[end + 1 :] = 0.0
+                found.append((sign, root, levers))
+        return found
 
     def _bends(self, c: Channel) -> tuple[tuple[int, float], ...]:
         """Return the hinges of a curvature and their factors."""
@@ -170,11 +197,25 @@ class SegmentSensors:
                 target += levers * (T[:, c.other] @ T)
                 target[c.other] -= R[:, c.other] @ (R @ levers)
                 self._difference(target, c.other, c.joint - 1, c.scale)
+            elif c.kind in (CHORD, CHORD_RATE):
+                self._chord_rows(rows, row, R, T, w, c)
             else:
                 for k in range(3):
                     rows[k][row] += levers * (T[:, c.body] @ slopes[k])
                 target[c.body] -= R[:, c.body] @ ((T * a - R * w**2) @ levers)
         return rows
+
+    def _chord_rows(self, rows: OutputTangent, row: int, R: Array, T: Array, w: Array, c: Channel) -> None:
+        for sign, _, levers in self._chords(c):
+            d, e = R @ levers, (T * w) @ levers
+            square = float(d @ d)
+            turn = np.array([-d[1], d[0]]) / square
+            if c.kind == CHORD:
+                rows.position[row] += sign * levers * (turn @ T)
+                continue
+            slip = (np.array([e[1], -e[0]]) - 2.0 * (turn @ e) * d) / square
+            rows.rate[row] += sign * levers * (turn @ T)
+            rows.position[row] += sign * levers * (slip @ T - (turn @ R) * w)
 
     def _difference(self, target: FloatArray, k: int, j: int, factor: float) -> None:
         """Add factor d(theta_k - theta_j); j = -1 is the base."""

@@ -6,7 +6,7 @@ between these.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,6 +55,22 @@ def sensor_signal(sensor: Sensor, taken: list[Signal]) -> Signal:
     if sensor.name in {s.name for s in taken}:
         raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
     return Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}")
+
+
+def chord_signals(i: int) -> list[Signal]:
+    """Return the outputs of link i, from 1, that need no sensor: its chord and the deflection of its end."""
+    return [
+        Signal(f"chord{i}_angle", "rad"), Signal(f"chord{i}_rate", "rad/s"),
+        Signal(f"link{i}_deflection", "m", "of the end from the tangent at the root"),
+    ]  # fmt: skip
+
+
+def direction(across: Any, along: Any) -> Any:
+    """Return arctan2(across, along), for complex steps too: they do not pass through numpy's."""
+    angle = np.arctan2(across.real, along.real)
+    if np.iscomplexobj(across):
+        angle = angle + 1j * (along.real * across.imag - across.real * along.imag) / (along.real**2 + across.real**2)
+    return angle
 
 
 def check_moves(sensor: Sensor, fixed: bool) -> None:

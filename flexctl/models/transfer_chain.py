@@ -155,8 +155,7 @@ def _link(
     if link.profile is not None:
         edges |= set(np.linspace(0.0, 1.0, pieces + 1).tolist())
     ordered = sorted(edges)
-    if stations[0] == 0.0:
-        b.report(i, 0.0)
+    b.report(i, 0.0)
     for begin, end in pairwise(ordered):
         section = link.section_at(0.5 * (begin + end))
         b.add(PIECE, (end - begin) * link.length, *_properties(link, section, theory, extensible), beta)
@@ -187,10 +186,10 @@ def per_link(theory: str | Sequence[str], links: int) -> tuple[str, ...]:
 
 
 def joint_numbers(held: Sequence[str] | bool, arm: Arm) -> tuple[int, ...]:
-    """Return the joints that do not turn, from 0, from their names (True: all of them)."""
+    """Return the joints that do not turn, from 0, from their names (True: all but those driven by motion)."""
     known = [f"joint{i}" for i in range(1, len(arm.joints) + 1)]
     if isinstance(held, bool):
-        held = known if held else ()
+        held = [name for name, joint in zip(known, arm.joints, strict=True) if held and joint.drive != "motion"]
     for name in [held] if isinstance(held, str) else held:
         if name not in known:
             raise unknown("joint", str(name), known)

@@ -14,6 +14,7 @@ import numpy as np
 from ..arm import Arm, Sensor
 from ..errors import DefinitionError
 from ..model import ComplexArray, Signal
+from .serial_sensors import chord_signals
 from .transfer_chain import Chain
 
 U, W, THETA, MOMENT, GAP_U, GAP_W, GAP_THETA = 0, 1, 2, 5, 6, 7, 8
@@ -47,6 +48,8 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
     signals = []
     for i in range(1, len(arm.joints) + 1):
         signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
+    for i in range(1, len(arm.links) + 1):
+        signals += chord_signals(i)
     for name, unit in (("tip", "m"), ("tip_acceleration", "m/s^2"), ("tip_error", "m")):
         signals += [Signal(f"{name}_{letter}", unit) for letter in "xy"]
     taken = {s.name for s in signals}
@@ -56,6 +59,7 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
         signals.append(Signal(s.name, SENSOR_UNITS[s.kind], f"{s.kind} at {s.position:g} L of link {s.link}"))
     motions = [i for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
     return (*signals, *(Signal(f"joint{i}_torque", "N m") for i in motions))
+
 
 def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:
     """Return what was given per input of the chain (last axis but one) per input of the arm."""
@@ -87,6 +91,7 @@ def output_rows(
     rows = []
     for i in range(links):
         rows += [angle.get(i, still), s * angle.get(i, still)]
+    rows += _chords(arm, chain, states, [angle.get(i, still) for i in range(links)], s)
     tip = _turned(chain, states[chain.places[links - 1, 1.0], [U, W]], links - 1)
     error = _tip_error(chain, states)
     rows += [*tip, *(s**2 * tip), *error]
@@ -98,6 +103,31 @@ def output_rows(
             inertia = joint.rotor_inertia * (s**2 + alpha * s) + joint.friction * s
             rows.append(inertia * angle[i] - moment)
     return rows
+
+
+def _chords(
+    arm: Arm, chain: Chain, states: ComplexArray, angle: Sequence[ComplexArray], s: ComplexArray
+) -> list[ComplexArray]:
+    """Return for each link the angle of its chord against that of the link before, its rate, and the deflection.
+
+    Either from what links and springs add to the rigid arm, which loses no digits at low frequencies, or from the
+    displacements of the ends, which loses none where waves do not reach them: whichever has the smaller terms.
+    """
+    rows, bent, before = [], [], []  # the end of the link before against its chord; that chord, turned back
+    for i, link in enumerate(arm.links):
+        L, root, end = link.length, states[chain.places[i, 0.0]], states[chain.places[i, 1.0]]
+        own = [end[W] / L, -root[W] / L]
+        chord = _exactest([angle[i], end[GAP_W] / L, *bent], [*own, *before])
+        deflection = _exactest([end[GAP_W], -L * root[GAP_THETA]], [end[W], -root[W], -L * root[THETA]])
+        rows += [chord, s * chord, deflection]
+        bent, before = [end[GAP_THETA], -end[GAP_W] / L], [-x for x in own]
+    return rows
+
+
+def _exactest(one: Sequence[ComplexArray], other: Sequence[ComplexArray]) -> ComplexArray:
+    """Return the sum of either terms, the same but for rounding: of those whose largest is smaller."""
+    size = [np.max(np.abs(terms), axis=0) for terms in (one, other)]
+    return np.asarray(np.where(size[0] <= size[1], sum(one), sum(other)))
 
 
 def _turned(chain: Chain, across: ComplexArray, link: int) -> ComplexArray:

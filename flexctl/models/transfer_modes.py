@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arm import Sensor
 from ..errors import NotAvailable, require
-from ..model import FloatArray, Signal
+from ..model import FloatArray, Signal, index_of
 from .transfer_roots import axis
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
     plain = model.undamped()
     omega, rigid = plain.natural_frequencies(count + 1), plain.rigid_modes
     # angle or displacement that each input works on
-    own = [2 * i for i in plain.chain.drives] + [2 * len(joints), 2 * len(joints) + 1]
+    moved = [f"joint{i + 1}_angle" for i in plain.chain.drives] + ["tip_x", "tip_y"]
+    own = [index_of("output", name, plain.outputs) for name in moved]
     B, C = [np.zeros((0, len(own)))], [np.zeros((0, len(plain.outputs)))]
     if rigid:
         free = [k for k, i in enumerate(plain.chain.drives) if joints[i].drive == "torque"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, types
+from numba import int64, njit, types
 
 from .loop import INT, OUTPUT, RESIDUAL, TANGENT, VEC
 
@@ -139,6 +139,22 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
             out[2 * w_band + i - j, j] = S[i, j]
 
 
+@njit(types.float64(types.boolean, types.int64, types.int64, VEC, VEC, VEC), cache=True)
+def chord(rate, root, end, theta, w, reals):  # type: ignore[no-untyped-def]
+    """Angle or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
+    px = py = vx = vy = 0.0
+    for k in range(root, end + 1):
+        l, c, s = reals[3 + k], np.cos(theta[k]), np.sin(theta[k])
+        px += l * c
+        py += l * s
+        vx -= l * s * w[k]
+        vy += l * c * w[k]
+    if rate:
+        return (px * vy - py * vx) / (px * px + py * py)
+    c, s = np.cos(theta[root]), np.sin(theta[root])
+    return theta[root] + np.arctan2(c * py - s * px, c * px + s * py)
+
+
 @njit(OUTPUT, cache=True)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `segment_sensors`."""
@@ -161,6 +177,11 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
             first = (theta[body] - (theta[body - 1] if body > 0 else 0.0)) / reals[3 + 5 * n + body]
             second = (theta[other] - (theta[other - 1] if other > 0 else 0.0)) / reals[3 + 5 * n + other]
             y[row] = scale * ((1.0 - part) * first + part * second)
+            continue
+        if kind > 7:
+            y[row] = chord(kind == 9, other, body, theta, w, reals)
+            if part >= 0.0:
+                y[row] -= chord(kind == 9, int64(part), joint - 1, theta, w, reals)
             continue
         begin, last = (other if kind == 6 else 0), (body if kind > 5 else n - 1)
         px = py = ax = ay = 0.0

@@ -345,6 +345,22 @@ def _tip(l, c, s, v, a, n):  # type: ignore[no-untyped-def]
 
 
 @njit(**FAST)
+def _chord(seg, state, W, kind, root, end):  # type: ignore[no-untyped-def]
+    """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
+    l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0
+    for k in range(root, end + 1):
+        c, s = l[k] * W[COS, k], l[k] * W[SIN, k]
+        px += c
+        py += s
+        vx -= s * state.v[k]
+        vy += c * state.v[k]
+    if kind == 8:
+        c, s = W[COS, root], W[SIN, root]
+        return state.x[root] + np.arctan2(c * py - s * px, c * px + s * py)
+    return (px * vy - py * vx) / (px * px + py * py)
+
+
+@njit(**FAST)
 def _measure(seg, state, W, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `models.segment_sensors`. Rows COS and SIN must be those of the state."""
     n, x = state.x.size, state.x
@@ -374,6 +390,10 @@ def _measure(seg, state, W, y):  # type: ignore[no-untyped-def]
             dx, dy = _sum(seg, state, W, other, body, w, 0), _sum(seg, state, W, other, body, w, 1)
             turned = x[other] - (x[joint - 1] if joint > 0 else 0.0)
             y[row] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
+        elif kind > 7:
+            y[row] = _chord(seg, state, W, kind, other, body)
+            if w >= 0.0:
+                y[row] -= _chord(seg, state, W, kind, int(w), joint - 1)
         else:
             dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
             y[row] = -W[SIN, body] * dx + W[COS, body] * dy
