@@ -23,6 +23,7 @@ SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s; a faster filter meets the modes abo
 LIMIT = 100.0  # N m
 ENCODERS = {f"joint{i}_angle": 2.0 * np.pi / 2**20 for i in (1, 2)}  # rad
 STEP = 0.5e-3  # s
+DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm without any no sampled law is stable
 
 
 def track(plant: fx.Plant, ease: float = 0.0) -> Track:
@@ -45,11 +46,12 @@ def design(plant: fx.Plant) -> fx.Quantised:
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the paper's two laws, feedforward alone, and the whole law, each from rest."""
     hard, eased = track(plant), track(plant, ease=2.0)
+    arm = DAMPING if plant.arm.damping.kind == "none" else {}
 
     def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
         known = other or law(where, 8.0, integral=2.0)
         references = where.references(plant, known, feedforward)
-        return Scenario(name, references, TIME, options={"initial": where.start, "step": STEP}, law=other)
+        return Scenario(name, references, TIME, arm, options={"initial": where.start, "step": STEP}, law=other)
 
     return [
         run("PD", hard, law(hard, 8.0), False),

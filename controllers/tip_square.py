@@ -24,6 +24,7 @@ SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s
 LIMIT = 100.0  # N m
 ENCODERS = {f"joint{i}_angle": 2.0 * np.pi / 2**20 for i in (1, 2)}  # rad
 STEP = 0.5e-3  # s
+DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm without any no sampled law is stable
 
 
 def track(plant: fx.Plant, stops: bool) -> Track:
@@ -47,11 +48,12 @@ def design(plant: fx.Plant) -> fx.Quantised:
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the paper's two laws with corners at speed, and three laws with stops, each from rest."""
     fast, stops = track(plant, stops=False), track(plant, stops=True)
+    arm = {**ARM, **(DAMPING if plant.arm.damping.kind == "none" else {})}
 
     def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
         known = other or law(where, 8.0, integral=2.0)
         references = where.references(plant, known, feedforward)
-        return Scenario(name, references, TIME, ARM, options={"initial": where.start, "step": STEP}, law=other)
+        return Scenario(name, references, TIME, arm, options={"initial": where.start, "step": STEP}, law=other)
 
     return [
         run("PD", fast, law(fast, 8.0), False),
