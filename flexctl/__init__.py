@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .linear.discrete import zero_order_hold
     from .linear.matrices import from_matrices
     from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
+    from .methods import compare_methods
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
     from .models import build
     from .models.exact_beam import ExactBeam
@@ -63,6 +64,7 @@ _NAMES = {
     "linear": "FirstOrder SecondOrder linearise",
     "frequency.margins": "Margins",
     "linear.matrices": "from_matrices",
+    "methods": "compare_methods",
     "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
     "models": "build",
     "models.exact_beam": "ExactBeam",
@@ -134,6 +136,7 @@ __all__ = [
     "balanced_truncation",
     "bang_bang",
     "build",
+    "compare_methods",
     "design_servos",
     "equilibrium",
     "find",
