@@ -208,8 +208,8 @@ def tip_zeros(inertia: float, count: int) -> FloatArray:
 def oscillating_tip_zero(inertia: float) -> float:
     """Return z = |s|^(1/2) (rho L^4/EI)^(1/4) of the one pair of zeros s = +-j |s| from hub torque to tip displacement.
 
-    It solves sin z + sinh z = k z^3 (cosh z - cos z), k > 0: the tip stands still while the tip body turns. The ratio of
-    sum and difference lies between 0.9 and 1.1 + 2/z and never grows as fast as k z^3 where they meet: there is one root.
+    It solves sin z + sinh z = k z^3 (cosh z - cos z), k > 0: the tip stands still while the tip body turns. The ratio
+    of sum and difference lies between 0.9 and 1.1 + 2/z and never grows as fast as k z^3 where they meet: one root.
     """
     from scipy.optimize import brentq
 
