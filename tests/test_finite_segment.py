@@ -128,7 +128,8 @@ def bent_arm() -> Arm:
 def test_the_mesh_converges_to_the_exact_beams(arm: Any, held: bool, closure: str) -> None:
     """Inextensible Euler-Bernoulli beams by exact transfer matrices: the limit, approached at second order."""
     made = arm()
-    oracle = TransferMatrixArm(made, theory="euler_bernoulli", held=held, extensible=False)
+    hold = held and made.joints[0].drive != "motion"  # those driven by motion are held in the modes anyway
+    oracle = TransferMatrixArm(made, theory="euler_bernoulli", held=hold, extensible=False)
     exact = np.asarray(oracle.natural_frequencies(6)) / (2.0 * np.pi)
     errors = []
     for n in (20, 40):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -125,8 +127,11 @@ def test_what_has_no_inverse_says_so() -> None:
         TWO.inverse([1.5, 0.0], 0)
 
 
-def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn() -> None:
-    model = build(arm(), "timoshenko_planar", elements=2)
+@pytest.mark.parametrize(
+    "kind", [{"kind": "timoshenko_planar", "elements": 2}, {"kind": "finite_segment", "segments": 2}]
+)
+def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn(kind: dict[str, Any]) -> None:
+    model = build(arm(), **kind)
     for angles in ([3.5, 2.0], [-4.0, -2.9], [0.1, 0.0]):
         q, v, a = model.rigid_motion(angles, [0.3, -0.7], [0.0, 0.0])
         y = dict(zip(fx.model.names(model.outputs), model.output(q, v, a, np.zeros(4)), strict=True))
@@ -135,13 +140,17 @@ def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn() -> Non
         assert [y["link1_deflection"], y["link2_deflection"]] == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
-def test_the_deflection_of_a_link_under_a_force_is_that_of_a_cantilever() -> None:
+@pytest.mark.parametrize(
+    ("kind", "shear"),
+    [({"kind": "timoshenko_planar", "elements": 64}, 1.0), ({"kind": "finite_segment", "segments": 128}, 0.0)],
+)  # fmt: skip
+def test_the_deflection_of_a_link_under_a_force_is_that_of_a_cantilever(kind: dict[str, Any], shear: float) -> None:
     """P L^3 / 3 E I + P L / kt G A, and the chord turns by it over the length; joint angles held at zero."""
-    model = build(arm(lengths=(1.6,)), "timoshenko_planar", elements=64)
+    model = build(arm(lengths=(1.6,)), **kind)
     load, u = 0.5, np.zeros(3)
     u[2] = load
     state = fx.equilibrium(model, hold={"joint1": 0.0}, balance=["joint1_torque"], u=u)
     y = dict(zip(fx.model.names(model.outputs), model.output(state.q, state.v, state.a, state.u), strict=True))
-    bent = load * (1.6**3 / (3 * 3e10 * BAR.second_moment) + 1.6 / (BAR.shear_factor * 1.2e10 * BAR.area))
+    bent = load * (1.6**3 / (3 * 3e10 * BAR.second_moment) + shear * 1.6 / (BAR.shear_factor * 1.2e10 * BAR.area))
     assert y["link1_deflection"] == pytest.approx(bent, rel=1e-4)
     assert y["chord1_angle"] == pytest.approx(bent / 1.6, rel=1e-4)

@@ -212,6 +212,18 @@ def test_equation_17_as_printed_cannot_be_followed() -> None:
     np.testing.assert_allclose(1e3 * exact.tip_error.min(axis=0), [-333.0, -396.0], rtol=3e-3)
 
 
+def test_plants_and_joints_driven_by_motion_are_taken() -> None:
+    plant = fx.load_plant("li_zhang_three_link")
+    move = {f"joint{i}": quintic(0.0, 0.3, 0.2) for i in (1, 2, 3)}
+    runs = [transfer_matrix_run(m, move, duration=0.05) for m in (plant, plant.model, plant.model.inner)]
+    assert np.abs(runs[0].tip_error[-1]).max() > 0
+    for run in runs:
+        np.testing.assert_array_equal(run.theta, runs[2].theta)
+    assert repr(runs[0]) == f"TransferRun(51 points to 0.05 s, {runs[0].theta.shape[1]} bodies)"
+    with pytest.raises(DefinitionError, match="finite_segment model; timoshenko_planar was given"):
+        transfer_matrix_run(fx.load_plant("planar_2r_flexible"), move, duration=0.05)
+
+
 def test_refusals() -> None:
     model = single(segments=5)
     with pytest.raises(DefinitionError, match='unknown method "newtn"'):

@@ -194,7 +194,8 @@ def roots(ends: Ends, clamped: bool, below: float | None = None, count: int | No
 def tip_zeros(inertia: float, count: int) -> FloatArray:
     """Return x = |s|^(1/2) (rho L^4/(4 EI))^(1/4) of the lowest real zeros from hub torque to tip displacement.
 
-    s = +-|s|. They solve sinh x cos x + cosh x sin x + 4 k x^3 sinh x sin x = 0: one in each (m pi - pi/2, m pi), m = 1, 2, ...
+    s = +-|s|. They solve sinh x cos x + cosh x sin x + 4 k x^3 sinh x sin x = 0: one in each (m pi - pi/2, m pi),
+    m = 1, 2, ...
     """
     from scipy.optimize import brentq
 
@@ -207,8 +208,8 @@ def tip_zeros(inertia: float, count: int) -> FloatArray:
 def oscillating_tip_zero(inertia: float) -> float:
     """Return z = |s|^(1/2) (rho L^4/EI)^(1/4) of the one pair of zeros s = +-j |s| from hub torque to tip displacement.
 
-    It solves sin z + sinh z = k z^3 (cosh z - cos z), k > 0: the tip stands still while the tip body turns. The ratio of
-    the two differences lies between 0.9 and 1.1 + 2/z and never grows as fast as z^3, so that there is one root.
+    It solves sin z + sinh z = k z^3 (cosh z - cos z), k > 0: the tip stands still while the tip body turns. The ratio
+    of sum and difference lies between 0.9 and 1.1 + 2/z and never grows as fast as k z^3 where they meet: one root.
     """
     from scipy.optimize import brentq
 

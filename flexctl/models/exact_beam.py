@@ -94,7 +94,7 @@ class ExactBeam:
         _one_of(count, below)
         unit = 2.0 * math.sqrt(self.EI / self.rho) / self.length**2
         enough = count if count is not None else math.ceil(math.sqrt((below or 0.0) / unit) / math.pi) + 1
-        s = unit * tip_zeros(self.ends.inertia, enough).astype(complex) ** 2
+        s: ComplexArray = unit * tip_zeros(self.ends.inertia, enough).astype(np.complex128) ** 2
         if self.ends.inertia > 0:
             s = np.append(s, 0.5j * unit * oscillating_tip_zero(self.ends.inertia) ** 2)
         s = s[np.argsort(np.abs(s))]

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..arm import Arm, Sensor
 from ..model import FloatArray, OutputTangent, Signal
 from .planar_mesh import Mesh, spread
-from .serial_sensors import between_middles, check_moves, chord_signals, direction, gauge, sensor_signal, within
+from .serial_sensors import angle_of, between_middles, check_moves, chord_signals, gauge, sensor_signal, within
 
 Array = npt.NDArray[Any]
 POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
@@ -202,7 +202,7 @@ def _chord(local: Array, rate: Array, root: int, end: int, kind: int) -> Any:
     if kind == CHORD_RATE:
         return (d[0] * w[1] - d[1] * w[0]) / (d @ d)
     along, across = np.cos(psi) * d[0] + np.sin(psi) * d[1], np.cos(psi) * d[1] - np.sin(psi) * d[0]
-    return psi + direction(across, along)
+    return psi + angle_of(across, along)
 
 
 def _between(local: Array, part: float) -> Array:

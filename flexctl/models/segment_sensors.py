@@ -16,7 +16,7 @@ from ..arm import Arm, Sensor
 from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
 from .segment_chain import Chain
-from .serial_sensors import UNITS, chord_signals, direction
+from .serial_sensors import UNITS, angle_of, chord_signals
 
 Array = npt.NDArray[Any]
 ANGLE, RATE, TIP, TIP_ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
@@ -147,7 +147,7 @@ class SegmentSensors:
             elif c.kind == CHORD:
                 for sign, root, levers in self._chords(c):
                     d = position @ levers
-                    y[row] += sign * (theta[root] + direction(T[:, root] @ d, R[:, root] @ d))
+                    y[row] += sign * (theta[root] + angle_of(T[:, root] @ d, R[:, root] @ d))
             elif c.kind == CHORD_RATE:
                 for sign, _, levers in self._chords(c):
                     d, e = R @ levers, (T * w) @ levers

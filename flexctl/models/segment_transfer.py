@@ -7,12 +7,13 @@ Newmark's formulas turn the accelerations of x, y, theta and of the centre of ma
 cosine are expanded about the last angles (6), and every step is one linear chain of 7 x 7 matrices. Forces act as +q_I
 and -q_O on a segment, moments with the opposite sign, -M_I and +M_O; a spring has theta_O = theta_I + M / K.
 
-"lagged" is the paper: one pass, the levers of the forces at the last angles. It is of second order for gamma = 1/2, as
-"newton" is, which expands about the predicted angle and iterates. "product" multiplies the chain as printed; its
-entries grow as exp(growth), with growth = integral of (rho A / (4 E I beta dt^2))^(1/4) ds whatever the number of
-segments, so that small steps drown it in rounding. "riccati" carries f = S d + T, f = (M, q_x, q_y), d = (x, y, theta),
-from the tip inwards instead, and has no such limit. Either serves as a check of `simulate`, which is a hundred times
-faster, takes torques and servo joints too, and does not lose digits of A r with A = 1 / (beta dt^2).
+"lagged" is the paper: one pass, the levers of the forces at the last angles. It is of first order, for gamma = 1/2
+too, where "newton", which expands about the predicted angle and iterates, is of second. "product" multiplies the chain
+as printed; its entries grow as exp(growth), with growth about the integral of (rho A / (4 E I beta dt^2))^(1/4) ds
+whatever the number of segments (an estimate that may be too high or too low), so that small steps drown it in rounding.
+"riccati" carries f = S d + T, f = (M, q_x, q_y), d = (x, y, theta), from the tip inwards instead, and has no such
+limit. Either serves as a check of `simulate`, which is three to ten times faster, takes torques and servo joints too,
+and does not lose digits of A r with A = 1 / (beta dt^2).
 
 Source: H. Li, X. Zhang, "A method for modeling flexible manipulators: transfer matrix method with finite segments".
 Misprints: u44 = 1 is missing in (9), so that row 4 has six entries; x'', y'' in (7) are those of the inboard end; (13)
@@ -57,9 +58,12 @@ class TransferRun:
     tip: FloatArray
     tip_error: FloatArray
 
+    def __repr__(self) -> str:
+        return f"TransferRun({self.t.size} points to {self.t[-1]:g} s, {self.theta.shape[1]} bodies)"
+
 
 def growth(model: FiniteSegment, step: float, beta: float) -> float:
-    """Return the exponent at which the product of transfer matrices grows along the chain."""
+    """Return about the exponent at which the product of transfer matrices grows along the chain."""
     middles = (np.arange(200) + 0.5) / 200
     total = 0.0
     for link in model.arm.links:
@@ -70,8 +74,18 @@ def growth(model: FiniteSegment, step: float, beta: float) -> float:
     return total
 
 
+def _segments(model: Any) -> FiniteSegment:
+    """Return the chain of segments within a plant, or within a model whose joints are driven by motion."""
+    found = getattr(model, "model", model)
+    found = getattr(found, "inner", found)
+    if not isinstance(found, FiniteSegment):
+        kind = getattr(found, "kind", type(found).__name__)
+        raise DefinitionError(f"transfer matrices of segments need a finite_segment model; {kind} was given")
+    return found
+
+
 def transfer_matrix_run(
-    model: FiniteSegment, motions: Mapping[str, Any], *, duration: float, step: float = 1e-3, beta: float = 0.25,
+    model: Any, motions: Mapping[str, Any], *, duration: float, step: float = 1e-3, beta: float = 0.25,
     gamma: float = 0.5, method: str = "lagged", form: str = "riccati",
 ) -> TransferRun:  # fmt: skip
     """Run commanded joints by the discrete-time transfer matrix method.
@@ -79,7 +93,7 @@ def transfer_matrix_run(
     Parameters
     ----------
     model : FiniteSegment
-        The arm; every joint is commanded.
+        The arm; every joint is commanded. A plant of this kind, or one whose joints are driven by motion, will do.
     motions : mapping
         Motion of each joint, by name ("joint1", ..).
     duration, step : float
@@ -100,6 +114,7 @@ def transfer_matrix_run(
     """
     from ._kernels import segment_transfer as kernels
 
+    model = _segments(model)
     _check(model, motions, duration, step, beta, gamma, method, form)
     count = int(np.ceil(duration / step - 1e-9))
     t = np.asarray(step * np.arange(count + 1), float)

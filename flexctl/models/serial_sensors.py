@@ -65,7 +65,7 @@ def chord_signals(i: int) -> list[Signal]:
     ]  # fmt: skip
 
 
-def direction(across: Any, along: Any) -> Any:
+def angle_of(across: Any, along: Any) -> Any:
     """Return arctan2(across, along), for complex steps too: they do not pass through numpy's."""
     angle = np.arctan2(across.real, along.real)
     if np.iscomplexobj(across):

@@ -186,10 +186,10 @@ def per_link(theory: str | Sequence[str], links: int) -> tuple[str, ...]:
 
 
 def joint_numbers(held: Sequence[str] | bool, arm: Arm) -> tuple[int, ...]:
-    """Return the joints that do not turn, from 0, from their names (True: all but those driven by motion)."""
+    """Return the joints that do not turn, from 0, from their names (True: all of them)."""
     known = [f"joint{i}" for i in range(1, len(arm.joints) + 1)]
     if isinstance(held, bool):
-        held = [name for name, joint in zip(known, arm.joints, strict=True) if held and joint.drive != "motion"]
+        held = known if held else ()
     for name in [held] if isinstance(held, str) else held:
         if name not in known:
             raise unknown("joint", str(name), known)

@@ -113,7 +113,9 @@ def _chords(
     Either from what links and springs add to the rigid arm, which loses no digits at low frequencies, or from the
     displacements of the ends, which loses none where waves do not reach them: whichever has the smaller terms.
     """
-    rows, bent, before = [], [], []  # the end of the link before against its chord; that chord, turned back
+    rows: list[ComplexArray] = []
+    bent: list[ComplexArray] = []  # the end of the link before against its chord
+    before: list[ComplexArray] = []  # that chord, turned back
     for i, link in enumerate(arm.links):
         L, root, end = link.length, states[chain.places[i, 0.0]], states[chain.places[i, 1.0]]
         own = [end[W] / L, -root[W] / L]

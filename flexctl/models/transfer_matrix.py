@@ -51,7 +51,7 @@ class TransferMatrixArm:
     extensible : bool
         Whether links stretch.
     held : sequence of str, or bool
-        Joints that do not turn, "joint1", ..; True for all but those driven by motion, which only follow it.
+        Joints that do not turn, "joint1", ..; True for all. Those driven by motion must not be among them.
     angles : array_like, optional
         Joint angles [rad], by default those of the arm.
     pieces : int
