@@ -296,6 +296,24 @@ def check_planar_arm_control(said: dict[str, Any]) -> None:
     assert said["spin_without_hz"] < still[0]
 
 
+def check_tip_tracking(said: dict[str, Any]) -> None:
+    """Independent code of the same elements and loops; a frame of Euler beams for what does not lock."""
+    wanted = {"omar": 36.495, "pstress": 34.415, "split": 33.320}
+    assert {law: said["frequencies_hz"][law] for law in wanted} == near(wanted, rel=3e-5)
+    assert said["frequencies_hz"]["split"] == near(32.455, rel=0.03)
+    growth = said["growth"]
+    assert growth["chord, 1 rad/s"][:2] == near([1859.0, 1.87], rel=0.003)
+    assert growth["chord, 4 rad/s"][:3] == near([7414.0, 13.8, 8.8], rel=0.004)
+    assert max(*growth["joint, 8 rad/s"], *growth["chord, 1 rad/s"][2:], *growth["chord, 4 rad/s"][3:]) < 1e-3
+    errors = said["errors_mm"]
+    assert errors["PD"] == near([0.0843, 0.7953, 0.0536, 0.3825, 0.566, 6.556], rel=1.2e-3)
+    assert errors["and tip integral"][2:4] == near([0.0002, 0.0022], rel=0.02, abs=2e-4)
+    assert max(errors["and tip integral"][2:4]) < 0.01
+    for row in said["agreement"].values():
+        assert row[:2] == near(said["agreement"]["timoshenko_planar"][:2], rel=0.012)
+    assert max(said["method_error_m"].values()) < 1e-3
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "finite_difference_arm": check_finite_difference_arm,
     "bode_to_controller": check_bode_to_controller,
@@ -303,6 +321,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "timoshenko_elements": check_timoshenko_elements,
     "flexible_2r_arm": check_flexible_2r_arm,
     "planar_arm_control": check_planar_arm_control,
+    "tip_tracking": check_tip_tracking,
 }
 
 
