@@ -156,7 +156,7 @@ def refine(
     H = _channels(evaluate, omega)
     inputs = _inputs(evaluate, omega)
     for _ in range(40):
-        seen = ~_rounding(H, inputs)
+        seen = ~rounding(H, inputs)
         change = np.where(seen[:, 1:] & seen[:, :-1], changes(H), 0.0)
         split = np.any(change > _STEP, axis=0) & (np.diff(omega) > _CLOSEST * omega[1:])
         fresh = _off_undamped(0.5 * (omega[:-1] + omega[1:])[split], poles)
@@ -164,7 +164,7 @@ def refine(
             break
         omega, H = _merged(evaluate, omega, H, fresh)
     for _ in range(2):
-        real = H[~_rounding(H, inputs).all(axis=1)]
+        real = H[~rounding(H, inputs).all(axis=1)]
         omega, H = _merged(evaluate, omega, H, _off_undamped(_extrema(omega, real), poles))
     return omega, H
 
@@ -175,7 +175,7 @@ def _inputs(evaluate: Transfer, omega: FloatArray) -> int:
     return int(shape[1]) if len(shape) == 3 else 1
 
 
-def _rounding(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
+def rounding(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
     """Return where a channel is nothing but rounding beside what other inputs do to its output.
 
     In space many channels are zero but for that: its wild changes would have the grid refined everywhere.
