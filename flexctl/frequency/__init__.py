@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis, transfer
-from .grids import frequency_model, grid, known_poles, refine, rounding, span, start_grid
+from .grids import frequency_model, grid, known_poles, nothing, refine, span, start_grid
 from .loops import Series, loop_gain, series
 from .margins import Margins, margins
 from .phase import followed
@@ -141,8 +141,8 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
         at = _checked(omega)
         H = evaluate(axis(at))
     p = len(plant.inputs)
-    nothing = rounding(H.reshape(-1, at.size), max(p, 1)).all(axis=1).reshape(-1, p)
-    H = np.where(nothing[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
+    dead = nothing(H.reshape(-1, at.size), max(p, 1)).reshape(-1, p)
+    H = np.where(dead[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
     note = getattr(plant, "provenance", {})
     return FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
 

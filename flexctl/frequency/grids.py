@@ -156,7 +156,7 @@ def refine(
     H = _channels(evaluate, omega)
     inputs = _inputs(evaluate, omega)
     for _ in range(40):
-        seen = ~rounding(H, inputs)
+        seen = ~_rounding(H, inputs)
         change = np.where(seen[:, 1:] & seen[:, :-1], changes(H), 0.0)
         split = np.any(change > _STEP, axis=0) & (np.diff(omega) > _CLOSEST * omega[1:])
         fresh = _off_undamped(0.5 * (omega[:-1] + omega[1:])[split], poles)
@@ -164,7 +164,7 @@ def refine(
             break
         omega, H = _merged(evaluate, omega, H, fresh)
     for _ in range(2):
-        real = H[~rounding(H, inputs).all(axis=1)]
+        real = H[~nothing(H, inputs)]
         omega, H = _merged(evaluate, omega, H, _off_undamped(_extrema(omega, real), poles))
     return omega, H
 
@@ -175,13 +175,25 @@ def _inputs(evaluate: Transfer, omega: FloatArray) -> int:
     return int(shape[1]) if len(shape) == 3 else 1
 
 
-def rounding(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
+def _rounding(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
     """Return where a channel is nothing but rounding beside what other inputs do to its output.
 
     In space many channels are zero but for that: its wild changes would have the grid refined everywhere.
     """
+    return np.asarray(_part(H, inputs) < _NOTHING)
+
+
+def nothing(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
+    """Return which channels are rounding, but for their own false resonances and the notches of the others."""
+    part = _part(H, inputs)
+    return np.asarray((np.median(part, axis=1) < _NOTHING) & (np.quantile(part, 0.95, axis=1) < 1e3 * _NOTHING))
+
+
+def _part(H: ComplexArray, inputs: int) -> FloatArray:
+    """Return each gain as part of the largest that any input has to the same output."""
     gain = np.nan_to_num(np.abs(H), posinf=np.finfo(float).max).reshape(-1, inputs, H.shape[1])
-    return np.asarray(gain < _NOTHING * gain.max(axis=1, keepdims=True)).reshape(H.shape)
+    largest = gain.max(axis=1, keepdims=True)
+    return np.asarray(gain / np.where(largest > 0.0, largest, 1.0)).reshape(H.shape)
 
 
 def changes(H: ComplexArray) -> FloatArray:
