@@ -36,6 +36,7 @@ CONVENIENCE = {
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
+    ("models.hydraulic", "statics"): "the arm at rest with its cylinders still",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("scenario", "__main__"): "a controller script runs itself through the command line",
