@@ -62,10 +62,23 @@ def commanded(
     if analysis != "nonlinear":
         raise NotAvailable(f'analysis = "{analysis}" takes no modal damping and no continuous law; use "nonlinear"')
     driven = {torque: joint for torque, joint in torques.items() if joint in found}
+    for joint in driven.values():
+        _check_followable(joint, found[joint])
     signals |= {f"{joint}_acceleration": acceleration_of(found[joint]) for joint in driven.values()}
     if began is None:
         began = _moved(inner, found)
     return Commanded(motion_driven(inner, driven) if driven else inner, {}, signals, began)
+
+
+def _check_followable(joint: str, motion: Motion) -> None:
+    """Refuse a motion that its acceleration does not tell in full."""
+    for b in motion.breakpoints:
+        left, right = (np.array(motion(t)[:2], float) for t in (np.nextafter(b, -np.inf), b))
+        if b > 0 and np.any(np.abs(right - left) > 1e-6 * (1.0 + np.abs(left))):
+            raise DefinitionError(
+                f'motions["{joint}"] jumps in value or rate at t = {b:.6g} s, which no joint can follow; give a motion '
+                "with finite accelerations"
+            )
 
 
 def _moved(model: MechanicalModel, motions: Mapping[str, Motion]) -> tuple[FloatArray, FloatArray]:

@@ -21,13 +21,14 @@ from flexctl.arm import Arm, Joint, Link, Material, Section
 from flexctl.catalogue import load_plant
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.laws.valve import ValveServo, lead, proportional, valve_law
-from flexctl.linear import FirstOrder, linearise
+from flexctl.linear import FirstOrder, SecondOrder, linearise
 from flexctl.linear.cascade import actuators
-from flexctl.model import MechanicalModel, names
+from flexctl.model import MechanicalModel, Signal, names
 from flexctl.models import build
 from flexctl.models.hydraulic import HydraulicDriven
+from flexctl.motions import Swing
 from flexctl.simulate import as_model, simulate
-from flexctl.statics import accelerations
+from flexctl.statics import accelerations, equilibrium
 from flexctl.trajectories import Sine, quintic
 
 HZ = 2 * np.pi
@@ -312,7 +313,11 @@ def test_linear_plant_of_ralf() -> None:
     for pole in wanted:
         assert np.abs(poles - pole).min() < 1e-5 * abs(pole)
     assert first.statespace().state_labels == own + modal
-    assert plant.modes().rigid_modes == 0
+    modes = plant.modes()
+    assert modes.rigid_modes == 0
+    assert np.sum(modes.damping == 0.0) == 6
+    np.testing.assert_allclose(np.sort(modes.real_poles), [-210.927, -190.820], rtol=5e-6)
+    assert open_valves().modes().rigid_modes == 2
 
 
 ROWS = ("joint1_angle", "joint2_angle", "tip_x", "tip_y", "strain_lower", "strain_upper")
@@ -353,6 +358,48 @@ def test_first_order_form_is_the_second_order_plant(name: str) -> None:
     H = np.moveaxis(Cs @ q + plant.Du, 0, 2)
     for found in (plant.first_order().transfer(s), plant.transfer(s)):
         assert np.all(abs(found - H) <= 1e-8 * abs(H) + 1e-10 * abs(H).max(axis=(1, 2), keepdims=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_actuators_that_the_rest_does_not_load(seed: int) -> None:
+    """Two coordinates with mass, two of first order and what they drive, coupled in every way that is allowed."""
+    draw = np.random.default_rng(seed).standard_normal
+    n, p, w, arm = 7, [1, 4], [0, 5], [2, 3, 6]
+    M, D, K = np.eye(n) + 0.1 * draw((n, n)), np.eye(n) + 0.3 * draw((n, n)), 4 * np.eye(n) + draw((n, n))
+    M[w], M[:, w] = 0.0, 0.0
+    for matrix in (M, D, K):
+        matrix[np.ix_([*p, *w], arm)] = 0.0
+    Cq, Cv, Ca, Du = draw((2, n)), draw((2, n)), draw((2, n)), draw((2, 2))
+    Ca[:, w] = 0.0
+    signals = [tuple(Signal(f"{word}{i}") for i in range(size)) for word, size in (("q", n), ("u", 2), ("y", 2))]
+    plant = SecondOrder(M, D, K, draw((n, 2)), Cq, Cv, Ca, Du, *signals)
+    found = actuators(plant)
+    assert found is not None
+    assert (found.p.tolist(), found.w.tolist()) == (p, w)
+    first = plant.first_order()
+    assert names(first.states)[:6] == ["q1", "q4", "q1_rate", "q4_rate", "q0", "q5"]
+    assert len(first.states) == 6 + 6
+    for s in (0.3 + 2.0j, -1.0 + 0.4j):
+        q = np.linalg.solve(s**2 * M + s * D + K, plant.B)
+        H = (Cq + s * Cv + s**2 * Ca) @ q + Du
+        np.testing.assert_allclose(first.transfer(np.array([s]))[:, :, 0], H, rtol=1e-9)
+    run, path = (as_model(plant), first.statespace())
+    t = np.linspace(0.0, 2.0, 401)
+    u = np.array([np.sin(3 * t), 0 * t])
+    ours = simulate(run, inputs={"u0": Sine(1.0, 3 / HZ)}, duration=2.0, step=5e-3, method="trapezoidal")
+    theirs = ct.forced_response(path, t, u).outputs
+    np.testing.assert_allclose(ours.y.T, theirs, atol=3e-4 * np.abs(theirs).max())
+
+
+def test_plant_at_another_pose() -> None:
+    """The command that holds a pose is its distance from that of the file; the arm there has other modes."""
+    model = ralf().model
+    at = equilibrium(model, hold={"joint1": 1.3, "joint2": 0.2})
+    np.testing.assert_allclose(at.u[:2], [1.3 - np.pi / 2, 0.2 - np.pi / 6], rtol=1e-9)
+    there = load_plant("ralf", overrides={"joint.1.angle": 1.3, "joint.2.angle": 0.2})
+    one, other = linearise(model, at), there.linearise()
+    np.testing.assert_allclose(one.modes().frequencies_hz, other.modes().frequencies_hz, rtol=1e-9)
+    assert abs(one.modes().frequencies_hz[0] - ralf().modes().frequencies_hz[0]) > 1e-3
 
 
 def test_truncated_plant_keeps_the_cylinders() -> None:
@@ -443,6 +490,15 @@ class _Less:
 
     def __call__(self, t, before: bool = False):
         return self.motion(t)[0] - np.pi / 2
+
+
+def test_a_joint_without_servo_does_not_follow_a_jump() -> None:
+    torques = ralf(joint__1__drive="torque", joint__2__drive="torque")
+    swing = Swing(np.pi / 2, 0.02, 0.5, start=0.1)
+    with pytest.raises(DefinitionError, match=r"jumps in value or rate at t = 0\.1 s, which no joint can follow"):
+        simulate(torques, motions={"joint1": swing}, duration=0.3)
+    run = simulate(ralf(), motions={"joint1": swing}, duration=0.3, step=1e-3)
+    assert np.abs(run["joint1_angle"] - np.pi / 2).max() > 5e-3
 
 
 def test_torque_of_the_cylinders_holds_the_weight_and_tip_forces_do_not_move_the_joints() -> None:

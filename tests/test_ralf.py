@@ -282,6 +282,17 @@ def test_foreshortening_takes_away_the_false_double_frequency() -> None:
     assert abs(turned[1]) < 0.3 * abs(turned[0])
 
 
+def test_outline_of_the_arm() -> None:
+    model, q = ralf(), ralf().reference()
+    q[4], q[6] = 0.02, -0.01
+    lower, cross, upper, rod = model.outline(q, 5)
+    np.testing.assert_allclose(cross[[0, -1]], [rod[0], lower[0]], atol=1e-12)
+    tip = [names(model.outputs).index(f"tip_{axis}") for axis in "xy"]
+    np.testing.assert_allclose(upper[-1], model.output(q, 0 * q, 0 * q, np.zeros(4))[tip], atol=1e-12)
+    np.testing.assert_allclose(lower[-1] - 0.4572 * np.array([np.cos(q[2]), np.sin(q[2])]), upper[0], atol=1e-12)
+    np.testing.assert_allclose(rod[-1] - upper[0], model.closure(q), atol=1e-12)
+
+
 def test_modal_damping_of_one_percent() -> None:
     model = ralf(damping__kind="modal", damping__ratio=0.01)
     plant = linearise(model, equilibrium(model, hold=HERE))

@@ -4,7 +4,7 @@
     M21 a1 + D21 v1 + K21 q1 + M22 a2 + D22 v2 + K22 q2  = B2 u           the arm
 
 Among q1 some coordinates w have damping but no mass: states of first order. The actuators keep the states (p, p', w)
-under their names, the arm is brought to its own modes, which the actuators' poles cannot disturb.
+under their names, the arm is brought to its own modes. The poles are those of the two parts.
 """
 
 from __future__ import annotations
@@ -68,26 +68,42 @@ def _own_states(plant: SecondOrder, p: Indices, w: Indices) -> tuple[FloatArray,
     return A[:, :n], A[:, n:], S[:, :n], S[:, n:]
 
 
-def cascade(plant: SecondOrder, found: Actuators, modes: int | None = None) -> FirstOrder:
-    """Return the first-order form; the arm in modal coordinates, with this many flexible modes (default: all)."""
-    from .realise import first_order
-
+def driven_arm(plant: SecondOrder, found: Actuators) -> SecondOrder:
+    """Return the arm alone, with p, p', p'', w and w' as further inputs."""
     p, w = found
     rest = np.setdiff1d(np.arange(len(plant.coordinates)), np.concatenate([p, w]))
     columns = ((plant.K, p), (plant.D, p), (plant.M, p), (plant.K, w), (plant.D, w))
     driving = [-matrix[np.ix_(rest, at)] for matrix, at in columns]
     through = [plant.Cq[:, p], plant.Cv[:, p], plant.Ca[:, p], plant.Cq[:, w], plant.Cv[:, w]]
-    nu, inner = plant.B.shape[1], np.ix_(rest, rest)
+    nu, inner = len(plant.inputs), np.ix_(rest, rest)
     more = tuple(Signal(f"input {i}") for i in range(nu, nu + sum(block.shape[1] for block in driving)))
-    arm = replace(
+    return replace(
         plant, M=plant.M[inner], D=plant.D[inner], K=plant.K[inner], B=np.hstack([plant.B[rest], *driving]),
         Cq=plant.Cq[:, rest], Cv=plant.Cv[:, rest], Ca=plant.Ca[:, rest], Du=np.hstack([plant.Du, *through]),
         coordinates=tuple(plant.coordinates[i] for i in rest), inputs=plant.inputs + more, basis=None,
     )  # fmt: skip
-    flexible = first_order(arm, "modal", modes)
-    A, B, S, T = _own_states(plant, p, w)
-    own = [plant.coordinates[i] for i in p]
-    states = (*own, *(Signal(f"{c.name}_rate", f"{c.unit}/s") for c in own), *(plant.coordinates[i] for i in w))
+
+
+def own_poles(plant: SecondOrder, found: Actuators) -> FirstOrder:
+    """Return the actuators alone, without inputs and outputs."""
+    A = _own_states(plant, *found)[0]
+    n, none = len(A), ()
+    return FirstOrder(A, np.zeros((n, 0)), np.zeros((0, n)), np.zeros((0, 0)), _names(plant, found), none, none)
+
+
+def _names(plant: SecondOrder, found: Actuators) -> tuple[Signal, ...]:
+    own = [plant.coordinates[i] for i in found.p]
+    rates = (Signal(f"{c.name}_rate", f"{c.unit}/s") for c in own)
+    return (*own, *rates, *(plant.coordinates[i] for i in found.w))
+
+
+def cascade(plant: SecondOrder, found: Actuators, modes: int | None = None) -> FirstOrder:
+    """Return the first-order form; the arm in modal coordinates, with this many flexible modes (default: all)."""
+    from .realise import first_order
+
+    flexible, nu = first_order(driven_arm(plant, found), "modal", modes), len(plant.inputs)
+    A, B, S, T = _own_states(plant, *found)
+    states = _names(plant, found)
     push, reach = flexible.B[:, nu:], flexible.D[:, nu:]
     return FirstOrder(
         np.block([[A, np.zeros((len(A), len(flexible.A)))], [push @ S, flexible.A]]),

@@ -278,6 +278,19 @@ class AssumedModes:
             V[2 * k], V[2 * k + 1] = row.real, row.imag
         return V
 
+    def outline(self, q: FloatArray, points: int = 21) -> list[FloatArray]:
+        """Return for each link x and y [m] of points along it, from where others are fixed to it to its end."""
+        motion, lines = self._motion(q), []
+        for i, link in enumerate(self.arm.links):
+            used = [other.root for j, other in enumerate(self.arm.links) if self.tree.parent[j] == i]
+            for c in self.arm.closures:
+                used += [s for n, s in ((c.link, c.position), (c.other_link, c.other_position)) if n == i + 1]
+            used += [0.0, 1.0] if link.kind == "flexible" else [0.0]
+            stations = [self.tree.station(i, s) for s in np.linspace(min(used), max(used), points)]
+            places = np.array([motion.at(station).place[0] for station in stations])
+            lines.append(np.column_stack([places.real, places.imag]))
+        return lines
+
     def energy(self, q: FloatArray, v: FloatArray) -> Energy:
         """Return kinetic energy, and elastic energy (servo springs included, command 0) less the work of the weight."""
         motion, dq = self._motion(q, v), self.tree.T @ v
