@@ -7,6 +7,7 @@ plant file and knows where every number comes from. Each field states its unit, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -177,9 +178,10 @@ class Joint(_Checked):
     drive: Annotated[
         str,
         Choice(
-            ("torque", "motion", "servo", "free"),
+            ("torque", "motion", "servo", "hydraulic", "free"),
             "torque: the input is a torque; motion: the joint follows a commanded angle; servo: a spring and a damper "
-            "pull it to a commanded angle; free: nothing drives it",
+            "pull it to a commanded angle; hydraulic: it moves as a cylinder of third order makes it, whatever the "
+            "arm does; free: nothing drives it",
         ),
     ] = "torque"
     angle: Annotated[
@@ -206,6 +208,16 @@ class Joint(_Checked):
     kind: Annotated[
         str, Choice(("revolute", "prismatic"), "revolute: turns about its axis; prismatic: slides the kink along it")
     ] = "revolute"
+    hydraulic_gain: Annotated[
+        float,
+        Quantity("1/s", 0.0, 1e4, "K: gain of the position loop (hydraulic); 0: none, the input then is the valve"),
+    ] = 0.0
+    hydraulic_frequency: Annotated[
+        float, Quantity("Hz", 0.0, 1e4, "wh / 2 pi: natural frequency of oil and load (hydraulic)")
+    ] = 0.0
+    hydraulic_damping: Annotated[
+        float, Quantity("1", 0.0, 10.0, "zeta: damping ratio of oil and load (hydraulic)")
+    ] = 0.0
 
     def __post_init__(self) -> None:
         check(self)
@@ -217,6 +229,16 @@ class Joint(_Checked):
             remedy = f'set drive = "servo" or leave {key} out'
             require(value == 0 or servo, f'{key} = {value:g} has no effect with drive = "{self.drive}"; {remedy}')
         require(not servo or self.servo_stiffness > 0, 'drive = "servo" needs servo_stiffness [N m/rad] above zero')
+        # a file may describe the cylinders of an arm that is driven otherwise for once
+        for key, unit in (("hydraulic_frequency", "Hz"), ("hydraulic_damping", "1")):
+            given = self.drive != "hydraulic" or getattr(self, key) > 0
+            require(given, f'drive = "hydraulic" needs {key} [{unit}] above zero')
+        bound = 4.0 * math.pi * self.hydraulic_damping * self.hydraulic_frequency
+        require(
+            self.drive != "hydraulic" or self.hydraulic_gain < bound,
+            f"hydraulic_gain = {self.hydraulic_gain:g} 1/s makes the position loop unstable; it must be below "
+            f"2 zeta wh = {bound:.6g} 1/s",
+        )
         require(
             self.revolute or self.rotor_inertia == 0,
             f"rotor_inertia = {self.rotor_inertia:g} kg m^2 needs a revolute joint; leave it out of a prismatic one",

@@ -180,6 +180,64 @@ class Moves:
 
 
 @dataclass(frozen=True)
+class Swing:
+    """begin + amplitude sin(2 pi frequency (t - start)) for whole cycles, at rest before and after.
+
+    The rate jumps at both ends.
+
+    Attributes
+    ----------
+    begin : float
+        Value at rest.
+    amplitude : float
+        Largest deviation.
+    frequency : float
+        [Hz].
+    cycles : int
+        Number of cycles.
+    start : float
+        Time at which they begin [s].
+    """
+
+    begin: float
+    amplitude: float
+    frequency: float
+    cycles: int = 1
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(bool(np.isfinite([self.begin, self.amplitude]).all()), "begin and amplitude of a swing must be finite")
+        proper = bool(np.isfinite(self.frequency) and self.frequency > 0)
+        require(proper, f"frequency = {self.frequency} Hz must be positive and finite")
+        require(bool(np.isfinite(self.start) and self.start >= 0), f"start = {self.start} s must not be negative")
+        whole = isinstance(self.cycles, int) and not isinstance(self.cycles, bool) and self.cycles > 0
+        require(whole, f"cycles = {self.cycles!r} must be a whole number above zero")
+
+    @property
+    def duration(self) -> float:
+        """End of the last cycle [s]."""
+        return self.start + self.cycles / self.frequency
+
+    @property
+    def target(self) -> float:
+        """Value at rest."""
+        return self.begin
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Start and end [s]."""
+        return (self.start, self.duration)
+
+    def __call__(self, t: npt.ArrayLike) -> Sample:
+        """Return value, rate and acceleration at times t [s]."""
+        t, w = np.asarray(t, float), 2.0 * np.pi * self.frequency
+        x = self.amplitude * ((t >= self.start) & (t < self.duration))
+        sine, cosine = np.sin(w * (t - self.start)), np.cos(w * (t - self.start))
+        value, rate, acceleration = self.begin + x * sine, w * x * cosine, -w * w * x * sine
+        return np.asarray(value), np.asarray(rate), np.asarray(acceleration)
+
+
+@dataclass(frozen=True)
 class SpinUp:
     """From rest to a constant rate, the acceleration a full cosine wave (Simo and Vu-Quoc 1986).
 

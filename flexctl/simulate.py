@@ -227,7 +227,9 @@ def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[fl
 
 
 def _exact_serves(model: MechanicalModel) -> bool:
-    return isinstance(model, LinearMechanics) and bool(np.array_equal(model.M, model.M.T)) and model.M.size > 0
+    from .engines import is_symmetric
+
+    return isinstance(model, LinearMechanics) and is_symmetric(model.M) and model.M.size > 0
 
 
 def _step(model: MechanicalModel, step: float | None, period: float | None, method: str) -> float:

@@ -91,3 +91,36 @@ def check_closures(model: MechanicalModel, x: Motion) -> None:
         assert_near(model.closure_jacobian(x.q), jacobian(model.closure, x.q))
         bias = slope(lambda s: model.closure_jacobian(x.q + s * x.v) @ x.v)
         assert_near(model.closure_bias(x.q, x.v), bias)
+
+
+def check_compiled(model: MechanicalModel, x: Motion, without: str = " ") -> None:
+    """The compiled functions against the plain methods, but for outputs with a word in their name.
+
+    The torque of a joint that is led is defined where the equations hold, which they do not at x.
+    """
+    kept = [i for i, signal in enumerate(model.outputs) if without not in signal.name]
+    compiled = model.compiled()
+    assert compiled is not None
+    n, w = x.q.size, compiled.bandwidth
+    out, y = np.empty(n), np.empty(len(model.outputs))
+    state = (*x[:3], np.concatenate([x.u, x.lam]), compiled.reals, compiled.ints)
+    compiled.residual(0.0, *state, out)
+    assert_near(out, left_side(model, *x), 1e-12)
+    compiled.output(*state, y)
+    assert_near(y[kept], model.output(*x[:4])[kept], 1e-12)
+    M, D, K = model.tangent(*x)
+    for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
+        band = np.full((3 * w + 1, n), np.nan)
+        compiled.tangent(0.0, *state[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
+        full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
+        assert_near(full, ca * M + cv * D + cq * K, 1e-12)
+    if compiled.closure is not None:
+        m = x.lam.size
+        found = [np.empty(shape) for shape in (m, m, (m, n), (m, n), (n, m))]
+        compiled.closure(x.q, x.v, compiled.reals, compiled.ints, *found)
+        wanted = (
+            model.closure(x.q), model.closure_bias(x.q, x.v), model.closure_jacobian(x.q),
+            closure_turn(model, x.q, x.v), closure_forces(model, x.q),
+        )  # fmt: skip
+        for one, other in zip(found, wanted, strict=True):
+            assert_near(one, other, 1e-12)

@@ -16,12 +16,20 @@ import numpy as np
 import pytest
 import toys
 from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
-from differences import Array, assert_near, check_closures, check_tangent, left_side, order, slope, some_motion
+from differences import (
+    Array,
+    check_closures,
+    check_compiled,
+    check_tangent,
+    order,
+    slope,
+    some_motion,
+)
 
 from flexctl.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import SecondOrder, linearise
-from flexctl.model import LinearMechanics, MechanicalModel, closure_forces, closure_turn, names
+from flexctl.model import LinearMechanics, MechanicalModel, names
 from flexctl.models import REGISTRY, build
 from flexctl.models.linear_model import LinearModel
 from flexctl.modes import normal_modes
@@ -612,31 +620,7 @@ class Plain:
 
 @some_cases(lambda c: c.model.compiled() is not None)
 def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
-    model, x = case.model, some_motion(case.model)
-    compiled = model.compiled()
-    n, w = x.q.size, compiled.bandwidth
-    out, y = np.empty(n), np.empty(len(model.outputs))
-    state = (*x[:3], np.concatenate([x.u, x.lam]), compiled.reals, compiled.ints)
-    compiled.residual(0.0, *state, out)
-    assert_near(out, left_side(model, *x), 1e-12)
-    compiled.output(*state, y)
-    assert_near(y, model.output(*x[:4]), 1e-12)
-    M, D, K = model.tangent(*x)
-    for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
-        band = np.full((3 * w + 1, n), np.nan)
-        compiled.tangent(0.0, *state[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
-        full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
-        assert_near(full, ca * M + cv * D + cq * K, 1e-12)
-    if compiled.closure is not None:
-        m = x.lam.size
-        found = [np.empty(shape) for shape in (m, m, (m, n), (m, n), (n, m))]
-        compiled.closure(x.q, x.v, compiled.reals, compiled.ints, *found)
-        wanted = (
-            model.closure(x.q), model.closure_bias(x.q, x.v), model.closure_jacobian(x.q),
-            closure_turn(model, x.q, x.v), closure_forces(model, x.q),
-        )  # fmt: skip
-        for one, other in zip(found, wanted, strict=True):
-            assert_near(one, other, 1e-12)
+    check_compiled(case.model, some_motion(case.model))
 
 
 @some_cases(lambda c: c.model.compiled() is not None)

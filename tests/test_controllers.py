@@ -48,6 +48,23 @@ ENTRIES = {
 }
 
 
+@dataclass(frozen=True)
+class Shaken:
+    """What is asserted of an arm that vibrates after its move: 1 % of the model's own numbers, checked elsewhere."""
+
+    left: dict[str, tuple[float, float]]  # scenario: largest change of both strains after 2.2 s [microstrain]
+    disk: tuple[float, ...]  # per joint
+    angle: float  # largest deviation of a joint from its reference [rad]
+
+
+# sampled at 5 kHz; the cylinders' own loops leave 173.9, 32.6 (both links), found by an independent code
+SHAKEN = {
+    "ralf_servo": Shaken(
+        {"both links": (174.5, 32.9), "lower link": (167.3, 23.9), "upper link": (10.9, 23.7)}, (0.80, 1.00), 1.71e-3
+    ),
+}
+
+
 @cache
 def runs(name: str):
     script = fx.load_controller(name)
@@ -74,7 +91,7 @@ TRACKING = {
 
 
 def test_every_controller_has_an_entry():
-    assert sorted({**ENTRIES, **TRACKING}) == fx.list_controllers()
+    assert sorted({**ENTRIES, **TRACKING, **SHAKEN}) == fx.list_controllers()
 
 
 @pytest.mark.parametrize("name", TRACKING)
@@ -138,13 +155,14 @@ def test_the_torque_limit_is_kept(name):
         assert run.scores[f"{ENTRIES[name].drive}.peak"] <= ENTRIES[name].torque + 1e-12
 
 
-@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.disk])
+@pytest.mark.parametrize("name", [*(name for name, entry in ENTRIES.items() if entry.disk), *SHAKEN])
 def test_margins_on_the_whole_plant(name):
     script = fx.load_controller(name)
     plant = fx.load_plant(script.PLANT)
     found = robustness(design(script, plant), plant, scenarios(script, plant))
     assert all(stable for _, stable in found.values())
-    assert [margins.disk_margin for margins, _ in found.values()] == pytest.approx(ENTRIES[name].disk, rel=0.1)
+    wanted = {**ENTRIES, **SHAKEN}[name].disk
+    assert [margins.disk_margin for margins, _ in found.values()] == pytest.approx(wanted, rel=0.1)
 
 
 def test_lqg_settles_the_small_move_several_times_faster_than_the_pd():
@@ -199,3 +217,13 @@ def test_servo_margins():
         L = 1.0 / S[:, j, j] - 1.0
         assert found[name][0].disk_margin == pytest.approx(np.min(np.abs(2 * (1 + L) / (1 - L))), rel=1e-4)
         assert found[name][0].disk_margin > 1.0
+
+
+@pytest.mark.parametrize(("name", "scenario"), [(n, s) for n, e in SHAKEN.items() for s in e.left])
+def test_vibration_that_is_left(name, scenario):
+    run = runs(name)[scenario]
+    late = run.t > 2.2
+    left = [1e6 * abs(run[strain] - run[strain][0])[late].max() for strain in ("strain_lower", "strain_upper")]
+    assert left == pytest.approx(SHAKEN[name].left[scenario], rel=0.01)
+    errors = [run.scores[f"joint{i}_angle.max_error"] for i in (1, 2)]
+    assert max(errors) <= SHAKEN[name].angle

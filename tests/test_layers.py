@@ -40,6 +40,7 @@ CONVENIENCE = {
     ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
+    ("models.hydraulic", "statics"): "the arm at rest with its cylinders still",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.transfer_modes", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.marching", "linear"): "scheme_plant(): the explicit march as a discrete plant",

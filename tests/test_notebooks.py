@@ -314,6 +314,33 @@ def check_tip_tracking(said: dict[str, Any]) -> None:
     assert max(said["method_error_m"].values()) < 1e-3
 
 
+def check_ralf(said: dict[str, Any]) -> None:
+    """Numbers of an independent code of the same arm, a finite-element frame, and the cubics of the actuators."""
+    assert said["constrained_hz"] == near([7.8310, 16.9412, 30.8172, 104.4269, 119.9812, 127.0935], rel=1e-5)
+    assert said["unconstrained_hz"] == near([8.2155, 17.0032, 29.8564, 104.4680, 119.4257, 126.7434], rel=1e-5)
+    assert said["stretch_hz"] == near([7.8250, 15.9080, 30.8067, 94.0222], rel=1e-3)
+    assert said["eight_modes_change"] < 2e-4
+    assert said["energy_percent"] == near([98, 99, 99, 99.5, 94, 94], abs=0.6)
+    assert said["K"] == near([74.9045, 86.1371], rel=1e-5)
+    assert said["bandwidth_hz"] == near([21.660, 24.941], abs=1e-3)
+    assert said["phase_margin_deg"] == near([54.596, 65.189], abs=1e-3)
+    assert all(lead > 1.5 * paper for lead, paper in zip(said["lead_bandwidth_hz"], said["bandwidth_hz"], strict=True))
+    assert all(abs(k / table - 1) > 0.1 for k, table in zip(said["asked_K"], (79.6, 51.7), strict=True))
+    assert said["tip_x_gain"] == near([-3.052351, -1.523302], rel=1e-6)
+    assert said["strain_gain"] == near([8.91691e-5, 5.76037e-6], rel=2e-6)
+    assert [said["peaks_full"][f"both links {w}"] for w in ("lower", "upper")] == near([276.752, 55.864], rel=5e-3)
+    assert [said["peaks_full"][f"upper link {w}"] for w in ("lower", "upper")] == near([16.150, 33.431], rel=5e-3)
+    assert [said["left_full"][f"both links {w}"] for w in ("lower", "upper")] == near([276.9, 57.6], rel=3e-3)
+    assert said["left_linear_both"] == near([275.7, 43.8], rel=3e-3)
+    assert said["small_lower_error"] < 1e-4
+    assert max(said["small_odd_errors"]) < 1e-4
+    assert said["eq43_printed"] == near([163.506, 42.315, 301.170, 32.373], rel=5e-3)
+    assert said["eq43_projected"] == near([173.553, 41.144, 278.517, 42.859], rel=5e-3)
+    # sampled at 5 kHz; continuous: 173.9 and 32.6
+    assert said["servo_left"] == near([173.9, 32.6], rel=1e-2)
+    assert 0.8 < said["lead_left"][0] / said["servo_left"][0] < 1.0
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "finite_difference_arm": check_finite_difference_arm,
     "bode_to_controller": check_bode_to_controller,
@@ -322,6 +349,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "flexible_2r_arm": check_flexible_2r_arm,
     "planar_arm_control": check_planar_arm_control,
     "tip_tracking": check_tip_tracking,
+    "ralf": check_ralf,
 }
 
 

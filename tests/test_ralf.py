@@ -32,7 +32,10 @@ CONSTRAINED = [7.8310, 16.9412, 30.8172, 104.4269, 119.9812, 127.0935]
 
 @cache
 def ralf(**changes):
-    return load_plant("ralf", overrides={key.replace("__", "."): value for key, value in changes.items()}).model
+    """The arm without its cylinders, which `test_actuators` puts back."""
+    torques = {"joint.1.drive": "torque", "joint.2.drive": "torque"}
+    given = {key.replace("__", "."): value for key, value in changes.items()}
+    return load_plant("ralf", overrides=torques | given).model
 
 
 weightless = partial(ralf, gravity__y=0.0)
@@ -277,6 +280,17 @@ def test_foreshortening_takes_away_the_false_double_frequency() -> None:
         turned.append(q[2] - np.pi / 6)
     assert abs(turned[0]) == pytest.approx(0.03**2 / (2 * 3.048 * 0.4572 * np.sin(np.pi / 3)), rel=0.05)
     assert abs(turned[1]) < 0.3 * abs(turned[0])
+
+
+def test_outline_of_the_arm() -> None:
+    model, q = ralf(), ralf().reference()
+    q[4], q[6] = 0.02, -0.01
+    lower, cross, upper, rod = model.outline(q, 5)
+    np.testing.assert_allclose(cross[[0, -1]], [rod[0], lower[0]], atol=1e-12)
+    tip = [names(model.outputs).index(f"tip_{axis}") for axis in "xy"]
+    np.testing.assert_allclose(upper[-1], model.output(q, 0 * q, 0 * q, np.zeros(4))[tip], atol=1e-12)
+    np.testing.assert_allclose(lower[-1] - 0.4572 * np.array([np.cos(q[2]), np.sin(q[2])]), upper[0], atol=1e-12)
+    np.testing.assert_allclose(rod[-1] - upper[0], model.closure(q), atol=1e-12)
 
 
 def test_modal_damping_of_one_percent() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from differences import assert_same, order
+from test_planar_motion import Turning
 from test_timoshenko_spatial import PLANE, everything
 
 import flexctl as fx
@@ -22,6 +23,7 @@ from flexctl.laws.compile import empty_law
 from flexctl.laws.controller import LinearLaw
 from flexctl.model import index_of, names
 from flexctl.models._kernels import loop
+from flexctl.models._kernels import spatial_stepper as kernels
 from flexctl.models.spatial_rigid import axial_forces, frames
 from flexctl.models.spatial_stepper import SpatialStepper
 from flexctl.models.timoshenko_planar import TimoshenkoPlanar
@@ -76,13 +78,15 @@ def prepared(
 # --- the plain model is the oracle
 
 
+@pytest.mark.parametrize("turn", [0.07, 0.3])
 @pytest.mark.parametrize("damping", DAMPINGS, ids=lambda d: d.kind)
-def test_accelerations_are_those_of_the_model_in_any_motion(damping: Damping) -> None:
-    """Residual, mass matrix and its factors at once; sections turned by half a radian from one to the next."""
-    for arm in (everything(damping), arm_3r(SOFT, damping=damping, gravity=(1.0, 2.0, -9.81))):
+def test_accelerations_are_those_of_the_model_in_any_motion(damping: Damping, turn: float) -> None:
+    """Residual, mass matrix and its factors at once; small turns by power series, up to half a radian beyond them."""
+    limp = Material(10.0, 1000.0)  # so that rates count
+    for arm in (everything(damping), arm_3r(limp, damping=damping, gravity=(1.0, 2.0, -9.81))):
         model, rng = TimoshenkoSpatial(arm, elements=2), np.random.default_rng(1)
         q = model.reference()
-        for part, size in ((slice(0, 3), 0.05), (slice(3, 6), 0.3)):
+        for part, size in ((slice(0, 3), 0.05), (slice(3, 6), turn)):
             q[model.mesh.node[1:, part]] += size * rng.normal(size=(model.mesh.length.size, 3))
         v = rng.normal(size=q.size)
         stepper, _ = prepared(model, TIGHT, q, v, 1, 1e-3)
@@ -209,9 +213,53 @@ def test_commanded_joints_follow_and_show_their_force(case: str) -> None:
 # --- Newton
 
 
+def servo_arm(case: str) -> tuple[TimoshenkoSpatial, tuple[float, ...], tuple[float, ...]]:
+    """A soft arm on springs, the variables these pull to, and a load at the tip that bends it by half a radian."""
+    if case == "plain":
+        arm, stiffness, phi, load = arm_3r(Material(2e7, 1000.0)), (50.0, 50.0, 50.0), (0.3, 0.3, 0.3), (3.0, 4.0, 6.0)
+    else:
+        arm, stiffness, phi, load = crooked(2e7, "nonlinear").arm, (3e3, 1e5, 2e3), (0.3, 0.4, 0.3), (5.0, 7.0, 8.0)
+    servos = (replace(j, drive="servo", servo_stiffness=k) for j, k in zip(arm.joints, stiffness, strict=True))
+    arm = replace(arm, joints=tuple(servos), damping=Damping(), gravity=(0.0, 0.0, 0.0))
+    return TimoshenkoSpatial(arm, elements=2), phi, load
+
+
+@pytest.mark.parametrize("case", ["plain", "rigid kinks, bodies and a slide"])
+def test_tangent_is_exact_at_rest(case: str) -> None:
+    """Newton's corrections square themselves down to rounding: no geometric term of sections, joints, kinks lacks."""
+    model, phi, load = servo_arm(case)
+    q = model.pose(phi)
+    stepper, _ = prepared(model, TIGHT, q, 0.0 * q, 1, 1e-3)
+    state, fixed, u = stepper.state_, (stepper.beam, stepper.state_, stepper.work), np.zeros(len(model.inputs))
+    state.a[:] = 0.0
+    for i, x in enumerate(phi):
+        u[index_of("input", f"joint{i + 1}_command", model.inputs)] = x
+
+    def correct() -> float:
+        assert kernels._evaluate(*fixed, u, kernels.NONLINEAR, 1.0, 0.0, 0.0)
+        kernels._factor(*fixed, stepper.drive, 0.0, 0.0, 1.0)
+        kernels._correction(*fixed, stepper.drive)
+        size = float(kernels._to_coordinates(*fixed, kernels.NONLINEAR))
+        state.x[:] -= stepper.work.r[: state.x.size]
+        return size
+
+    for part in np.linspace(0.05, 1.0, 20):
+        u[-3:] = part * np.array(load)
+        for _ in range(8):
+            correct()
+    assert np.abs(state.x[stepper.place][model.mesh.node[1:, 3:]]).max() > 0.3
+    assert np.abs(model.force(state.x[stepper.place], 0.0 * q) - model.B @ u).max() < 1e-9
+    state.x[stepper.place] += 1e-3 * np.random.default_rng(0).normal(size=q.size)
+    sizes = [correct() for _ in range(8)]
+    assert sizes[0] > 5e-3
+    late = [(earlier, later) for earlier, later in pairwise(sizes) if earlier < 1e-5]
+    assert len(late) >= 3
+    assert all(later < 10.0 * earlier**2 + 2e-15 for earlier, later in late)
+
+
 @pytest.mark.parametrize("case", ["held", "free", "kinks and bodies"])
-def test_newton_decays_quadratically(case: str) -> None:
-    """One long step of a soft arm: down to what gyroscopic terms of the light sections and bodies leave."""
+def test_newton_decays_in_motion(case: str) -> None:
+    """One long step of a soft arm: quadratically, down to what gyroscopic terms of light sections and bodies leave."""
     model = TimoshenkoSpatial(arm_3r(Material(2e7, 1000.0)), elements=2)
     if case == "kinks and bodies":
         model = crooked(2e7, "nonlinear")
@@ -404,6 +452,9 @@ def test_quasi_static_arm_that_stays_is_at_rest() -> None:
     still = model.rest(phi)
     sag = np.abs(still - model.pose(phi)).max()
     np.testing.assert_allclose(run.q[-1], still, rtol=0, atol=2e-3 * sag)
+    efforts = [run[name][-1] for name in ("joint1_torque", "joint2_force", "joint3_torque")]
+    held = model.rigid_torques(phi, (0.0,) * 3, (0.0,) * 3)  # statically determinate
+    np.testing.assert_allclose(efforts, held, rtol=0, atol=0.05 * np.abs(held).max())
     bare = TimoshenkoSpatial(model.arm, elements=2, analysis="quasi_static", stiffening=False)
     run = fx.simulate(bare, motions=moves, duration=0.01, record_states=True)
     assert run.q is not None
@@ -425,6 +476,29 @@ def test_linear_spin_needs_the_stiffening() -> None:
     bare = TimoshenkoSpatial(arm, elements=4, analysis="linear", stiffening=False)
     with pytest.raises(ConvergenceError, match="diverged"):
         fx.simulate(bare, motions=spin, duration=8.5)
+
+
+def test_post_that_spins_about_itself_whirls_in_the_linear_analysis_too() -> None:
+    """A stout post at 60 rad/s, pushed sideways: rotary inertia, its gyroscopic moments first of all, bends it."""
+    post = Link(0.0, Material(1e6, 1000.0), Section(0.01, 1e-4), kink=0.5)
+    spin = {"joint1": Turning(60.0)}
+    push = {"tip_force_x": bang_bang(1e-3, 0.1)}
+    runs = {
+        name: [
+            fx.simulate(
+                TimoshenkoSpatial(Arm("post", (post,), (Joint(),)), elements=3, analysis=analysis, stiffening=False),
+                motions=motions, duration=0.5, inputs=push,
+            )
+            for analysis in ("nonlinear", "linear")
+        ]
+        for name, motions in (("spinning", spin), ("still", {"joint1": Step(0.0, 0.0)}))
+    }  # fmt: skip
+    one, other = runs["spinning"]
+    largest = np.abs(one["tip_x"]).max()
+    assert np.abs(one["tip_y"]).max() > 0.03 * largest
+    assert np.abs(runs["still"][0]["tip_y"]).max() < 1e-6 * largest
+    for x in ("tip_x", "tip_y"):
+        np.testing.assert_allclose(other[x], one[x], rtol=0, atol=1e-4 * largest)
 
 
 # --- energy, payload, refusals

@@ -16,7 +16,8 @@ and a point of another, or of the base, together; lam [N] is the force of the fi
 Options that refine the paper's model: `axial` shapes let a link stretch; `foreshortening` lets bending pull the ends of
 a link together by half the integral of w'^2, which stiffens a link that is pulled or spins. Without it a bent link
 keeps its length along the chord. "modal" damping is C = sum (2 zeta / omega^3) (K phi)(K phi)^T over the modes phi of
-the reference pose, closures met and joints free; it acts on p alone. "rayleigh" is alpha M + beta K.
+the reference pose, closures met, with joints held that follow a motion or a cylinder and the others free; it acts on p
+alone. "rayleigh" is alpha M + beta K.
 
 Source: Lee, Huggins and Book 1988, "Experimental verification of a large flexible manipulator" (RALF). There: (2.3) has
 no integral, (2.4) psi'' for psi'' psi''^T, (2.5) no gravity, (2.6) no d/dt of dT/dq' less dT/dq; (2.18), (2.19), (2.21)
@@ -65,7 +66,7 @@ class AssumedModes:
     kind = "assumed_modes"
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-         "free_drive", "massless_link", "tree", "closure", "body", "tip_on_another_link"}
+         "hydraulic_drive", "free_drive", "massless_link", "tree", "closure", "body", "tip_on_another_link"}
     )  # fmt: skip
 
     def __init__(
@@ -277,6 +278,19 @@ class AssumedModes:
             V[2 * k], V[2 * k + 1] = row.real, row.imag
         return V
 
+    def outline(self, q: FloatArray, points: int = 21) -> list[FloatArray]:
+        """Return for each link x and y [m] of points along it, from where others are fixed to it to its end."""
+        motion, lines = self._motion(q), []
+        for i, link in enumerate(self.arm.links):
+            used = [other.root for j, other in enumerate(self.arm.links) if self.tree.parent[j] == i]
+            for c in self.arm.closures:
+                used += [s for n, s in ((c.link, c.position), (c.other_link, c.other_position)) if n == i + 1]
+            used += [0.0, 1.0] if link.kind == "flexible" else [0.0]
+            stations = [self.tree.station(i, s) for s in np.linspace(min(used), max(used), points)]
+            places = np.array([motion.at(station).place[0] for station in stations])
+            lines.append(np.column_stack([places.real, places.imag]))
+        return lines
+
     def energy(self, q: FloatArray, v: FloatArray) -> Energy:
         """Return kinetic energy, and elastic energy (servo springs included, command 0) less the work of the weight."""
         motion, dq = self._motion(q, v), self.tree.T @ v
@@ -292,7 +306,11 @@ class AssumedModes:
         from ..modes import normal_modes  # a higher layer, needed here only
 
         q, K = self._reference, self.tree.K
-        N = null_space(self.closure_jacobian(q), self.closures) if self.closures else np.eye(q.size)
+        held = [i for i, joint in enumerate(self.arm.joints) if joint.drive in ("motion", "hydraulic")]
+        free = [i for i in range(q.size) if i not in held]
+        N = np.eye(q.size)[:, free]
+        if self.closures:
+            N = N @ null_space(self.closure_jacobian(q)[:, free], self.closures)
         normal = normal_modes(N.T @ self.mass(q) @ N, N.T @ K @ N)
         flexible = normal.eigenvalues > 0
         forces = K @ N @ normal.shapes[:, flexible]
@@ -309,6 +327,12 @@ class AssumedModes:
         if driven not in self._compiled:
             self._compiled[driven] = kernels.compiled(self, driven, levers)
         return self._compiled[driven]
+
+    def compiled_hydraulic(self, driven: tuple[int, ...], levers: tuple[float, ...], cubics: FloatArray) -> Compiled:
+        """Return the compiled form in which cylinders move coordinates (see `hydraulic`)."""
+        from ._kernels import assumed_modes as kernels
+
+        return kernels.with_cylinders(self.compiled_driven(driven, levers), cubics)
 
 
 def _each(arm: Arm, key: str, value: Any) -> tuple[Any, ...]:

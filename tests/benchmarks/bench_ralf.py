@@ -22,8 +22,9 @@ import numpy as np
 
 import flexctl as fx
 from flexctl.statics import accelerations
-from flexctl.trajectories import Sine, quintic
+from flexctl.trajectories import Sine
 
+WITHOUT_CYLINDERS = {"joint.1.drive": "torque", "joint.2.drive": "torque"}
 LONG, STEP, FINE = 0.2, 5e-4, 8e-5  # 127 Hz has 16 steps; what is as accurate as the peer
 TORQUES = (300.0, 40.0)
 
@@ -61,7 +62,7 @@ def against_control() -> dict[str, Any]:
     import control
     from scipy.integrate import solve_ivp
 
-    model = fx.load_plant("ralf").model
+    model = fx.load_plant("ralf", overrides=WITHOUT_CYLINDERS).model
     at = fx.equilibrium(model, hold={"joint1": np.pi / 2, "joint2": np.pi / 6})
     x0, slope = np.concatenate([at.q, at.v]), right_side(model)
     push = [Sine(size, 2.0) for size in TORQUES]
@@ -99,17 +100,18 @@ def against_control() -> dict[str, Any]:
 
 
 def against_real_time() -> dict[str, Any]:
-    model = fx.load_plant("ralf").model
-    motions = {"joint1": quintic(np.pi / 2, 1.8, 1.0), "joint2": quintic(np.pi / 6, 0.3, 1.0)}
+    plant = fx.load_plant("ralf")
+    swing = Sine(np.radians(2.0), 0.5, 0.0, 2.0)
+    commands = {"joint1_command": swing, "joint2_command": swing}
 
     def ours() -> Any:
-        return fx.simulate(model, motions=motions, duration=4.0, step=STEP)
+        return fx.simulate(plant, inputs=commands, duration=4.0, step=STEP)
 
     ours()
     spent, _ = least(ours, 7)
     return {
-        "name": "RALF, both joints led, 4 s in steps of 0.5 ms", "ours_s": spent, "peer": "real time", "peer_s": 4.0,
-        "ratio": 4.0 / spent, "error": 0.0, "goal": ">= 20x",
+        "name": "RALF, both links, cylinders: 4 s in steps of 0.5 ms", "ours_s": spent, "peer": "real time",
+        "peer_s": 4.0, "ratio": 4.0 / spent, "error": 0.0, "goal": ">= 20x",
     }  # fmt: skip
 
 

@@ -10,6 +10,9 @@ the acceleration of every root and its derivatives, on the way back the force F 
 
 "Place" is an index of reals. With coordinates driven by motion u begins with their accelerations. The closure forces
 lam stand behind the inputs in u.
+
+With cylinders (`hydraulic`) a coordinate z for each driven one stands behind the others, u begins with their commands,
+and reals end with the table (c0, c1, c2, b, p_ref) of the cylinders.
 """
 
 from __future__ import annotations
@@ -409,6 +412,89 @@ def compiled(model: AssumedModes, driven: tuple[int, ...] = (), levers: tuple[fl
     reals, ints = _pack(model, driven, levers)
     loops = closure if model.pins else None
     return Compiled(residual, tangent, output, reals, ints, model.tree.size - 1, False, loops)
+
+
+@njit(types.void(VEC, VEC, INT, VEC), cache=True)
+def moved(v, u, ints, w):  # type: ignore[no-untyped-def]
+    """Inputs of the arm: those of the whole, the commands replaced by the accelerations of the joints."""
+    w[:] = u
+    for j in range(ints[DRIVEN]):
+        w[j] = v[ints[N] + j]
+
+
+@njit(RESIDUAL, cache=True)
+def hydraulic_residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
+    """As `residual`, and z'' + c2 z' + c1 p' + c0 (p - p_ref) - b u of each cylinder."""
+    n, k = ints[N], ints[DRIVEN]
+    w = np.empty(u.size)
+    moved(v, u, ints, w)
+    residual(t, q[:n], v[:n], a[:n], w, reals, ints, out[:n])
+    for j in range(k):
+        at, p = reals.size - 5 * (k - j), ints[ints[DRIVEN_AT] + j]
+        c0, c1, c2 = reals[at], reals[at + 1], reals[at + 2]
+        course = c2 * v[n + j] + c1 * v[p] + c0 * (q[p] - reals[at + 4])
+        out[n + j] = a[n + j] + course - reals[at + 3] * u[j]
+
+
+@njit(TANGENT, cache=True)
+def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
+    """ca M + cv D + cq K of `hydraulic_residual`, full, in band storage."""
+    n, k = ints[N], ints[DRIVEN]
+    w, b, r = np.empty(u.size), np.empty(n), np.empty(n)
+    S, M = np.empty((n, n)), np.zeros((n, n))
+    moved(v, u, ints, w)
+    led(a[:n], w, ints, b)
+    sweep(q[:n], v[:n], b, w, ca, cv, cq, reals, ints, True, r, S)
+    sweep(q[:n], v[:n], b, w, 1.0, 0.0, 0.0, reals, ints, True, r, M)
+    for j in range(k):
+        p = ints[ints[DRIVEN_AT] + j]
+        for i in range(n):
+            S[i, p] -= ca * M[i, p]
+    for j in range(k):
+        S[ints[ints[DRIVEN_AT] + j], :] = 0.0
+    out[:] = 0.0
+    last = 2 * (n + k - 1)
+    for i in range(n):
+        for j in range(n):
+            out[last + i - j, j] = S[i, j]
+    for j in range(k):
+        p, z, at = ints[ints[DRIVEN_AT] + j], n + j, reals.size - 5 * (k - j)
+        for i in range(n):
+            out[last + i - z, z] = cv * M[i, p]
+        for i in range(k):
+            out[last + ints[ints[DRIVEN_AT] + i] - z, z] = 0.0
+        out[last, p] = ca
+        out[last + p - z, z] = -cv
+        out[last, z] = ca + cv * reals[at + 2]
+        out[last + z - p, p] = cv * reals[at + 1] + cq * reals[at]
+
+
+@njit(OUTPUT, cache=True)
+def hydraulic_output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
+    """As `output`, and the accelerations of the joints that cylinders move."""
+    n, k = ints[N], ints[DRIVEN]
+    w = np.empty(u.size)
+    moved(v, u, ints, w)
+    output(q[:n], v[:n], a[:n], w, reals, ints, y[: y.size - k])
+    y[y.size - k :] = v[n:]
+
+
+@njit(CLOSURE, cache=True)
+def hydraulic_closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def]
+    """As `closure`; nothing acts on the cylinders."""
+    n, m = ints[N], 2 * ints[PINS]
+    G0, V0, W0 = np.empty((m, n)), np.empty((m, n)), np.empty((n, m))
+    closure(q[:n], v[:n], reals, ints, g, bias, G0, V0, W0)
+    G[:], V[:], W[:] = 0.0, 0.0, 0.0
+    G[:, :n], V[:, :n], W[:n] = G0, V0, W0
+
+
+def with_cylinders(arm: Compiled, cubics: FloatArray) -> Compiled:
+    """Return the compiled arm with driven coordinates moved by cylinders, rows (c0, c1, c2, b, p_ref)."""
+    reals = np.concatenate([arm.reals, cubics.ravel()])
+    loops = None if arm.closure is None else hydraulic_closure
+    wide = arm.bandwidth + len(cubics)
+    return Compiled(hydraulic_residual, hydraulic_tangent, hydraulic_output, reals, arm.ints, wide, False, loops)
 
 
 class _Packer:
