@@ -28,19 +28,28 @@ if TYPE_CHECKING:
     from .export import from_control, load_linear, nonlinear, save_linear
     from .frequency import FrequencyResponse, grid, loop_gain, margins, response, series
     from .frequency.margins import Margins
+    from .inverse import InverseDynamics, inverse_dynamics
     from .laws.controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated
+    from .laws.servo import Servo, design_servos, servo_law, servo_rule, with_servo
     from .linear import FirstOrder, SecondOrder, linearise
     from .linear.discrete import zero_order_hold
     from .linear.matrices import from_matrices
     from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
+    from .methods import compare_methods
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
+    from .models import build
     from .models.exact_beam import ExactBeam
+    from .models.motion_driven import motion_driven
+    from .models.segment_transfer import transfer_matrix_run
+    from .models.transfer_matrix import TransferMatrixArm
     from .modes import Modes, modes
+    from .motions import Cosine, LinearAcceleration, Moves, SpinUp, trapezoidal_acceleration
     from .response import Response
     from .scenario import Scenario
     from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
     from .simulate import simulate
     from .statics import equilibrium
+    from .steady import lock, spinning_plant, steady_state
     from .sweep import Span, Table, sweep
     from .trajectories import Cycloid, Polynomial, Step, Trapezoid, quintic
 
@@ -54,19 +63,28 @@ _NAMES = {
     "catalogue.expected": "verify",
     "export": "from_control load_linear nonlinear save_linear",
     "frequency": "FrequencyResponse grid loop_gain margins response series",
+    "inverse": "InverseDynamics inverse_dynamics",
     "laws.controller": "Controller Delayed LinearLaw Noisy Quantised Saturated",
+    "laws.servo": "Servo design_servos servo_law servo_rule with_servo",
     "linear": "FirstOrder SecondOrder linearise",
     "frequency.margins": "Margins",
     "linear.matrices": "from_matrices",
+    "methods": "compare_methods",
     "model": "FrequencyModel MechanicalModel OperatingPoint Signal",
+    "models": "build",
     "models.exact_beam": "ExactBeam",
+    "models.motion_driven": "motion_driven",
+    "models.segment_transfer": "transfer_matrix_run",
+    "models.transfer_matrix": "TransferMatrixArm",
     "modes": "Modes modes",
+    "motions": "Cosine LinearAcceleration Moves SpinUp trapezoidal_acceleration",
     "linear.reduce": "balanced_truncation modal_truncation split_rigid",
     "response": "Response",
     "scenario": "Scenario",
     "signals": "PiecewiseConstant Sampled Sine bang_bang",
     "simulate": "simulate",
     "statics": "equilibrium",
+    "steady": "lock spinning_plant steady_state",
     "sweep": "Span Table sweep",
     "trajectories": "Cycloid Polynomial Step Trapezoid quintic",
 }
@@ -79,6 +97,7 @@ __all__ = [
     "Comparison",
     "Controller",
     "ConvergenceError",
+    "Cosine",
     "Cycloid",
     "Damping",
     "DefinitionError",
@@ -89,13 +108,16 @@ __all__ = [
     "FrequencyModel",
     "FrequencyResponse",
     "Gravity",
+    "InverseDynamics",
     "Joint",
+    "LinearAcceleration",
     "LinearLaw",
     "Link",
     "Margins",
     "Material",
     "MechanicalModel",
     "Modes",
+    "Moves",
     "Noisy",
     "NotAvailable",
     "OperatingPoint",
@@ -111,41 +133,57 @@ __all__ = [
     "SecondOrder",
     "Section",
     "Sensor",
+    "Servo",
     "Signal",
     "Sine",
     "Span",
+    "SpinUp",
     "Step",
     "Table",
+    "TransferMatrixArm",
     "Trapezoid",
     "__version__",
     "balanced_truncation",
     "bang_bang",
+    "build",
     "certify",
     "compare",
+    "compare_methods",
+    "design_servos",
     "equilibrium",
     "find",
     "from_control",
     "from_matrices",
     "grid",
+    "inverse_dynamics",
     "linearise",
     "list_controllers",
     "list_plants",
     "load_controller",
     "load_linear",
     "load_plant",
+    "lock",
     "loop_gain",
     "margins",
     "modal_truncation",
     "modes",
+    "motion_driven",
     "nonlinear",
     "quintic",
     "response",
     "save_linear",
     "series",
+    "servo_law",
+    "servo_rule",
     "simulate",
+    "spinning_plant",
     "split_rigid",
+    "steady_state",
     "sweep",
+    "transfer_matrix_run",
+    "trapezoidal_acceleration",
     "verify",
+    "with_servo",
     "zero_order_hold",
 ]
 

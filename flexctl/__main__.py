@@ -9,9 +9,9 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from .cli import bode, certify, cli, common, compare, demo, linear, runs, show, sweep  # noqa: E402
+from .cli import bode, certify, cli, common, compare, demo, linear, runs, show, simulate, sweep  # noqa: E402
 
-__all__ = ["bode", "certify", "cli", "compare", "demo", "linear", "main", "runs", "show", "sweep"]
+__all__ = ["bode", "certify", "cli", "compare", "demo", "linear", "main", "runs", "show", "simulate", "sweep"]
 
 
 def main() -> None:

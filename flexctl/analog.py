@@ -12,12 +12,12 @@ accelerations or feed the input through would make an algebraic loop and are ref
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .errors import NotAvailable
+from .laws.compile import unlimited
 from .laws.controller import LinearLaw
 from .model import (
     Compiled,
@@ -28,6 +28,7 @@ from .model import (
     OutputTangent,
     Signal,
     Tangent,
+    closure_forces,
     index_of,
     with_payload,
 )
@@ -47,9 +48,7 @@ def analog_loop(
         )
     if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
         raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")
-    # without limits the command that Bu feeds back is known
-    A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr
-    law = replace(law, A=A, By=By, Br=Br, Bu=np.zeros_like(law.Bu))
+    law = unlimited(law)
     rows = []
     for name in law.follows:
         for part, label in enumerate(("value", "rate", "acceleration")):
@@ -170,6 +169,11 @@ class AnalogLoop:
         """Return the model's closure Jacobian."""
         G = self.inner.closure_jacobian(q[: self.n])
         return np.hstack([G, np.zeros((G.shape[0], self.nz))])
+
+    def closure_forces(self, q: FloatArray) -> FloatArray:
+        """Return what the closures do to the model; nothing to the law."""
+        W = closure_forces(self.inner, q[: self.n])
+        return np.vstack([W, np.zeros((self.nz, W.shape[1]))])
 
     def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the model's closure bias."""

@@ -2,7 +2,8 @@
 
 A model with its own `stepper` takes commands as they are. Any other model that names its `joints` is wrapped by
 `motion_driven` and gets the accelerations of the motions as inputs; the angles then follow up to the error of the
-integrator, and the torques are outputs. Servo joints get angle and rate as inputs in either case.
+integrator, and the torques are outputs. Servo joints get angle and rate as inputs in either case, hydraulic ones the
+angle less the reference angle.
 """
 
 from __future__ import annotations
@@ -40,10 +41,14 @@ def commanded(
         for i in plant.p:
             found.setdefault(plant.coordinates[i].name, Step(float(here[i]), float(here[i])))
     torques: Mapping[str, str] = getattr(inner, "joints", {})
-    servos: Mapping[str, tuple[str, str]] = getattr(inner, "commands", {})
+    servos: Mapping[str, tuple[str, ...]] = getattr(inner, "commands", {})
+    origins: Mapping[str, float] = getattr(inner, "origins", {})
     _check(inner, found, {*torques.values(), *servos})
-    signals = {
-        name: Part(found[joint], k) for joint in servos if joint in found for k, name in enumerate(servos[joint])
+    signals: dict[str, InputSignal] = {
+        name: Part(found[joint], k, 0.0 if k else origins.get(joint, 0.0))
+        for joint in servos
+        if joint in found
+        for k, name in enumerate(servos[joint])
     }
     taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
     for name in (*(() if law is None else law.drives), *inputs):
@@ -51,16 +56,29 @@ def commanded(
     start = getattr(inner, "start", None)
     began = start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()}) if start else None
     continuous = law is not None and law.sample_time == 0
-    if hasattr(inner, "stepper") and inner.compiled() is not None and not continuous:
+    if getattr(inner, "own_stepper", False) and not continuous:
         return Commanded(inner, found, signals, began)
     analysis = getattr(inner, "analysis", "nonlinear")
     if analysis != "nonlinear":
         raise NotAvailable(f'analysis = "{analysis}" takes no modal damping and no continuous law; use "nonlinear"')
     driven = {torque: joint for torque, joint in torques.items() if joint in found}
+    for joint in driven.values():
+        _check_followable(joint, found[joint])
     signals |= {f"{joint}_acceleration": acceleration_of(found[joint]) for joint in driven.values()}
     if began is None:
         began = _moved(inner, found)
     return Commanded(motion_driven(inner, driven) if driven else inner, {}, signals, began)
+
+
+def _check_followable(joint: str, motion: Motion) -> None:
+    """Refuse a motion that its acceleration does not tell in full."""
+    for b in motion.breakpoints:
+        left, right = (np.array(motion(t)[:2], float) for t in (np.nextafter(b, -np.inf), b))
+        if b > 0 and np.any(np.abs(right - left) > 1e-6 * (1.0 + np.abs(left))):
+            raise DefinitionError(
+                f'motions["{joint}"] jumps in value or rate at t = {b:.6g} s, which no joint can follow; give a motion '
+                "with finite accelerations"
+            )
 
 
 def _moved(model: MechanicalModel, motions: Mapping[str, Motion]) -> tuple[FloatArray, FloatArray]:

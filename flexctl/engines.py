@@ -2,8 +2,8 @@
 
 | engine | for | method |
 |---|---|---|
-| `Implicit` | models with compiled functions | generalised-alpha family, whole run compiled |
-| `Plain` | every model, closures included | the same scheme in plain Python |
+| `Implicit` | models with compiled functions, closures included | generalised-alpha family, whole run compiled |
+| `Plain` | every model | the same scheme in plain Python |
 | `Explicit` | linear models without closures | central differences below their stability limit |
 | `Exact` | linear models without closures | exact for inputs that are linear within a step |
 """
@@ -90,6 +90,8 @@ class Implicit(_Mechanical):
         if compiled is None:
             raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
         self.algorithmic, self.compiled, self.tables, self.record = self.a.copy(), compiled, tables, record
+        self.full = np.concatenate([self.u, self.lam])  # the compiled functions want lam behind u
+        self.u = self.full[: self.u.size]
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
@@ -97,6 +99,14 @@ class Implicit(_Mechanical):
     def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         c = self.compiled
+        if c.closure is not None:
+            result = loop.run_closed(
+                c.residual, c.tangent, c.output, c.closure, c.reals, c.ints, c.bandwidth, self.lam.size, self.q, self.v,
+                self.a, self.algorithmic, self.full, self.held, memory, law, first, last, self.scheme, self.tables,
+                self.record,
+            )  # fmt: skip
+            check(result, float(self.tables.h[first]), self.model.kind)
+            return
         result = loop.run_implicit(
             c.residual, c.tangent, c.output, c.reals, c.ints, c.bandwidth, int(c.constant_tangent),
             self.q, self.v, self.a, self.algorithmic, self.u, self.held, memory, law, first, last,
@@ -116,20 +126,28 @@ class Plain(_Mechanical):
         if tables.prescribed.size:
             raise NotAvailable("the plain engine takes a prescribed motion as an input; see models.motion_driven")
         self.scheme, self.tables, self.record = scheme, tables, record
-        self.algorithmic = self.a.copy()
+        self.state_ = integrate.State(self.q, self.v, self.a, self.a.copy(), self.lam)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Steps, iterations, factorisations of the iteration matrix, and steps taken again, so far."""
+        return self.state_.counts
 
     def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
-        tables = self.tables
+        tables, state = self.tables, self.state_
         for k in range(first, last):
             y = np.ascontiguousarray(self.measure(), float)
-            state = integrate.State(self.q, self.v, self.a, self.algorithmic, self.lam)
             if loop.control(law, k, y, tables, memory, self.held, self.u):
                 integrate.jump(self.model, state, self.u, tables.t[k])
+            if k == 0 or np.any(tables.before[k] != tables.after[k]):
+                state.soft = self.scheme.settle
+                state.level = max(state.level, integrate.BEGIN) if self.scheme.error else 0
             loop.write(self.record, k, y, self.u, state.q, state.v)
+            begun = self.u.copy()
             self.u[:] = self.held + tables.before[k + 1]
-            integrate.step(self.model, self.scheme, state, tables.t[k], tables.h[k], self.u)
-            self.q, self.v, self.a, self.algorithmic, self.lam = state.q, state.v, state.a, state.algorithmic, state.lam
+            integrate.advance(self.model, self.scheme, state, tables.t[k], tables.h[k], begun, self.u)
+            self.q, self.v, self.a, self.lam = state.q, state.v, state.a, state.lam
             if not loop.bounded(self.q):
                 check((loop.DIVERGED, tables.t[k + 1], 0.0, np.nan), tables.h[k], self.model.kind)
         y = np.ascontiguousarray(self.measure(), float)
@@ -142,6 +160,12 @@ class Own:
     def __init__(self, model: MechanicalModel, stepper: Any) -> None:
         self.model, self.stepper = model, stepper
         self.u, self.held = stepper.u, stepper.held
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the stepper counts of its work."""
+        found: dict[str, int] = getattr(self.stepper, "counts", {})
+        return found
 
     def measure(self) -> FloatArray:
         """Return the sensor readings."""

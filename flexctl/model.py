@@ -98,6 +98,9 @@ class Compiled(NamedTuple):
         Half bandwidth of the tangent; n - 1 when it is full.
     constant_tangent : bool
         True when mass, damping and stiffness never change: the iteration matrix is then factored once per step size.
+    closure : callable, optional
+        Compiled closures of exactly the signature CLOSURE. The other functions then find the m closure forces behind
+        the p inputs in u, and residual and tangent contain them.
     """
 
     residual: Callable[..., Any]
@@ -107,6 +110,7 @@ class Compiled(NamedTuple):
     ints: npt.NDArray[np.int64]
     bandwidth: int
     constant_tangent: bool
+    closure: Callable[..., Any] | None = None
 
 
 @runtime_checkable
@@ -244,6 +248,27 @@ def with_payload(model: MechanicalModel, mass: float, inertia: float) -> Mechani
         raise NotAvailable(f"{model.kind} cannot change its payload")
     changed: MechanicalModel = change(mass, inertia)
     return changed
+
+
+def closure_forces(model: MechanicalModel, q: FloatArray) -> FloatArray:
+    """Return W of M a + h + W lam = B u, n x m.
+
+    It is G^T, unless the model has `closure_forces` of its own: a joint driven by motion does not feel the closures.
+    """
+    own = getattr(model, "closure_forces", None)
+    W: FloatArray = model.closure_jacobian(q).T if own is None else own(q)
+    return W
+
+
+def closure_turn(model: MechanicalModel, q: FloatArray, v: FloatArray) -> FloatArray:
+    """Return d(G v)/dq, m x n, from the model's own `closure_turn` or from its bias, which is quadratic in v."""
+    own = getattr(model, "closure_turn", None)
+    if own is not None:
+        turn: FloatArray = own(q, v)
+        return turn
+    n = q.size
+    columns = [model.closure_bias(q, v + e) - model.closure_bias(q, v - e) for e in np.eye(n)]
+    return 0.25 * np.array(columns).reshape(n, -1).T
 
 
 class Unconstrained:

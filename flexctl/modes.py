@@ -19,6 +19,7 @@ import scipy.linalg as sla
 
 from .errors import DefinitionError, require
 from .linear import FirstOrder, LinearPlant, SecondOrder
+from .linear.cascade import Actuators, actuators, driven_arm, own_poles
 from .linear.eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
 from .model import ComplexArray, FloatArray
 
@@ -93,8 +94,19 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
         )
     if isinstance(plant, SecondOrder) and has_normal_modes(plant):
         return _second_order(plant, count)
+    driving = actuators(plant) if isinstance(plant, SecondOrder) else None
+    if isinstance(plant, SecondOrder) and driving is not None:
+        return _collect(*_poles_apart(plant, driving), count)
     poles, rigid = _first_order_poles(plant if isinstance(plant, FirstOrder) else plant.first_order("modal"))
     return _collect(poles, None, rigid, count)
+
+
+def _poles_apart(plant: SecondOrder, driving: Actuators) -> tuple[ComplexArray, None, int]:
+    """Return the poles of the actuators and of the arm that they drive, neither with the rounding of the other."""
+    own, integrators = _first_order_poles(own_poles(plant, driving))
+    arm = modes(driven_arm(plant, driving))
+    poles = np.concatenate([own, arm.poles, arm.real_poles])
+    return poles, None, integrators + arm.rigid_modes
 
 
 def has_normal_modes(plant: SecondOrder) -> bool:

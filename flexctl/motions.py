@@ -1,4 +1,4 @@
-"""More commanded motions: continuous acceleration, moves one after the other, an arm that is set spinning.
+"""More commanded motions: smoother or plainer moves, one after the other, an arm that is set spinning.
 
 All are `flexctl.trajectories.Motion`s: value, rate and acceleration at any time, with the jumps known.
 """
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .errors import require
 from .model import FloatArray
-from .trajectories import Motion
+from .trajectories import Motion, _RestToRest
 
 Sample = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -103,6 +103,35 @@ def trapezoidal_acceleration(
 
 
 @dataclass(frozen=True)
+class Cosine(_RestToRest):
+    """Rest to rest along half a cosine wave; the acceleration jumps at both ends.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    start : float
+        Time at which it begins [s].
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+
+    def __call__(self, t: npt.ArrayLike) -> Sample:
+        """Return value, rate and acceleration at times t [s]."""
+        t = np.asarray(t, float)
+        z, w = np.clip((t - self.start) / self.time, 0.0, 1.0), np.pi
+        half = 0.5 * (self.end - self.begin)
+        moving = (t >= self.start) & (t < self.duration)
+        acceleration = half * (w / self.time) ** 2 * np.cos(w * z) * moving
+        return self.begin + half * (1.0 - np.cos(w * z)), half * w / self.time * np.sin(w * z), acceleration
+
+
+@dataclass(frozen=True)
 class Moves:
     """Moves one after the other, dwelling between them; each begins where the one before ended.
 
@@ -148,6 +177,64 @@ class Moves:
         samples = [move(t) for move in self.moves]
         x, v, a = (np.choose(active, [sample[part] for sample in samples]) for part in range(3))
         return np.asarray(x), np.asarray(v), np.asarray(a)
+
+
+@dataclass(frozen=True)
+class Swing:
+    """begin + amplitude sin(2 pi frequency (t - start)) for whole cycles, at rest before and after.
+
+    The rate jumps at both ends.
+
+    Attributes
+    ----------
+    begin : float
+        Value at rest.
+    amplitude : float
+        Largest deviation.
+    frequency : float
+        [Hz].
+    cycles : int
+        Number of cycles.
+    start : float
+        Time at which they begin [s].
+    """
+
+    begin: float
+    amplitude: float
+    frequency: float
+    cycles: int = 1
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(bool(np.isfinite([self.begin, self.amplitude]).all()), "begin and amplitude of a swing must be finite")
+        proper = bool(np.isfinite(self.frequency) and self.frequency > 0)
+        require(proper, f"frequency = {self.frequency} Hz must be positive and finite")
+        require(bool(np.isfinite(self.start) and self.start >= 0), f"start = {self.start} s must not be negative")
+        whole = isinstance(self.cycles, int) and not isinstance(self.cycles, bool) and self.cycles > 0
+        require(whole, f"cycles = {self.cycles!r} must be a whole number above zero")
+
+    @property
+    def duration(self) -> float:
+        """End of the last cycle [s]."""
+        return self.start + self.cycles / self.frequency
+
+    @property
+    def target(self) -> float:
+        """Value at rest."""
+        return self.begin
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Start and end [s]."""
+        return (self.start, self.duration)
+
+    def __call__(self, t: npt.ArrayLike) -> Sample:
+        """Return value, rate and acceleration at times t [s]."""
+        t, w = np.asarray(t, float), 2.0 * np.pi * self.frequency
+        x = self.amplitude * ((t >= self.start) & (t < self.duration))
+        sine, cosine = np.sin(w * (t - self.start)), np.cos(w * (t - self.start))
+        value, rate, acceleration = self.begin + x * sine, w * x * cosine, -w * w * x * sine
+        return np.asarray(value), np.asarray(rate), np.asarray(acceleration)
 
 
 @dataclass(frozen=True)

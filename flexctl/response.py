@@ -85,6 +85,12 @@ class Response:
             raise unknown("time series", name, columns)
         return columns[name][0]
 
+    @property
+    def acting(self) -> list[str]:
+        """Names of the inputs that are not zero all the time; of all inputs where none acts."""
+        every = names(self.inputs)
+        return [name for i, name in enumerate(every) if np.any(self.u[:, i])] or list(every)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one column per time series, indexed by time [s]; needs pandas."""
         try:

@@ -18,7 +18,7 @@ from .laws.controller import check_answer
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
 from .scores import scores
-from .timegrid import commands, limits, samples, time_grid
+from .timegrid import both_limits, commands, limits, samples, time_grid
 from .trajectories import InputSignal, Motion
 
 
@@ -51,7 +51,11 @@ class Run:
         n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
         breaks = [b for signal in setup.inputs.values() for b in signal.breakpoints] + [row[0] for row in setup.payload]
         breaks += [b for motion in setup.motions.values() for b in motion.breakpoints]
-        period = None if law is None else law.sample_time
+        acts = law is not None and law.sample_time == 0  # within every step
+        if acts:
+            breaks += [b for motion in setup.references.values() for b in motion.breakpoints]
+            breaks += getattr(law, "times", ())
+        period = None if law is None or acts else law.sample_time
         self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
         before, after = np.zeros((self.t.size, p)), np.zeros((self.t.size, p))
         for name, signal in setup.inputs.items():
@@ -62,16 +66,22 @@ class Run:
         self.commands = {name: commands(name, motion, self.t, setup.step) for name, motion in setup.motions.items()}
         motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
         self.channels = {name: rows[0] for name, rows in motions.items()}
-        calls = self.due >= 0
-        followed = [motions[name][:, calls] for name in (() if law is None else law.follows)]
+        calls = (self.due >= 0) | acts
+        follows = () if law is None else law.follows
+        if acts:
+            pairs = [both_limits(name, setup.references[name], self.t, setup.step) for name in follows]
+            followed = [rows for side in (0, 1) for rows in (pair[side] for pair in pairs)]
+        else:
+            followed = [motions[name][:, calls] for name in follows]
         self.wanted = np.ascontiguousarray(np.vstack([np.zeros((0, calls.sum())), *followed]).T)
-        self.compiled = empty_law() if law is None else compile_law(law, model, len(self.wanted))
+        self.compiled = empty_law() if law is None else compile_law(law, model, self.t[calls])
         table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
         self.tables = loop.Tables(self.t, h, self.due, before, after, table, np.zeros((0, 0)), np.zeros(0, np.int64))
         rows = self.t.size if setup.record_states else 1
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
         self.record = loop.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
         self.q, self.v = self._initial()
+        self.work: dict[str, int] = {}
 
     def _initial(self) -> tuple[FloatArray, FloatArray]:
         plant, model = self.setup.plant, self.setup.model
@@ -102,6 +112,8 @@ class Run:
             engine = self._engine(model, u, first)
             engine.held[:] = held
             self._advance(engine, first, last, report)
+            for what, count in getattr(engine, "counts", {}).items():
+                self.work[what] = self.work.get(what, 0) + count
             (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
 
     def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
@@ -112,11 +124,16 @@ class Run:
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
-        if hasattr(model, "stepper") and model.compiled() is not None:
-            own = model.stepper(self.setup.scheme, *arguments, self.commands)
-            if own is not None:
-                return engines.Own(model, own)
-        plain = bool(model.closures) or model.compiled() is None
+        scheme, law = self.setup.scheme, self.setup.law
+        own = getattr(model, "own_stepper", False) and (not scheme.special or getattr(model, "any_scheme", False))
+        acts = law is not None and law.sample_time == 0
+        if own and (not acts or getattr(model, "takes_continuous_laws", False)):
+            return engines.Own(model, model.stepper(scheme, *arguments, self.commands))  # type: ignore[attr-defined]
+        if self.commands:
+            remedy = 'use "generalised_alpha", "newmark" or "trapezoidal"'
+            raise NotAvailable(f'{model.kind} with commanded joints has no method "{self.setup.method}"; {remedy}')
+        compiled = model.compiled()
+        plain = compiled is None or (bool(model.closures) and compiled.closure is None) or scheme.special
         return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
@@ -157,6 +174,7 @@ class Run:
             raise ConvergenceError(message, time=when)
         numbers = scores(self.t, y, u, outputs, inputs, setup.references)
         provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
+        provenance.update(self.work, real_time_factor=setup.duration / elapsed)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)

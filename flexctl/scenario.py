@@ -31,12 +31,14 @@ from .errors import DefinitionError, FlexctlError, NotAvailable, require, unknow
 from .laws.linear_part import linear_law
 from .response import Response
 from .simulate import as_law, simulate
+from .track import Track, track_of
 from .trajectories import InputSignal, Motion
 
 if TYPE_CHECKING:
     from .catalogue import Plant
     from .frequency import Margins
     from .linear import FirstOrder, SecondOrder
+    from .loopstability import PathStability
 
 Progress = Callable[[str, float], None]
 """Receives the name of the run and the fraction of it that is done."""
@@ -62,6 +64,8 @@ class Scenario:
         Changes of the payload during the run.
     options : mapping
         Further arguments of `flexctl.simulate`: step, method, scheme, initial, record_states.
+    law : Controller, optional
+        Another law for this run, to compare the script's own with.
     """
 
     name: str
@@ -71,6 +75,13 @@ class Scenario:
     inputs: Mapping[str, InputSignal] = field(default_factory=dict)
     payload: Sequence[tuple[float, float, float]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    law: Any = None
+
+    @property
+    def track(self) -> Track | None:
+        """The track that the tip follows, if it follows one."""
+        motions = self.reference if isinstance(self.reference, Mapping) else {"": self.reference}
+        return track_of(motions.values())
 
     def plant(self, nominal: Plant) -> Plant:
         """Return the variant of the nominal plant that this run uses."""
@@ -79,8 +90,9 @@ class Scenario:
     def run(self, controller: Any, nominal: Plant, progress: Callable[[float], None] | None = None) -> Response:
         """Return the run of a controller on this scenario's variant of the nominal plant."""
         motions = self.reference if isinstance(self.reference, Mapping) else {"": self.reference}
+        law = controller if self.law is None else self.law
         return simulate(
-            self.plant(nominal), controller, self.reference if motions else None, duration=self.duration,
+            self.plant(nominal), law, self.reference if motions else None, duration=self.duration,
             inputs=self.inputs, payload=self.payload, progress=progress or False, **self.options,
         )  # fmt: skip
 
@@ -176,6 +188,57 @@ def run_scenarios(
         with blamed(script):
             runs.append((item, item.run(law, plant, report)))
     return runs
+
+
+def on_plants(
+    script: ModuleType,
+    plants: Mapping[str, Plant],
+    progress: Progress | None = None,
+    *,
+    controller: Any = None,
+    only: Iterable[str] = (),
+    method: str | None = None,
+) -> dict[str, list[tuple[Scenario, Response]]]:
+    """Run one controller through the same scenarios on several plants: other models of one arm, say.
+
+    Parameters
+    ----------
+    script : module
+        A controller script.
+    plants : mapping
+        Plants by label. The controller is designed on the first one.
+    progress, controller, only, method
+        As for `run_scenarios`.
+
+    Returns
+    -------
+    dict
+        The runs by the plant's label.
+    """
+    require(bool(plants), "no plant to run on")
+    law = design(script, next(iter(plants.values()))) if controller is None else controller
+    found = {}
+    for name, plant in plants.items():
+        report = None if progress is None else _labelled(progress, name)
+        found[name] = run_scenarios(script, plant, report, controller=law, only=only, method=method)
+    return found
+
+
+def path_stabilities(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict[str, PathStability]:
+    """Return the stability of the linear loop along the path of every scenario in which the tip follows one."""
+    from .loopstability import path_stability
+
+    found: dict[str, PathStability] = {}
+    for item in items:
+        track = item.track
+        law = as_law(controller if item.law is None else item.law)
+        if track is not None and hasattr(law, "feedback"):
+            found[item.name] = path_stability(item.plant(plant), law, track)
+    return found
+
+
+def _labelled(progress: Progress, label: str) -> Progress:
+    return lambda name, fraction: progress(f"{label}: {name}", fraction)
 
 
 def _reporter(progress: Progress, name: str) -> Callable[[float], None]:

@@ -54,17 +54,21 @@ class Quantity:
     """A number with a unit. The bounds are inclusive; a quantity that must not be zero has a lower bound above zero.
 
     The sign, and both bounds of a plain ratio, are part of the meaning and hold for every object. The bounds of a
-    number with a unit say what is plausible for a flexible arm; only plant files are held to them.
+    number with a unit say what is plausible for a flexible arm; only plant files are held to them. With `zero`,
+    exactly 0 is allowed too.
     """
 
     unit: str
     low: float
     high: float
     text: str
+    zero: bool = False
 
     def check(self, name: str, value: object) -> None:
         """Raise `DefinitionError` unless the value is a finite number of the right sign."""
         number = self._number(name, value)
+        if self.zero and number == 0:
+            return
         if self.unit == "1":
             self._within(name, number)
         elif number < 0 <= self.low or number == 0 < self.low:  # the remedy takes longer than the check
@@ -75,7 +79,8 @@ class Quantity:
         """Return the number of a plant file, or raise `DefinitionError` when it is not plausible."""
         self.check(name, value)
         number = self._number(name, value)
-        self._within(name, number)
+        if number or not self.zero:
+            self._within(name, number)
         return number
 
     def _within(self, name: str, number: float) -> None:

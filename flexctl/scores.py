@@ -9,6 +9,16 @@ For each reference channel that is also an output (its error is output minus ref
 * `final_error`: at the end of the record
 
 For each input: `peak` and `rms`. When nothing is followed only these and the outputs' extremes are given.
+
+When the tip follows a path (`flexctl.track`) a move from one value to another has no meaning; instead, with the same
+names for every law and every model:
+
+* of tip_x, tip_y and the joints: `rms_error` and `max_error`
+* of `tip`: the distance from where it should be (`rms_error`, `max_error`) and from the nearest point of the path,
+  early or late (`rms_contour`, `max_contour`), and when it has come near for good: `settle_1pct_s`,
+  `settle_0p1pct_s`, within 1 % (0.1 %) of the path's extent
+* of each link where the model reads it: `link1_deflection.peak`, the end of the link from the tangent at its root
+* all of these and the inputs' again from the time on at which the start is over: `settled_rms_error` and so on
 """
 
 from __future__ import annotations
@@ -18,6 +28,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .model import FloatArray, Signal, names
+from .track import Channel, Track, track_of
 from .trajectories import Motion
 
 
@@ -44,8 +55,11 @@ def scores(
 ) -> dict[str, float]:  # fmt: skip
     """Return the scores of a run, keyed ``signal.score``."""
     result: dict[str, float] = {}
+    track = track_of(references.values())
+    if track is not None:
+        result.update(tracking_scores(t, y, outputs, references, track))
     for name, motion in references.items():
-        if name not in names(outputs):
+        if name not in names(outputs) or isinstance(motion, Channel):
             continue
         value = y[:, names(outputs).index(name)]
         wanted = motion(t)[0]
@@ -65,8 +79,48 @@ def scores(
     for i, signal in enumerate(inputs):
         result[f"{signal.name}.peak"] = float(np.abs(u[:, i]).max())
         result[f"{signal.name}.rms"] = _held_rms(t, u[:, i])
+        if track is not None:
+            late = _settled(t, track)
+            result[f"{signal.name}.settled_peak"] = float(np.abs(u[late, i]).max())
+            result[f"{signal.name}.settled_rms"] = _held_rms(t[late], u[late, i])
     if not references:
         for i, signal in enumerate(outputs):
             result[f"{signal.name}.min"], result[f"{signal.name}.max"] = float(y[:, i].min()), float(y[:, i].max())
             result[f"{signal.name}.final"] = float(y[-1, i])
     return result
+
+
+def tracking_scores(
+    t: FloatArray, y: FloatArray, outputs: Sequence[Signal], references: Mapping[str, Motion], track: Track
+) -> dict[str, float]:
+    """Return what the module's docstring says of a run whose tip follows a path, but for the inputs."""
+    result: dict[str, float] = {}
+    known, late = names(outputs), _settled(t, track)
+
+    def both(label: str, score: str, x: FloatArray) -> None:
+        for prefix, part in (("", slice(None)), ("settled_", late)):
+            result[f"{label}.{prefix}rms_{score}"] = _rms(t[part], x[part])
+            result[f"{label}.{prefix}max_{score}"] = float(np.abs(x[part]).max())
+
+    for name, motion in references.items():
+        if name in known:
+            both(name, "error", y[:, known.index(name)] - motion(t)[0])
+    tip = [f"tip_{axis}" for axis in "xy"]
+    if all(name in known for name in tip):
+        at = y[:, [known.index(name) for name in tip]]
+        distance = np.linalg.norm(at - track.path(t)[0], axis=1)
+        both("tip", "error", distance)
+        both("tip", "contour", track.path.distance(at))
+        for label, band in (("1pct", 0.01), ("0p1pct", 0.001)):
+            result[f"tip.settle_{label}_s"] = settling_time(t, distance, band * track.path.extent)
+    for i, name in enumerate(known):
+        if name.endswith("_deflection"):
+            result[f"{name}.peak"] = float(np.abs(y[:, i]).max())
+            result[f"{name}.settled_peak"] = float(np.abs(y[late, i]).max())
+    return result
+
+
+def _settled(t: FloatArray, track: Track) -> slice:
+    """Return the part of a run after its start; all of one that ends before."""
+    first = int(np.searchsorted(t, track.settled))
+    return slice(first, None) if first < t.size - 1 else slice(None)

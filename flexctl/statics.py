@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .errors import ConvergenceError, require
-from .model import FloatArray, MechanicalModel, OperatingPoint, index_of, names
+from .model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
 
 
 def accelerations(
@@ -20,7 +20,7 @@ def accelerations(
     """Return the accelerations and closure forces of a state."""
     M, G = model.mass(q), model.closure_jacobian(q)
     n, m = M.shape[0], G.shape[0]
-    kkt = np.block([[M, G.T], [G, np.zeros((m, m))]])
+    kkt = np.block([[M, closure_forces(model, q)], [G, np.zeros((m, m))]])
     right = np.concatenate([model.input_matrix(q) @ u - model.force(q, v, t), -model.closure_bias(q, v)])
     try:
         solution = np.linalg.solve(kkt, right)
@@ -87,11 +87,11 @@ def equilibrium(
     size, iteration = np.inf, 0
     while iteration < iterations:
         iteration += 1
-        G, B = model.closure_jacobian(q), model.input_matrix(q)
-        residual = np.concatenate([model.force(q, zero) + G.T @ lam - B @ inputs_now, model.closure(q)])
+        G, W, B = model.closure_jacobian(q), closure_forces(model, q), model.input_matrix(q)
+        residual = np.concatenate([model.force(q, zero) + W @ lam - B @ inputs_now, model.closure(q)])
         K = model.tangent(q, zero, zero, inputs_now, lam).stiffness
         jacobian = np.block([
-            [K[:, free], G.T, -B[:, free_inputs]],
+            [K[:, free], W, -B[:, free_inputs]],
             [G[:, free], np.zeros((m, m + len(free_inputs)))],
         ])  # fmt: skip
         # least squares: an arm that is free to turn has a whole line of equilibria, and the nearest is taken; scaled,
@@ -126,7 +126,7 @@ def _largest(x: FloatArray) -> float:
 def _balanced(model: MechanicalModel, q: FloatArray, u: FloatArray, lam: FloatArray, K: FloatArray) -> bool:
     """Whether the forces cancel to 1e-6 of the largest, rounding of K q aside, and the closures are met."""
     G = model.closure_jacobian(q)
-    terms = [model.force(q, np.zeros(q.size)), G.T @ lam, -model.input_matrix(q) @ u]
+    terms = [model.force(q, np.zeros(q.size)), closure_forces(model, q) @ lam, -model.input_matrix(q) @ u]
     rounding, extent = 1e-13 * _largest(K), 1.0 + _largest(q)
     forces = _largest(sum(terms, np.zeros(q.size))) <= 1e-6 * max(map(_largest, terms)) + rounding * extent
     return forces and _largest(model.closure(q)) <= 1e-9 * (1.0 + _largest(G)) * extent

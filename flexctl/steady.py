@@ -59,7 +59,8 @@ def steady_state(
     Parameters
     ----------
     model : MechanicalModel
-        A model in inertial coordinates, such as "timoshenko_planar", without gravity.
+        A model in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity along the axis of
+        joint 1 if that joint alone turns.
     rates, angles : sequence of float
         Joint rates [rad/s] and angles [rad]; the angles of the reference pose by default.
     tolerance : float
@@ -73,7 +74,7 @@ def steady_state(
     _check(model, rates)
     phi = _angles(model, angles)
     q0, v0, a0 = model.rigid_motion(phi, rates, np.zeros(phi.size))
-    W = model.turning(rates)
+    W = model.turning(rates, phi)
     held = [index_of("coordinate", name, model.coordinates) for name in model.joints.values()]
     drives = [index_of("input", name, model.inputs) for name in model.joints]
     free = [i for i in range(q0.size) if i not in held]
@@ -110,7 +111,7 @@ def spinning_plant(
     if not stiffening:
         q, v, a = model.rigid_motion(_angles(model, angles), rates, np.zeros(len(list(rates))))
         point = OperatingPoint(q, v, a, point.u)
-    plant, W = linearise(model, point, provenance), model.turning(rates)
+    plant, W = linearise(model, point, provenance), model.turning(rates, _angles(model, angles))
     M, D = plant.M, plant.D
     return replace(
         plant, D=D + 2.0 * M @ W, K=plant.K + D @ W + M @ W @ W,
@@ -122,7 +123,7 @@ def spinning_plant(
 def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
     if angles is not None:
         return np.asarray(angles, float)
-    return np.array([joint.angle for joint in model.arm.joints])
+    return np.array(model.arm.reference_joints)
 
 
 def _check(model: Any, rates: Sequence[float]) -> None:
@@ -132,5 +133,10 @@ def _check(model: Any, rates: Sequence[float]) -> None:
     require(given == joints, f"{given} joint rates given; the arm has {joints} joints")
     require(len(model.joints) == joints, "a joint with a servo is not held at an angle; give it another drive")
     require(bool(np.isfinite(list(rates)).all()), f"joint rates {list(rates)} rad/s must be finite")
-    still = not any(model.arm.gravity) or not any(rates)
-    require(still, "under gravity an arm that turns in its plane has no steady state; set gravity to zero")
+    gravity = model.arm.gravity
+    along = not any(gravity[:2]) and not any(list(rates)[1:])  # an arm that turns as a whole about the vertical
+    require(
+        along or not any(gravity) or not any(rates),
+        "under gravity only an arm that turns as a whole about a vertical first joint has a steady state; set gravity "
+        "to zero, or along z with rates of joint 1 only",
+    )

@@ -83,6 +83,16 @@ def samples(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray
     return rows
 
 
+def both_limits(name: str, motion: Motion, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+    """Return left and right limits of value, rate and acceleration (3 rows each) of a motion at the times of a grid."""
+    after = samples(name, motion, t, step)
+    before = after.copy()
+    for k, b in _meetings(motion.breakpoints, t, step):
+        if b > 0.0:
+            before[:, k] = motion(np.nextafter(b, -np.inf))
+    return before, after
+
+
 def commands(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray:
     """Return value, rate, and acceleration before and after jumps (4 rows) of a motion at the times of a grid."""
     rows = samples(name, motion, t, step)

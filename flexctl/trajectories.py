@@ -331,10 +331,13 @@ class Part:
         The motion.
     part : int
         0: value, 1: rate, 2: acceleration.
+    origin : float
+        What is subtracted.
     """
 
     motion: Motion
     part: int
+    origin: float = 0.0
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -346,7 +349,7 @@ class Part:
         # the left limit at a breakpoint is the value a hair earlier; elsewhere it is the value to the last bit
         t = np.asarray(t, float)
         hair = np.isin(t, self.breakpoints) if before else False
-        return self.motion(np.where(hair, np.nextafter(t, -np.inf), t))[self.part]
+        return self.motion(np.where(hair, np.nextafter(t, -np.inf), t))[self.part] - self.origin
 
 
 def acceleration_of(motion: Motion) -> Part:

@@ -163,3 +163,28 @@ def dense_march(A: Array, B: Array, torque: Array) -> Array:
     for k in range(1, torque.size):
         Y[k + 1] = A @ Y[k] - Y[k - 1] + B * torque[k]
     return Y
+
+
+def wedge_frequencies(count: int, tip: float) -> Array:
+    """omega L^2 sqrt(rho A / (E I)), A and I at the clamped root of a beam whose height falls linearly to `tip` of it.
+
+    With x from the apex of the wedge, root at 1: (x^3 y'')'' = k^2 x y, y = x^(-1/2) Z_1(2 sqrt(k x)) with Z any of
+    J, Y, I, K (Kirchhoff 1879); then y' = -+ k^(1/2) Z_2 / x, y'' = k x^(-3/2) Z_3, (x^3 y'')' = +- k^(3/2) x Z_2.
+    """
+    from scipy.special import iv, jv, kv, yv
+
+    signs = {jv: (-1.0, 1.0), yv: (-1.0, 1.0), iv: (1.0, 1.0), kv: (-1.0, -1.0)}
+
+    def determinant(k: float) -> float:
+        columns = []
+        for Z, (slope, shear) in signs.items():
+            root, end = 2.0 * np.sqrt(k), 2.0 * np.sqrt(k * tip)
+            column = np.array([Z(1, root), slope * Z(2, root), Z(3, end), shear * Z(2, end)])
+            columns.append(column / np.abs(column).max())
+        return float(np.linalg.det(np.array(columns)))
+
+    grid = np.linspace(1.0, 12.0 * count**2 / (1.0 - tip) ** 2 + 30.0, 300 * count)
+    values = np.array([determinant(k) for k in grid])
+    brackets = np.flatnonzero(values[:-1] * values[1:] < 0)[:count]
+    roots = [brentq(determinant, grid[i], grid[i + 1], xtol=1e-13) for i in brackets]
+    return np.array(roots) * (1.0 - tip) ** 2

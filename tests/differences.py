@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from flexctl.model import MechanicalModel
+from flexctl.model import MechanicalModel, closure_forces, closure_turn
 from flexctl.response import Response
 
 Array = npt.NDArray[Any]
@@ -57,21 +57,25 @@ def some_motion(model: MechanicalModel, spread: float = 0.3, seed: int = 1) -> M
 
 
 def left_side(model: MechanicalModel, q: Array, v: Array, a: Array, u: Array, lam: Array) -> Array:
-    """M a + h + G^T lam - B u."""
-    closure = model.closure_jacobian(q).T @ lam
+    """M a + h + W lam - B u; W is G^T unless a joint is driven by motion."""
+    closure = closure_forces(model, q) @ lam
     return model.mass(q) @ a + model.force(q, v) + closure - model.input_matrix(q) @ u
 
 
-def assert_near(actual: Array, wanted: Array, rtol: float = 1e-8) -> None:
-    """Equal to rtol of the largest entry."""
-    np.testing.assert_allclose(actual, wanted, rtol=0.0, atol=rtol * max(np.abs(wanted).max(initial=0.0), 1e-3))
+def assert_near(actual: Array, wanted: Array, rtol: float = 1e-8, floor: float = 0.0) -> None:
+    """Equal to rtol of the largest entry, and to `floor`."""
+    largest = max(np.abs(wanted).max(initial=0.0), 1e-3)
+    np.testing.assert_allclose(actual, wanted, rtol=0.0, atol=rtol * largest + floor)
 
 
 def check_tangent(model: MechanicalModel, x: Motion) -> None:
     """The tangent of the whole left side, and of the outputs, against differences."""
     tangent = model.tangent(*x)
-    assert_near(tangent.mass, jacobian(lambda a: left_side(model, x.q, x.v, a, x.u, x.lam), x.a))
-    assert_near(tangent.damping, jacobian(lambda v: left_side(model, x.q, v, x.a, x.u, x.lam), x.v))
+    # rounding of the forces themselves, divided by the step of the differences: beside elastic forces, gyroscopic ones
+    # are small
+    floor = 1e-12 * float(np.abs(left_side(model, *x)).max())
+    assert_near(tangent.mass, jacobian(lambda a: left_side(model, x.q, x.v, a, x.u, x.lam), x.a), floor=floor)
+    assert_near(tangent.damping, jacobian(lambda v: left_side(model, x.q, v, x.a, x.u, x.lam), x.v), floor=floor)
     assert_near(tangent.stiffness, jacobian(lambda q: left_side(model, q, x.v, x.a, x.u, x.lam), x.q))
     out = model.output_tangent(x.q, x.v, x.a, x.u)
     assert_near(out.position, jacobian(lambda q: model.output(q, x.v, x.a, x.u), x.q))
@@ -81,8 +85,42 @@ def check_tangent(model: MechanicalModel, x: Motion) -> None:
 
 
 def check_closures(model: MechanicalModel, x: Motion) -> None:
-    """G and (dG/dt) v against differences of g and of G v."""
+    """G, (dG/dt) v and d(G v)/dq against differences of g and of G v."""
     if model.closures:
+        assert_near(closure_turn(model, x.q, x.v), jacobian(lambda q: model.closure_jacobian(q) @ x.v, x.q))
         assert_near(model.closure_jacobian(x.q), jacobian(model.closure, x.q))
         bias = slope(lambda s: model.closure_jacobian(x.q + s * x.v) @ x.v)
         assert_near(model.closure_bias(x.q, x.v), bias)
+
+
+def check_compiled(model: MechanicalModel, x: Motion, without: str = " ") -> None:
+    """The compiled functions against the plain methods, but for outputs with a word in their name.
+
+    The torque of a joint that is led is defined where the equations hold, which they do not at x.
+    """
+    kept = [i for i, signal in enumerate(model.outputs) if without not in signal.name]
+    compiled = model.compiled()
+    assert compiled is not None
+    n, w = x.q.size, compiled.bandwidth
+    out, y = np.empty(n), np.empty(len(model.outputs))
+    state = (*x[:3], np.concatenate([x.u, x.lam]), compiled.reals, compiled.ints)
+    compiled.residual(0.0, *state, out)
+    assert_near(out, left_side(model, *x), 1e-12)
+    compiled.output(*state, y)
+    assert_near(y[kept], model.output(*x[:4])[kept], 1e-12)
+    M, D, K = model.tangent(*x)
+    for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
+        band = np.full((3 * w + 1, n), np.nan)
+        compiled.tangent(0.0, *state[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
+        full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
+        assert_near(full, ca * M + cv * D + cq * K, 1e-12)
+    if compiled.closure is not None:
+        m = x.lam.size
+        found = [np.empty(shape) for shape in (m, m, (m, n), (m, n), (n, m))]
+        compiled.closure(x.q, x.v, compiled.reals, compiled.ints, *found)
+        wanted = (
+            model.closure(x.q), model.closure_bias(x.q, x.v), model.closure_jacobian(x.q),
+            closure_turn(model, x.q, x.v), closure_forces(model, x.q),
+        )  # fmt: skip
+        for one, other in zip(found, wanted, strict=True):
+            assert_near(one, other, 1e-12)

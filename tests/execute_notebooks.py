@@ -47,7 +47,9 @@ def execute(path: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         home = str(Path(flexctl.__file__).parents[1])
-        environment = {**os.environ, "PYTHONPATH": home, "IPYTHONDIR": folder, "MPLBACKEND": "Agg"}
+        # small matrices: two kernels whose threads wait for each other on two cores are ten times slower
+        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**threads, **os.environ, "PYTHONPATH": home, "IPYTHONDIR": folder, "MPLBACKEND": "Agg"}
         client = NotebookClient(notebook, kernel_manager_class=Kernel, timeout=TIMEOUT, record_timing=False)
         client.extra_arguments = ["--log-level=40"]  # not a line about sockets for every kernel
         client.execute(cwd=folder, env=environment)

@@ -68,7 +68,7 @@ def test_a_minimal_file_gives_the_arm_with_defaults(tmp_path: Path) -> None:
     assert link.mass == pytest.approx(0.785, rel=1e-15)
     assert plant.arm.joints == (fx.Joint(0.0, "torque"),)
     assert plant.arm.payload == fx.Payload(0.0, 0.0)
-    assert plant.arm.gravity == (0.0, 0.0)
+    assert plant.arm.gravity == (0.0, 0.0, 0.0)
 
 
 def test_every_table_reaches_the_arm(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ drive = "motion"
     assert arm.joints[1] == fx.Joint(0.01, "motion")
     assert arm.payload == fx.Payload(0.2, 1e-3)
     assert arm.damping == fx.Damping("rayleigh", 0.0, 0.5, 1e-5)
-    assert arm.gravity == (0.0, -9.81)
+    assert arm.gravity == (0.0, -9.81, 0.0)
     assert arm.sensors == (fx.Sensor("mid", "strain", 0.5, 1),)
     assert arm.actuators == (fx.Actuator("push", 0.25, 0.75, 1),)
 

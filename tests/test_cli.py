@@ -189,7 +189,8 @@ class TestContract:
         rows = {row["key"]: row for row in shown["parameters"]}
         assert rows["payload.mass"]["value"] == 0.01
         assert rows["link.1.length"] == {
-            "key": "link.1.length", "value": 0.96, "unit": "m", "meaning": "L: length",
+            "key": "link.1.length", "value": 0.96, "unit": "m",
+            "meaning": "L: length; 0 for a link that is only a kink",
             "provenance": "published: Table 1",
         }  # fmt: skip
 
@@ -328,6 +329,41 @@ class TestScenarios:
         assert [item.name for item, _ in runs] == ["0 g", "20 g"]
         assert {run.provenance["method"] for _, run in runs} == {"march"}
         assert [run.provenance["overrides"]["payload.mass"] for _, run in runs] == [0.0, 0.02]
+
+
+class TestTracking:
+    def test_a_law_on_several_models_of_one_arm(self) -> None:
+        words = ("run", "tip_circle", "--only", "PD", "--also", ":model.elements=4")
+        result = call(*words, "--json")
+        assert result.exit_code == 0, result.stderr
+        told = json.loads(result.stdout)
+        ((label, other),) = told["also"].items()
+        assert label == "tian_2r_beam (timoshenko_planar), model.elements = 4"
+        assert other["overrides"] == {"model.elements": 4}
+        first, second = (source["scores"]["PD"]["tip_y.rms_error"] for source in (told, other))
+        assert first == pytest.approx(second, rel=0.01)
+        assert told["stability"]["PD"]["stable"] is True
+        assert told["stability"]["PD"]["growth_per_s"] < -1.0
+        table = call(*words).stdout
+        for word in ("Stability where the loop works", "PD: tian_2r_beam (timoshenko_planar)", "settled", "0.804"):
+            assert word in table
+
+    def test_a_hidden_instability_is_told_on_stderr(self, place: Path) -> None:
+        """Chords fed back with gains that the light damping does not bear; the run itself is bounded."""
+        Path("bare.py").write_text(
+            "from flexctl.integrate import generalised_alpha\n"
+            "from flexctl.laws.tracking import pd_gains, tip_tracking\nfrom flexctl.scenario import Scenario\n"
+            "import flexctl\ntip = flexctl.load_controller('tip_circle')\nPLANT = tip.PLANT\n"
+            "def design(plant):\n    gains = pd_gains(tip.INERTIA, 4.0)\n"
+            "    return tip_tracking(tip.track(plant, 2.0), gains, angles='chord', sample_time=0.0)\n"
+            "def scenarios(plant):\n    where = tip.track(plant, 2.0)\n"
+            "    options = {'initial': where.start, 'scheme': generalised_alpha(0.0)}\n"
+            "    return [Scenario('chords', where.references(plant, design(plant)), 0.5, options=options)]\n"
+        )
+        result = call("run", "bare.py", "--json")
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr.count("warning: the linear loop is unstable on its own path: +") == 1
+        assert json.loads(result.stdout)["stability"]["chords"]["stable"] is False
 
 
 class TestSpecs:

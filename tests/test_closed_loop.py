@@ -65,7 +65,7 @@ def test_what_is_compiled() -> None:
     model = toys.ElasticPendulum()
 
     def compiles(law: Any) -> bool:
-        return compile_law(law, model, 10) is not None
+        return compile_law(law, model, np.arange(10.0)) is not None
 
     assert compiles(LAW)
     assert compiles(INTEGRATOR)

@@ -7,7 +7,7 @@ the same for every case: derivatives, energy, linear plant, closed loop, compile
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -16,9 +16,17 @@ import numpy as np
 import pytest
 import toys
 from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
-from differences import Array, assert_near, check_closures, check_tangent, order, slope, some_motion
+from differences import (
+    Array,
+    check_closures,
+    check_compiled,
+    check_tangent,
+    order,
+    slope,
+    some_motion,
+)
 
-from flexctl.arm import Actuator, Arm, Damping, Joint, Link, Material, Payload, Section, Sensor
+from flexctl.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import SecondOrder, linearise
 from flexctl.model import LinearMechanics, MechanicalModel, names
@@ -115,16 +123,27 @@ chain = partial(Case, kind="", drive="force", angle="first", rate="first_rate", 
 pendulum = partial(Case, kind="", drive="torque", angle="angle", rate="rate", gains=(8.0, 1.0), period=0.04)
 
 
-def planar(
-    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05, **tables: Any
-) -> Build:
+def planar_arm(
+    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05,
+    angle: float = 0.0, elbow: dict[str, float] | None = None, **tables: Any,
+) -> Arm:  # fmt: skip
     """One or two links of rubber, stretched out or hanging: soft enough for differences (EA = 1 kN, rho A = 1 kg/m)."""
     link = Link(0.8, Material(1e5, 100.0), Section(0.01, second_moment, outer_distance=0.05))
-    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    second = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2, **(elbow or {}))
     body = Payload(0.2 * hanging, 1e-2 * hanging)
-    joints = (Joint(hub, angle=-0.5 * np.pi * hanging), elbow)[:links]
-    arm = Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+    joints = (Joint(hub, angle=angle - 0.5 * np.pi * hanging), second)[:links]
+    return Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+
+
+def planar(*arguments: Any, **tables: Any) -> Build:
+    arm = planar_arm(*arguments, **tables)
     return lambda n: build(arm, "timoshenko_planar", elements=n)
+
+
+def chain_of_segments(*arguments: Any, closure: str = "base", **tables: Any) -> Build:
+    """Turned by 0.4 rad: along the arm itself a chain cannot be pulled, and does not move at first order."""
+    arm = planar_arm(*arguments, angle=0.4, **tables)
+    return lambda n: build(arm, "finite_segment", segments=n, closure=closure)
 
 
 planars = partial(
@@ -134,11 +153,96 @@ planars = partial(
 )  # fmt: skip
 
 
+def nodal(links: int = 1, hanging: bool = False, options: Any = (), **tables: Any) -> Build:
+    """The same arms softer still, by absolute nodal coordinates: slopes that are off by 0.3 are strained by as much."""
+    link = Link(0.8, Material(2e4, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    body = Payload(0.2 * hanging, 1e-2 * hanging)
+    joints = (Joint(0.05, angle=-0.5 * np.pi * hanging), elbow)[:links]
+    arm = Arm("nodal", (link,) * links, joints, body, gravity=(0.0, -2.0 * hanging), **tables)
+    return lambda n: build(arm, "ancf", elements=n, **dict(options))
+
+
+nodals = partial(
+    Case, kind="ancf", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(1.0, 0.2),
+    period=0.04, mesh=2, push=0.5,
+    twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)  # fmt: skip
+
+SIDEWAYS = (("joint1_torque", "tip_x"), ("tip_force_x", "joint1_angle"))
+
+segments = partial(planars, kind="finite_segment")
+SLENDER: dict[str, Any] = {
+    "rigid": 1, "gains": (0.02, 0.02), "push": 0.01,
+    "frequencies": lambda: beam_frequencies(2, HUB) * (1e-4**0.5 / 0.64) / (ALPHA / L**2),
+}  # fmt: skip
+
+
 def swinging(model: Any) -> tuple[Array, Array]:
     """Joints turned and turning."""
-    angles = np.array([joint.angle for joint in model.arm.joints])
+    angles = np.array(model.arm.reference_joints)
     q, v, _ = model.rigid_motion(angles + 0.6, 1.0 + np.arange(angles.size), 0.0 * angles)
     return q, v
+
+
+def shaken(model: Any) -> tuple[Array, Array]:
+    """The same with rates of its own for every body: one straight link of segments would turn without any error."""
+    q, v = swinging(model)
+    return q, v + 10.0 * np.random.default_rng(5).standard_normal(v.size)
+
+
+def tree(loop: bool = False, gravity: float = 0.0, **options: Any) -> Build:
+    """Links of rubber by assumed modes: a chain of two, or five bars (the base is one) with two driven at the base."""
+    tables: dict[str, Any] = {key: options.pop(key) for key in ("damping", "sensors") if key in options}
+    bar = partial(Link, 0.8, Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    angles, drives = (1.9, -1.0, 1.2, 1.1), ("torque", "free") * 2
+    if loop:
+        links = (bar(), bar(), bar(parent=0, base_x=0.5), bar())
+        joints = [Joint(0.05, angle=angle, drive=drive) for angle, drive in zip(angles, drives, strict=True)]
+        tables |= {"closures": (Closure("pin", 2, 1.0, 4),), "bodies": (Body(4, 0.5, 0.1, 1e-2),)}
+        body = Payload(0.2, link=2)
+    else:
+        links, body = (bar(), bar()), Payload(0.2, 1e-2)
+        joints = [Joint(0.05), Joint(0.03, angle=0.4, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)]
+    arm = Arm("tree", links, tuple(joints), body, gravity=(0.0, gravity), **tables)
+    return lambda n: build(arm, "assumed_modes", **options)
+
+
+trees = partial(
+    Case, kind="assumed_modes", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, push=1.0, twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)  # fmt: skip
+
+
+def turning(model: Any) -> tuple[Array, Array]:
+    """Bent, and turning with the loops closed."""
+    q = model.pose([joint.angle for joint in model.arm.joints if joint.drive != "free"])
+    v = np.random.default_rng(5).standard_normal(q.size)
+    N = free_directions(model.closure_jacobian(q))
+    return q, N @ N.T @ v
+
+
+def spatial(*joints: Joint, twist: float = -1.4, offset: float = 0.0, **tables: Any) -> Build:
+    """Post, and links (off the axis by a rigid kink) or slides of rubber on twisted axes, as soft as `planar`."""
+    rubber, flat = Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05, second_moment_y=2e-5)
+    links = [Link(0.0, rubber, flat, kink=0.4, twist=twist)]
+    for joint in joints:
+        if joint.revolute:
+            stiff = "rigid" if offset else "flexible"
+            links.append(Link(0.8, rubber, flat, kink=offset, kink_kind=stiff, twist=0.3))
+        else:
+            links.append(Link(0.0, rubber, flat, kink=1.5))
+    hub, body = Joint(0.05, mass=0.1), Payload(0.2, 1e-2)
+    arm = Arm("spatial", tuple(links), (hub, *joints), body, **tables)
+    return lambda n: build(arm, "timoshenko_spatial", elements=n)
+
+
+ELBOW = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+SHOULDER = replace(ELBOW, angle=0.5 * np.pi)
+spatials = partial(
+    Case, kind="timoshenko_spatial", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, mesh=1, start=swinging, twins=(("joint1_torque", "tip_z"), ("tip_force_z", "joint1_angle")),
+)  # fmt: skip
 
 
 def rod(n: int, wall: bool) -> toys.Chain:
@@ -178,6 +282,80 @@ CASES = [
     ),
     planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    nodals("nodal, one link", build=nodal(), rigid=1, start=swinging),
+    nodals("nodal, two links, as in the paper", build=nodal(2, options={"law": "omar"}), rigid=2, start=swinging),
+    nodals("nodal, hanging", build=nodal(2, hanging=True), start=swinging, twins=SIDEWAYS),
+    nodals(
+        "nodal, hanging, damped", build=nodal(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-3)),
+        start=swinging, damped=True, twins=SIDEWAYS,
+    ),
+    nodals(
+        "nodal, multipliers", build=nodal(1, options={"revolute": "multipliers"}), rigid=1, start=swinging,
+    ),
+    nodals(
+        "nodal, sensors and pressure", build=nodal(2, **ALONG), rigid=2, start=swinging,
+        twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
+    ),
+    *(
+        segments(
+            f"segments, one slender link, {closure}", order=2, meshes=(40, 80, 160), start=shaken, **SLENDER,
+            build=chain_of_segments(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3), closure=closure),
+        )
+        for closure in ("base", "half")
+    ),
+    segments("segments, two links", build=chain_of_segments(2), rigid=2, start=swinging),
+    segments("segments, rigid roots", build=chain_of_segments(2, closure="paper"), rigid=2, start=swinging),
+    segments("segments, hanging", build=chain_of_segments(2, hanging=True), start=swinging),
+    segments(
+        "segments, hanging, damped", start=swinging, damped=True,
+        build=chain_of_segments(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
+    ),
+    segments(
+        "segments, modal damping", build=chain_of_segments(2, damping=Damping("modal", ratio=0.02)), rigid=2,
+        damped=True,
+    ),
+    segments("segments, sensors", build=chain_of_segments(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    segments("segments, flexible joint", build=chain_of_segments(2, elbow={"stiffness": 3.0}), rigid=2, start=swinging),
+    segments(
+        "segments, damped joint", rigid=2, damped=True,
+        build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
+    ),
+    trees("tree, two links", build=tree(), rigid=2, start=turning),
+    trees(
+        "tree, two links that shorten and stretch", rigid=2, start=turning,
+        build=tree(foreshortening=True, axial=(0, 1), sensors=ALONG["sensors"]),
+    ),
+    trees("tree, five bars", build=tree(True), rigid=2, start=turning),
+    trees(
+        "tree, five bars hanging upwards", start=turning,
+        build=tree(True, 1.0, shapes=("clamped_mass", "pinned_pinned") * 2, mass_ratio=0.7, sensors=ALONG["sensors"]),
+    ),
+    trees(
+        "tree, Rayleigh damping", build=tree(damping=Damping("rayleigh", alpha=0.3, beta=1e-3)), rigid=2, damped=True
+    ),
+    trees("tree, modal damping", build=tree(damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
+    spatials("spatial, 3R with a post", build=spatial(ELBOW, ELBOW), rigid=3),
+    spatials(
+        # the links hang from the post; a little off its axis, or turning it would be no motion at all
+        "spatial, hanging", rigid=1,
+        build=spatial(SHOULDER, ELBOW, twist=-0.5 * np.pi, offset=0.01, gravity=(0.0, 0.0, -9.81)),
+        drive="joint2_torque", angle="joint2_angle", rate="joint2_rate",
+        twins=(("joint2_torque", "tip_x"), ("tip_force_x", "joint2_angle")),
+    ),
+    spatials(
+        "spatial, damped", build=spatial(ELBOW, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)), rigid=2, damped=True
+    ),
+    spatials(
+        "spatial, slide on a post", build=spatial(Joint(mass=0.1, housing_inertia=1e-2, kind="prismatic")), rigid=2,
+        mesh=2, drive="joint2_force", angle="joint2_extension", rate="joint2_rate",
+        twins=(("joint2_force", "tip_z"), ("tip_force_z", "joint2_extension")),
+    ),
+    spatials(
+        "spatial, sensors", build=spatial(ELBOW, sensors=(
+            Sensor("bend", "displacement", 0.63, 2), Sensor("shake", "acceleration", 0.31, 2, "z"),
+            Sensor("side", "strain", 0.4, 1, "z"),
+        )), rigid=2,
+    ),
     chain("chain", build=lambda n: toys.Chain(n), rigid=1),
     chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
     chain(
@@ -210,6 +388,11 @@ all_cases = pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 
 def some_cases(chosen: Callable[[Case], bool]) -> Any:
     return pytest.mark.parametrize("case", [c for c in CASES if chosen(c)], ids=lambda c: c.name)
+
+
+def inflow(model: Any, q: Array, v: Array) -> float:
+    """Power of mass that enters the model, such as what slides out of a guide."""
+    return float(model.inflow(q, v)) if hasattr(model, "inflow") else 0.0
 
 
 def free_directions(G: Array) -> Array:
@@ -287,7 +470,7 @@ def test_power_of_all_forces_is_the_change_of_energy(case: Case) -> None:
     power = x.v @ (model.mass(x.q) @ x.a + model.force(x.q, x.v))
     gain = slope(lambda s: model.energy(x.q + s * x.v, x.v + s * x.a).total)
     assert gain != 0.0
-    lost = power - gain
+    lost = power + inflow(model, x.q, x.v) - gain
     if case.damped:
         assert lost > 1e-6 * abs(gain)
     else:
@@ -306,8 +489,11 @@ def test_trapezoidal_rule_keeps_the_energy_at_second_order(case: Case) -> None:
         )
         assert run.q is not None
         assert run.v is not None
-        energy = np.array([model.energy(q, v).total for q, v in zip(run.q, run.v, strict=True)])
-        return float(np.abs(energy - energy[0]).max() / model.energy(*start).kinetic)
+        states = list(zip(run.q, run.v, strict=True))
+        energy = np.array([model.energy(q, v).total for q, v in states])
+        power = np.array([inflow(model, q, v) for q, v in states])
+        entered = np.append(0.0, np.cumsum(0.5 * np.diff(run.t) * (power[:-1] + power[1:])))
+        return float(np.abs(energy - energy[0] - entered).max() / model.energy(*start).kinetic)
 
     if isinstance(model, LinearMechanics):
         assert drift(case.period / 10) < 1e-9
@@ -420,6 +606,8 @@ def test_closed_loop_is_second_order_in_the_step(case: Case) -> None:
 class Plain:
     """A model without its compiled form and without being known as linear."""
 
+    own_stepper = False
+
     def __init__(self, model: MechanicalModel) -> None:
         self._model = model
 
@@ -432,20 +620,7 @@ class Plain:
 
 @some_cases(lambda c: c.model.compiled() is not None)
 def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
-    model, x = case.model, some_motion(case.model)
-    compiled = model.compiled()
-    n, w = x.q.size, compiled.bandwidth
-    out, y = np.empty(n), np.empty(len(model.outputs))
-    compiled.residual(0.0, *x[:4], compiled.reals, compiled.ints, out)
-    assert_near(out, model.mass(x.q) @ x.a + model.force(x.q, x.v) - model.input_matrix(x.q) @ x.u, 1e-12)
-    compiled.output(*x[:4], compiled.reals, compiled.ints, y)
-    assert_near(y, model.output(*x[:4]), 1e-12)
-    M, D, K = model.tangent(*x)
-    for ca, cv, cq in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 0.7, 1.0)):
-        band = np.full((3 * w + 1, n), np.nan)
-        compiled.tangent(0.0, *x[:4], ca, cv, cq, compiled.reals, compiled.ints, band)
-        full = np.array([[band[2 * w + i - j, j] if abs(i - j) <= w else 0.0 for j in range(n)] for i in range(n)])
-        assert_near(full, ca * M + cv * D + cq * K, 1e-12)
+    check_compiled(case.model, some_motion(case.model))
 
 
 @some_cases(lambda c: c.model.compiled() is not None)

@@ -311,6 +311,29 @@ def test_one_of_two_loops_with_the_other_closed():
         margins(loop, "u3")
 
 
+def test_two_loops_that_both_integrate_twice():
+    """A free arm with two joints under PD: at s = 0 there are only infinities, which decide nothing."""
+    J = np.array([[2.52, 0.7875], [0.7875, 0.315]])
+    zero, one = np.zeros((2, 2)), np.eye(2)
+    arm = FirstOrder(
+        np.block([[zero, one], [zero, zero]]), np.vstack([zero, np.linalg.inv(J)]), np.eye(4), np.zeros((4, 2)),
+        tuple(Signal(f"x{i}") for i in range(4)), (Signal("t1"), Signal("t2")),
+        tuple(Signal(name) for name in ("q1", "q2", "v1", "v2")),
+    )  # fmt: skip
+    kp, kv = np.diag([360.0, 720.0]), np.diag([60.0, 30.0])
+    law = LinearLaw(0.0, ("q1", "q2", "v1", "v2"), ("t1", "t2"), Dy=np.hstack([-kp, -kv]))
+    found = margins(loop_gain(arm, law), "t1")
+
+    def broken(w):
+        s = 1j * w
+        L = np.linalg.inv(J * (s**2)[:, None, None]) @ (kp + kv * s[:, None, None])
+        return 1.0 / np.linalg.inv(np.eye(2) + L.swapaxes(1, 2))[:, 0, 0] - 1.0
+
+    right = brute(broken, np.geomspace(1e-2, 1e4, 200_000))
+    assert found.phase_margin_deg == pytest.approx(right["phase_margin_deg"], rel=1e-5)
+    assert found.disk_margin == pytest.approx(right["disk_margin"], rel=1e-5)
+
+
 def test_what_is_not_a_loop_is_refused():
     plant = beams.hub_beam(3, ("torque",), ("hub", "tip"))
     with pytest.raises(DefinitionError, match="not square"):

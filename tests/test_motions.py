@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import cumulative_simpson
 
 from flexctl.errors import DefinitionError
-from flexctl.motions import LinearAcceleration, Moves, SpinUp, trapezoidal_acceleration
+from flexctl.motions import LinearAcceleration, Moves, SpinUp, Swing, trapezoidal_acceleration
 from flexctl.trajectories import Cycloid, Motion, Trapezoid, quintic
 
 MOTIONS = {
@@ -70,6 +70,19 @@ def test_spin_up_is_that_of_simo_and_vu_quoc() -> None:
     assert motion.target == pytest.approx(45.0)
 
 
+def test_swing_is_a_sine_between_two_rests() -> None:
+    motion, w = Swing(0.4, 0.3, 0.8, 2, 0.1), 2 * np.pi * 0.8
+    assert (motion.duration, motion.target) == (pytest.approx(2.6), 0.4)
+    assert motion.breakpoints == (0.1, motion.duration)
+    for t in (0.05, np.nextafter(0.1, 0.0), motion.duration, 3.0):
+        assert motion(t) == pytest.approx((0.4, 0.0, 0.0), abs=1e-15)
+    inside = np.linspace(0.1, 2.6 - 1e-9, 2001)
+    value, rate, acceleration = motion(inside)
+    np.testing.assert_allclose(value, 0.4 + 0.3 * np.sin(w * (inside - 0.1)), atol=1e-12)
+    np.testing.assert_allclose(cumulative_simpson(rate, x=inside, initial=0.0), value - 0.4, atol=1e-9)
+    np.testing.assert_allclose(cumulative_simpson(acceleration, x=inside, initial=0.0), rate - 0.3 * w, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -85,6 +98,10 @@ def test_spin_up_is_that_of_simo_and_vu_quoc() -> None:
         (lambda: SpinUp(1.0, 0.0), "time = 0.0 s must be positive"),
         (lambda: SpinUp(np.inf, 1.0), "rate = inf"),
         (lambda: SpinUp(1.0, 1.0, -1.0), "must not be negative"),
+        (lambda: Swing(0.0, np.inf, 1.0), "must be finite"),
+        (lambda: Swing(0.0, 1.0, 0.0), "frequency = 0.0 Hz must be positive"),
+        (lambda: Swing(0.0, 1.0, 1.0, 0), "cycles = 0 must be a whole number above zero"),
+        (lambda: Swing(0.0, 1.0, 1.0, 1, -1.0), "start = -1.0 s must not be negative"),
     ],
 )
 def test_wrong_motions_are_refused(make: Any, message: str) -> None:

@@ -178,6 +178,16 @@ def test_servo_compliant_arm(options: dict[str, Any], wanted: tuple[float, ...])
     np.testing.assert_allclose(servo_error(run, model), wanted, rtol=0, atol=3e-3)
 
 
+def test_servo_without_a_damper() -> None:
+    """Its commanded rate acts with a lever of 0, on its own joint: what joint 1 needs shows nowhere else."""
+    servo = Joint(drive="servo", servo_stiffness=100.0)
+    model = build(arm("planar_2r_flexible", joints=(Joint(), servo), sensors=()), "timoshenko_planar", elements=2)
+    run = fx.simulate(model, motions=CYCLOID, duration=0.2)
+    np.testing.assert_array_equal(run["joint2_command_rate"], CYCLOID["joint2"](run.t)[1])
+    assert np.abs(run["joint1_torque"]).max() > 0.1
+    assert abs(run["joint2_angle"][-1] - run["joint2_command"][-1]) > 1e-6
+
+
 def spin_up(
     elements: int = 20, duration: float = 15.0, step: float = 2e-3, **options: Any
 ) -> tuple[Response, Array, Array]:

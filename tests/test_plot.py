@@ -53,6 +53,7 @@ def pictures() -> Iterator[tuple[str, object]]:
     yield "bode", plot.bode({"one": linear.response(), "other": modal_plant(1e-2).response()})
     yield "poles", plot.poles({"light": linear, "heavy": modal_plant(0.1)})
     yield "poles_z", plot.poles(sampled)
+    yield "migration", plot.migration({zeta: modal_plant(zeta) for zeta in (0.05, 0.2, 0.5)}, "damping [1]")
     yield "mode_shapes", plot.mode_shapes(linear, 3, stations=np.linspace(0.25, 1.0, 4))
     yield "run", plot.run(a_run())
     yield "compare", plot.compare({"0 g": a_run(), "20 g": a_run(1.1)})
@@ -73,7 +74,7 @@ def drawn() -> dict[str, object]:
     return dict(pictures())
 
 
-NAMES = ["bode", "poles", "poles_z", "mode_shapes", "run", "compare", "groups", "surface"]
+NAMES = ["bode", "poles", "poles_z", "migration", "mode_shapes", "run", "compare", "groups", "surface"]
 
 
 class TestBode:
@@ -139,6 +140,41 @@ class TestPoles:
             plot.poles({"a": modal_plant(), "b": modal_plant().discrete(1e-3)})
 
 
+class TestMigration:
+    def test_each_plant_has_its_upper_poles_at_its_value(self, drawn: dict) -> None:
+        dots = drawn["migration"].axes[0].collections[0]
+        points, values = dots.get_offsets() @ np.array([1.0, 1.0j]), dots.get_array()
+        for zeta in (0.05, 0.2, 0.5):
+            expected = OMEGA * (-zeta + 1j * np.sqrt(1 - zeta**2))
+            found = points[values == zeta]
+            np.testing.assert_allclose(np.sort_complex(np.unique(found.round(9))), np.sort_complex(expected), atol=1e-6)
+
+    def test_ends_are_marked_there_and_on_the_scale(self, drawn: dict) -> None:
+        picture, scale = drawn["migration"].axes[:2]
+        for value, marker in ((0.05, "o"), (0.5, "s")):
+            (line,) = (line for line in picture.lines if line.get_marker() == marker)
+            assert np.abs(line.get_xdata()).max() == pytest.approx(value * OMEGA.max())
+            (mark,) = (line for line in scale.lines if line.get_marker() == marker)
+            assert mark.get_ydata() == [value]
+
+    def test_below_leaves_the_higher_ones_out(self) -> None:
+        figure = plot.migration({0.1: modal_plant(0.1), 0.2: modal_plant(0.2)}, "damping [1]", below=40.0)
+        assert np.abs(figure.axes[0].collections[0].get_offsets()).max() < 2 * np.pi * 40.0
+
+    @pytest.mark.parametrize(
+        ("plants", "options", "message"),
+        [
+            ({1.0: modal_plant()}, {}, "1 plant given"),
+            ({0.0: modal_plant(), 1.0: modal_plant()}, {"logarithmic": True}, "needs positive values of gain"),
+            ({1.0: modal_plant(), 2.0: modal_plant().discrete(1e-3)}, {}, "no s plane"),
+            ({1.0: modal_plant(), 2.0: modal_plant()}, {"below": -1.0}, "no pole below -1.0 Hz"),
+        ],
+    )
+    def test_what_does_not_move_is_refused(self, plants: dict, options: dict, message: str) -> None:
+        with pytest.raises(fx.DefinitionError, match=message):
+            plot.migration(plants, "gain [1]", **options)
+
+
 class TestShapesAndSurface:
     def test_shapes_are_scaled_and_signed(self, drawn: dict) -> None:
         for number, line in enumerate(drawn["mode_shapes"].axes[0].lines[:3], 1):
@@ -186,9 +222,10 @@ class TestEveryPicture:
             return
         labels = [text for ax in figure.axes for text in (ax.get_ylabel(), ax.get_xlabel()) if text]
         assert all(re.search(r"\[.+\]$|number", text) for text in labels), labels
-        assert all(ax.get_ylabel() or ax.get_subplotspec().colspan.start > 0 for ax in figure.axes)
-        bottom = max(ax.get_subplotspec().rowspan.stop for ax in figure.axes)
-        assert all(ax.get_xlabel() for ax in figure.axes if ax.get_subplotspec().rowspan.stop == bottom)
+        panels = [ax for ax in figure.axes if ax.get_subplotspec()]  # a colour bar has none
+        assert all(ax.get_ylabel() or ax.get_subplotspec().colspan.start > 0 for ax in panels)
+        bottom = max(ax.get_subplotspec().rowspan.stop for ax in panels)
+        assert all(ax.get_xlabel() for ax in panels if ax.get_subplotspec().rowspan.stop == bottom)
 
     @pytest.mark.parametrize("name", [n for n in NAMES if n != "surface"])
     def test_no_legend_covers_data(self, name: str, drawn: dict) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import toys
 
+from flexctl import plot
+from flexctl.cli.tables import of_runs
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.laws.controller import LinearLaw
+from flexctl.model import Signal
 from flexctl.response import Response
 from flexctl.simulate import simulate
 from flexctl.trajectories import Step
@@ -114,3 +118,17 @@ def test_python_control(states: bool) -> None:
         assert list(data.state_labels) == ["r", "theta"]
     else:
         assert np.size(data.states) == 0
+
+
+def test_inputs_that_act_are_told_from_those_that_stay_at_zero(run: Response) -> None:
+    u = np.column_stack([np.zeros(run.t.size), run.u[:, 0]])
+    idle = replace(run, u=u, inputs=(Signal("push", "N"), run.inputs[0]))
+    assert idle.acting == [run.inputs[0].name]
+    still = replace(idle, u=0.0 * idle.u)
+    assert still.acting == ["push", run.inputs[0].name]
+    scored = replace(idle, scores={"push.peak": 0.0, f"{run.inputs[0].name}.peak": 1.0})
+    heads = [column.header for column in of_runs({"one": scored}).columns]
+    assert not any("push" in str(head) for head in heads)
+    labels = [ax.get_ylabel() for ax in plot.compare({"one": scored}).axes]
+    assert any(run.inputs[0].name.replace("_", " ") in text for text in labels)
+    assert not any("push" in text for text in labels)

@@ -10,6 +10,7 @@ import pytest
 from differences import slope
 
 from flexctl.errors import DefinitionError
+from flexctl.motions import Cosine
 from flexctl.trajectories import (
     Cycloid,
     InputSignal,
@@ -32,6 +33,7 @@ MOVES = {
     "degree 7": Polynomial(BEGIN, END, TIME, START, 7),
     "degree 9": Polynomial(BEGIN, END, TIME, START, 9),
     "cycloid": Cycloid(BEGIN, END, TIME, START),
+    "cosine": Cosine(BEGIN, END, TIME, START),
     "trapezoid": Trapezoid(BEGIN, END, TIME, 0.2, START),
     "triangle": Trapezoid(BEGIN, END, TIME, TIME / 2, START),
 }

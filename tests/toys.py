@@ -2,7 +2,7 @@
 
 | toy | exercises |
 |---|---|
-| `RodPendulum` | a closure equation, an input matrix that depends on the pose, gravity |
+| `RodPendulum` | a closure equation, plain and compiled, an input matrix that depends on the pose, gravity |
 | `ElasticPendulum` | M(q), Coriolis terms, compiled functions |
 | `Crane` | inertial coupling between a driven coordinate and the rest |
 | `Chain` | LinearMechanics |
@@ -109,7 +109,9 @@ class RodPendulum:
         return Energy(float(self.m * (v @ v) / 6.0), float(0.5 * self.m * self.g * q[1]))
 
     def compiled(self) -> Compiled | None:
-        return None
+        k, reals = toys_kernels, np.array([self.m, self.L, self.g, self.c])
+        none = np.zeros(0, np.int64)
+        return Compiled(k.rod_residual, k.rod_tangent, k.rod_output, reals, none, 1, False, k.rod_closure)
 
 
 class ElasticPendulum(Unconstrained):

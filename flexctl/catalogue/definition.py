@@ -3,7 +3,7 @@
     title = "..."                   reference = "..."
     [material.NAME]  [section.NAME]                 named, referred to by links
     [[link]]  [[joint]]                             from the base outwards
-    [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]
+    [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]  [[body]]  [[closure]]
     [model]        kind = "...", the rest are options of that kind
     [provenance]   "link.1.length" = "published: ..."
     [[expected]]   values that the built plant must reproduce (`flexctl.catalogue.expected`)
@@ -59,12 +59,14 @@ TABLES = {
         Table("material", "named", machine.Material, "an isotropic elastic material"),
         Table("section", "named", machine.Section, "a beam cross section"),
         Table("link", "array", machine.Link, "a flexible link, from the base outwards"),
-        Table("joint", "array", machine.Joint, "the revolute joint at the root of the link of the same number"),
+        Table("joint", "array", machine.Joint, "the joint at the root of the link of the same number"),
         Table("payload", "single", machine.Payload, "a rigid body at the tip"),
         Table("damping", "single", machine.Damping, "structural damping"),
-        Table("gravity", "single", machine.Gravity, "free fall in the plane of motion"),
+        Table("gravity", "single", machine.Gravity, "free fall"),
         Table("sensor", "array", machine.Sensor, "an extra sensor on a link"),
         Table("actuator", "array", machine.Actuator, "an extra transverse force on a link"),
+        Table("body", "array", machine.Body, "a rigid body fixed to a link"),
+        Table("closure", "array", machine.Closure, "a pin that closes a loop of links"),
     )
 }
 OTHERS = ("title", "reference", "model", "provenance", "expected")
@@ -156,19 +158,23 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
     links = []
     for i, link in enumerate(parts["link"], 1):
         with located(f"[[link]] {i}"):
+            needed = () if link.get("kind") == "massless" else ("material", "section")
             for key in ("material", "section"):
-                if link[key] not in parts[key]:
+                text = schema(machine.Link)[key].spec.text
+                require(key in link or key not in needed, f'missing key "{key}" ({text}); add it')
+                if key in link and link[key] not in parts[key]:
                     raise unknown(key, _printable(link[key]), parts[key])
             for name in link.get("next_sections", ()):
                 if name not in parts["section"]:
                     raise unknown("section", _printable(name), parts["section"])
-            found: Tree = {key: parts[key][link[key]] for key in ("material", "section")}
+            found: Tree = {key: parts[key][link[key]] for key in ("material", "section") if key in link}
             if "next_sections" in link:
                 found["next_sections"] = tuple(parts["section"][name] for name in link["next_sections"])
             links.append(machine.Link(**{**link, **found}))
     return machine.Arm(
         name, tuple(links), tuple(parts["joint"]), parts["payload"], parts["damping"],
         tuple(parts["sensor"]), tuple(parts["actuator"]), parts["gravity"],
+        tuple(parts["body"]), tuple(parts["closure"]),
     )  # fmt: skip
 
 
@@ -231,7 +237,17 @@ def _read_model(content: Any, rows: list[Row]) -> tuple[str, dict[str, Any]]:
 
 
 def _check_option(key: str, value: Any, default: Any) -> None:
-    """Raise `DefinitionError` unless the value is of the kind of the default; the model checks what it means."""
+    """Raise `DefinitionError` unless the value is of the kind of the default; the model checks what it means.
+
+    The default of an option that is given once, or once for each link, is a tuple. Elements may always be counted link
+    by link: `elements = [2, 4]`.
+    """
+    each = default if isinstance(default, tuple) else (default,) if key == "elements" else ()
+    if each and (isinstance(default, tuple) or isinstance(value, list)):
+        require(value != [], f"{key} = [] is empty; give a value for each link")
+        for item in value if isinstance(value, list | tuple) else [value]:
+            _check_option(f"{key} of each link", item, each[0])
+        return
     for kind, words in ((bool, "true or false"), (int, "a whole number"), (float, "a number"), (str, "a word")):
         if isinstance(default, kind):
             ok = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) == (kind is bool)

@@ -233,8 +233,7 @@ def rest_tip_error(plant: Plant, entry: Expected) -> Any:
     model: Any = getattr(plant.model, "inner", plant.model)
     if not hasattr(model, "rest"):
         raise NotAvailable(f"{plant.kind} has no rest pose with joints held")
-    angles = np.array([joint.angle for joint in plant.arm.joints])
-    q, zero = model.rest(angles), np.zeros(len(model.coordinates))
+    q, zero = model.rest(np.array(plant.arm.reference_joints)), np.zeros(len(model.coordinates))
     y = model.output(q, zero, zero, np.zeros(len(model.inputs)))
     return y[[s.name.startswith("tip_error") for s in model.outputs]]
 

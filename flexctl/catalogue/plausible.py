@@ -28,9 +28,11 @@ PAYLOAD_RATIO = 50.0
 def check_plausible(arm: Arm) -> None:
     """Raise `DefinitionError` when two numbers of the arm cannot be in the same system of units."""
     for i, link in enumerate(arm.links, 1):
+        if link.kind == "massless":
+            continue
         for section in (link.section, *link.next_sections):
-            _check_section(link.length, section, f"[[link]] {i}: ")
-    mass, reach = sum(link.mass for link in arm.links), sum(link.length for link in arm.links)
+            _check_section(link.length or link.kink, section, f"[[link]] {i}: ")
+    mass, reach = sum(link.mass for link in arm.links), sum(link.length + link.kink for link in arm.links)
     for i, joint in enumerate(arm.joints, 1):
         ratio = joint.hub_inertia / (mass * reach**2 / 3)
         require(

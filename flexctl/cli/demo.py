@@ -1,4 +1,4 @@
-"""`flexctl demo`: from a plant file to modes, a Bode plot and two controllers in closed loop on the simulated arm."""
+"""`flexctl demo`: plant file, modes, Bode plot, two controllers in closed loop; a two-link arm that draws a circle."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PLANT = "tokhi_azad_1994"
 CONTROLLERS = ("tokhi_azad_pd", "tokhi_azad_lqg")
+TRACKING = "tip_circle"
 SETTINGS = {"model.sections": 40, "damping.kind": "modal", "damping.ratio": 0.01}
 """For the linear part; the paper has 19 sections and no damping, and an undamped peak is infinite."""
 MODES = 5
@@ -48,7 +49,7 @@ def demo(output: str) -> None:
 
     The 0.96 m aluminium arm of Tokhi and Azad (1994): linear plant, modes and peak-resolved Bode plot beside the exact
     beam; a joint PD and an LQG controller, designed on the linear plant, in closed loop on the finite-difference march
-    of the arm with a payload of 0, 10 and 20 g.
+    of the arm with a payload of 0, 10 and 20 g. Then the tip of a two-link arm (Tian et al.) follows a circle.
     """
     from ..catalogue import load_plant
 
@@ -56,14 +57,17 @@ def demo(output: str) -> None:
     plant = load_plant(PLANT, overrides=SETTINGS)
     stdout().print(f"{plant.title}\n", style="bold")
     figures: dict[str, Any] = {}
-    say("1/3  linear plant, modes and frequency response")
+    say("1/4  linear plant, modes and frequency response")
     figures |= _linear(plant)
-    say("2/3  controllers, designed once on the linear plant and run on the march of the arm")
+    say("2/4  controllers, designed once on the linear plant and run on the march of the arm")
     results = {name: _closed_loops(name) for name in CONTROLLERS}
     stdout().print(NOTE)
-    say("3/3  pictures")
-    figures |= _pictures(results)
+    say("3/4  a circle with the tip of a flexible two-link arm")
+    tracked = _tracking()
+    say("4/4  pictures")
+    figures |= _pictures(results) | _track_pictures(tracked)
     paths = [_saved(figure, made(place) / f"{name}.png") for name, figure in figures.items()]
+    paths += _animations(tracked, place)
     stdout().print("Pictures:\n" + "\n".join(f"  {path}" for path in paths), soft_wrap=True)
     say(f"done in {time.perf_counter() - started:.1f} s")
 
@@ -158,3 +162,37 @@ def _pictures(results: Mapping[str, Runs]) -> dict[str, Any]:
             last.setdefault(scenario, {})[f"{name}, {scenario}"] = response
     figures["comparison"] = compare(last, title="The heaviest payload, which neither law knows")
     return figures
+
+
+def _tracking() -> Runs:
+    from ..catalogue import load_controller, load_plant
+    from ..scenario import design, path_stabilities, run_scenarios, scenarios
+
+    script = load_controller(TRACKING)
+    plant = load_plant(script.PLANT)
+    wanted = scenarios(script, plant)
+    with progress(len(wanted)) as report:
+        report(f"{TRACKING}: designing", 0.0)
+        law = design(script, plant)
+        runs = run_scenarios(script, plant, report, controller=law)
+    print_table("Stability where the loop works", tables.of_stability(path_stabilities(law, plant, wanted)))
+    title = (script.__doc__ or TRACKING).strip().partition("\n")[0]
+    print_table(title, tables.of_tracks({item.name: response for item, response in runs}))
+    return runs
+
+
+def _track_pictures(runs: Runs) -> dict[str, Any]:
+    from ..plot.tracking import tracking
+
+    figures = tracking({item.name: response for item, response in runs}, title=TRACKING)
+    return {f"{TRACKING}_{name}": figure for name, figure in figures.items()}
+
+
+def _animations(runs: Runs, place: Path) -> list[Path]:
+    from ..animate import animate
+
+    item, response = runs[-1]
+    if item.track is None:
+        return []
+    title = f"{TRACKING}: {item.name}"
+    return [animate(response, item.track, place / f"{TRACKING}{suffix}", title=title) for suffix in (".gif", ".html")]

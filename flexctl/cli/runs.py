@@ -1,8 +1,10 @@
-"""`flexctl simulate` and `flexctl run`: an arm under torques or a law, and a controller through its scenarios."""
+"""`flexctl run`: a controller through its scenarios, on one plant or several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +12,17 @@ import click
 import numpy as np
 
 from ..errors import DefinitionError, require
-from ..model import names
 from ..response import Response
-from . import cli, specs, tables
+from . import cli, tables
 from .common import (
     PICTURES,
     as_text,
     command,
-    csv,
     folder,
     identity,
     json_option,
     load,
     made,
-    plant_argument,
     plant_options,
     print_json,
     print_table,
@@ -31,147 +30,11 @@ from .common import (
     target,
     tell,
 )
-from .linear import is_saved, linear_plant
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from ..scenario import Scenario
-
-
-def _number(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    return None if value is None else specs.number(value)
-
-
-@command(
-    cli,
-    """
-flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1.2 -o run.png
-flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --method march --payload-change 0.5:20g --json
-flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:60deg,1.25 --duration 2.5 -o run.npz
-""",
-)
-@plant_argument
-@plant_options
-@click.option("--controller", metavar="NAME", help="Controller of the catalogue, or the path of a .py file.")
-@click.option(
-    "--torque",
-    "torques",
-    multiple=True,
-    metavar="[NAME=]SIGNAL",
-    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
-)
-@click.option(
-    "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal added to any input, as for --torque."
-)
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="[NAME=]MOTION",
-    help=f"What the controller follows. MOTION: {specs.usage(specs.MOTIONS)}.",
-)
-@click.option(
-    "--duration", metavar="SECONDS", callback=_number, help="Length of the run.  [default: twice the command's]"
-)
-@click.option("--step", metavar="SECONDS", callback=_number, help="Longest integration step, e.g. 200us.")
-@click.option(
-    "--method", default="auto", show_default=True, help="exact, march, generalised_alpha, newmark or trapezoidal."
-)
-@click.option(
-    "--payload-change",
-    "changes",
-    multiple=True,
-    metavar="TIME:MASS[,INERTIA]",
-    help="Another payload from a time on, e.g. 0.5:20g; repeatable.",
-)
-@click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
-@click.option(
-    "-o", "files", multiple=True, metavar="FILE", help="Write .npz, .csv, .json, .png, .pdf or .svg; repeatable."
-)
-@json_option
-def simulate(
-    plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
-    signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, method: str,
-    changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
-) -> None:  # fmt: skip
-    """Simulate an arm under torques or a controller.
-
-    Numbers may carry a unit: 60deg, 250ms, 20g.
-
-    JSON: scores, method, step_s, duration_s; plant, model, overrides, version. A settling time that is not reached
-    within the run is null.
-
-    PLANT may also be a second-order plant in a .mat, .npz or .json file.
-    """
-    from ..scenario import blamed, design
-    from ..simulate import as_model
-    from ..simulate import simulate as simulated
-
-    targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
-    arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
-    inputs = specs.inputs(signals, as_model(arm).inputs, torques)
-    reference, payload = specs.reference(references), specs.payload_changes(changes)
-    require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
-    script = None if controller is None else _script(controller)
-    law = None if script is None else design(script, arm)
-    length = duration if duration is not None else _length([*inputs.values()], reference, [row[0] for row in payload])
-    with progress() as report, blamed(script):
-        found = simulated(
-            arm, law, reference, duration=length, step=step, method=method, inputs=inputs, payload=payload,
-            record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
-        )  # fmt: skip
-    about = identity(arm)
-    for path in targets:
-        _write(found, about, path)
-        tell(path)
-    if as_json:
-        print_json(_scores(found, about))
-    else:
-        print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
-
-
-def _script(name: str) -> ModuleType:
-    from ..catalogue import load_controller
-
-    return load_controller(name)
-
-
-def _length(signals: Sequence[Any], reference: Any, times: Sequence[float]) -> float:
-    motions = list(reference.values()) if isinstance(reference, Mapping) else [reference] if reference else []
-    last = [*times, *(b for signal in signals for b in signal.breakpoints), *(motion.duration for motion in motions)]
-    longest = max(last, default=0.0)
-    require(longest > 0, "the command has no end from which to tell the length of the run: give --duration")
-    return 2.0 * longest
-
-
-def _scores(found: Response, about: Mapping[str, Any]) -> dict[str, Any]:
-    run = {key: found.provenance[key] for key in ("method", "step_s", "duration_s") if key in found.provenance}
-    return {"scores": dict(found.scores), **run, **about}
-
-
-def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
-    from ..files import write_atomically
-
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        found.save(path)
-    elif suffix in PICTURES:
-        from ..plot import run
-
-        run(found, path=path)
-    else:
-        text = as_text(_scores(found, about)) if suffix == ".json" else run_csv(found)
-        write_atomically(path, lambda stream: stream.write(text.encode()))
-
-
-def run_csv(found: Response) -> str:
-    """Return a run as comma-separated columns: time [s], outputs, inputs, references, coordinates."""
-    series = [*names(found.outputs), *names(found.inputs), *(f"reference:{n}" for n in names(found.references))]
-    if found.q is not None:
-        series += [n for n in names(found.coordinates) if n not in series]
-    heads = ["time [s]", *(f"{name} [{found.unit(name)}]" for name in series)]
-    return csv(heads, [found.t, *(found[name] for name in series)])
 
 
 @command(
@@ -180,6 +43,7 @@ def run_csv(found: Response) -> str:
 flexctl run tokhi_azad_lqg
 flexctl run tokhi_azad_lqg -o out                      pictures, time series and scores in out/
 flexctl run my_controller.py my_arm.toml --set payload.mass=0.01 --json
+flexctl run tip_circle --only PD --also :model.elements=4      the same law on other models of the arm
 """,
 )
 @click.argument("controller", metavar="CONTROLLER")
@@ -187,46 +51,108 @@ flexctl run my_controller.py my_arm.toml --set payload.mass=0.01 --json
 @plant_options
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--method", help="Integrate every run by this method, e.g. march, instead of the scenario's own.")
+@click.option(
+    "--also",
+    "others",
+    multiple=True,
+    metavar="[PLANT][:KEY=VALUE,..]",
+    help="Run the same controller on this plant too, by default on the same one with other values; repeatable.",
+)
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
 @json_option
 def run(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, only: tuple[str, ...],
-    method: str | None, output: str | None, as_json: bool,
+    method: str | None, others: tuple[str, ...], output: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Design a controller and run it through its scenarios.
 
     CONTROLLER is a name of the catalogue or the path of a .py file; PLANT is by default what the script names in PLANT.
     The controller is designed once, on the plant as given; each scenario may change the plant that is run.
 
-    JSON: scores and duration_s by scenario, margins by variant of the plant, controller; plant, model, overrides,
-    version.
+    JSON: scores and duration_s by scenario, margins by variant of the plant, stability along the path by scenario
+    where the tip follows one, controller; plant, model, overrides, version; scores and identity by plant under `also`.
     """
-    from ..scenario import design, robustness, run_scenarios, scenarios
+    from ..catalogue import load_controller
+    from ..scenario import design, on_plants, path_stabilities, robustness, scenarios
 
     place = _place(output)
-    script = _script(controller)
+    script = load_controller(controller)
     arm = load(plant or own_plant(script, controller), settings, kind)
     wanted = scenarios(script, arm, only)
-    with progress(len(wanted)) as report:
+    plants = {_plant_label(arm): arm, **_others(others, plant or own_plant(script, controller), settings, kind)}
+    require(len(plants) == 1 + len(others), f"two plants are the same: {list(plants)}; give each other values")
+    with progress(len(wanted) * len(plants)) as report, _telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)
-        found = run_scenarios(script, arm, report, controller=law, only=only, method=method)
+        every = on_plants(script, plants, report, controller=law, only=only, method=method)
         report("margins", 0.0)
-        certain = robustness(law, arm, wanted)
+        certain, stable = robustness(law, arm, wanted), path_stabilities(law, arm, wanted)
     label = Path(controller).stem
+    found = every[_plant_label(arm)]
     results = {item.name: response for item, response in found}
     payload = {
-        "scores": tables.json_runs(results), "margins": tables.json_margins(certain), "controller": label,
+        "scores": tables.json_runs(results), "margins": tables.json_margins(certain),
+        "stability": tables.json_stability(stable), "controller": label,
         "duration_s": {item.name: item.duration for item in wanted}, **identity(arm),
+        "also": {
+            name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **identity(plants[name])}
+            for name, runs in list(every.items())[1:]
+        },
     }  # fmt: skip
     if place is not None:
         _write_runs(place, label, found, payload)
     if as_json:
         print_json(payload)
-    else:
-        if certain:
-            print_table(f"{label} on {arm.name} ({arm.kind})", tables.of_margins(certain))
-        print_table("Closed loop", tables.of_runs(results))
+        return
+    if certain:
+        print_table(f"{label} on {arm.name} ({arm.kind})", tables.of_margins(certain))
+    if stable:
+        print_table("Stability where the loop works", tables.of_stability(stable))
+    shown = results if len(every) == 1 else _by_scenario(every)
+    print_table("Closed loop", (tables.of_tracks if stable else tables.of_runs)(shown))
+
+
+def _plant_label(arm: Any) -> str:
+    changed = ", ".join(f"{key} = {value}" for key, value in arm.overrides.items())
+    return f"{arm.name} ({arm.kind})" + (f", {changed}" if changed else "")
+
+
+def _others(
+    words: Sequence[str], plant: str, settings: tuple[str, ...], kind: str | None
+) -> dict[str, Any]:  # fmt: skip
+    """Return the plants of `--also` by label."""
+    found = {}
+    for word in words:
+        name, _, changes = word.partition(":")
+        more = tuple(part for part in changes.split(",") if part)
+        mine = {part.partition("=")[0] for part in more}
+        kept = () if name else tuple(text for text in settings if text.partition("=")[0] not in mine)
+        other = load(name or plant, (*kept, *more), None if name else kind)
+        found[_plant_label(other)] = other
+    return found
+
+
+def _by_scenario(every: Mapping[str, Sequence[tuple[Scenario, Response]]]) -> dict[str, Response]:
+    """Return the runs of all plants, those of one scenario below each other."""
+    count = len(next(iter(every.values())))
+    return {
+        f"{runs[k][0].name}: {plant}": runs[k][1] for k in range(count) for plant, runs in every.items()
+    }  # fmt: skip
+
+
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    """Print what flexctl warns of as messages on stderr, each once."""
+    from ..loopstability import HiddenInstability
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, HiddenInstability)):
+        click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
+    for w in caught:
+        if not issubclass(w.category, HiddenInstability):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
 def own_plant(script: ModuleType, controller: str) -> str:
@@ -274,7 +200,10 @@ def _write_runs(
     home = made(place) if everything else place.parent
     picture = home / f"{label}.png" if everything else place
     numbers = home / f"{label}.json" if everything else place
-    if everything or place.suffix.lower() in PICTURES:
+    tracked = all(item.track is not None for item, _ in found)
+    if everything and tracked:
+        _draw_tracks(home, label, found)
+    elif everything or place.suffix.lower() in PICTURES:
         compare(groups(found), path=picture, title=label)
         tell(picture)
     if everything or place.suffix.lower() == ".json":
@@ -282,6 +211,20 @@ def _write_runs(
         tell(numbers)
     for item, response in found if everything else ():
         tell(response.save(home / f"{label}_{slug(item.name)}.npz"))
+
+
+def _draw_tracks(home: Path, label: str, found: Sequence[tuple[Scenario, Response]]) -> None:
+    """Write the pictures of runs along a path, and animations of the last one."""
+    from ..animate import animate
+    from ..plot.canvas import save
+    from ..plot.tracking import tracking
+
+    for name, figure in tracking({item.name: response for item, response in found}, title=label).items():
+        tell(save(figure, home / f"{label}_{name}.png"))
+    item, response = found[-1]
+    if item.track is not None:
+        for suffix in (".gif", ".html"):
+            tell(animate(response, item.track, home / f"{label}{suffix}", title=f"{label}: {item.name}"))
 
 
 def slug(text: str) -> str:

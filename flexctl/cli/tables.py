@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..frequency import Margins
+    from ..loopstability import PathStability
 
 WORDS = {
     "settle_1pct_s": ("to 1 %", "s"),
     "settle_0p1pct_s": ("to 0.1 %", "s"),
     "overshoot_pct": ("overshoot", "%"),
     "rms_error": ("rms error", ""),
+    "rms_contour": ("rms contour error", ""),
+    "max_contour": ("largest contour error", ""),
     "max_error": ("largest error", ""),
     "final_error": ("final error", ""),
     "peak": ("peak", ""),
@@ -43,7 +46,9 @@ def value_text(value: float, score: str, response: Response) -> str:
 def heading(key: str, response: Response, separator: str = ": ") -> str:
     """Return "tip: to 1 % [s]" for "tip.settle_1pct_s"."""
     signal, _, score = key.rpartition(".")
-    words, unit = WORDS.get(score, (score.replace("_", " "), ""))
+    settled = score.startswith("settled_")
+    words, unit = WORDS.get(score.removeprefix("settled_"), (score.replace("_", " "), ""))
+    words = f"{words}, settled" if settled else words
     end = " " if separator == ": " else separator
     return f"{signal.replace('_', ' ')}{separator}{words}{end}[{unit or response.unit(signal)}]"
 
@@ -57,17 +62,74 @@ def of_one(response: Response) -> Table:
 
 
 def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | None = None) -> Table:
-    """Return the scores of several runs, one per row; `extra` columns by heading, one text per run."""
+    """Return the scores of several runs, one per row, idle inputs left out.
+
+    `extra` columns come by heading, one text per run.
+    """
     columns: dict[str, Response] = {}
+    idle = {s.name for r in runs.values() for s in r.inputs}.difference(*(r.acting for r in runs.values()))
     for response in runs.values():
         for key in response.scores:
-            if key.rpartition(".")[2] in COMPARED:
+            signal, _, score = key.rpartition(".")
+            if score in COMPARED and signal not in idle:
                 columns.setdefault(key, response)
     listed = table("run<", *(heading(key, response, "\n") for key, response in columns.items()), *(extra or {}))
     for number, (label, response) in enumerate(runs.items()):
         cells = [cell(response, key) for key in columns]
         listed.add_row(label, *cells, *(texts[number] for texts in (extra or {}).values()))
     return listed
+
+
+TRACKED = {
+    "rms\nx": ("tip_x.rms_error", 1e3), "rms\ny": ("tip_y.rms_error", 1e3), "largest": ("tip.max_error", 1e3),
+    "settled\nrms x": ("tip_x.settled_rms_error", 1e3), "settled\nrms y": ("tip_y.settled_rms_error", 1e3),
+    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled\ncontour": ("tip.settled_max_contour", 1e3),
+    "peak\ntau 1": ("joint1_torque.peak", 1.0), "peak\ntau 2": ("joint2_torque.peak", 1.0),
+    "bent\nlink 1": ("link1_deflection.peak", 1e3), "bent\nlink 2": ("link2_deflection.peak", 1e3),
+    "to\n0.1 %": ("tip.settle_0p1pct_s", 1.0),
+}  # fmt: skip
+"""Heading -> score of a run along a path, and the factor to its unit: mm, N m, s."""
+
+
+def of_tracks(runs: Mapping[str, Response]) -> Table:
+    """Return the scores of runs in which the tip follows a path, one per row."""
+    units = {key: {"x": "N m", "s": "s"}.get(_kind(score), "mm") for key, (score, _) in TRACKED.items()}
+    heads = [f"{key if chr(10) in key else chr(10) + key}\n[{units[key]}]" for key in TRACKED]
+    listed = table("run<", *heads, "real\ntime\n[1]")
+    for label, response in runs.items():
+        cells = []
+        for score, factor in TRACKED.values():
+            value = response.scores.get(score)
+            late = value is not None and math.isinf(value)
+            cells.append(f"> {response.t[-1]:.4g}" if late else compact(None if value is None else factor * value, 3))
+        speed = response.provenance.get("real_time_factor")
+        listed.add_row(label, *cells, "" if speed is None else f"{float(speed):.0f}x")
+    return listed
+
+
+def _kind(score: str) -> str:
+    return "x" if "torque" in score else score[-1] if score.endswith("_s") else ""
+
+
+def of_stability(found: Mapping[str, PathStability]) -> Table:
+    """Return what grows most along the path, run by run."""
+    listed = table("run<", "linear loop\non the path<", "growth\n[1/s]", "frequency\n[Hz]", "in the pose of\n[s]")
+    for label, item in found.items():
+        k = int(item.growth.argmax())
+        numbers = (f"{item.growth[k]:+.3g}", compact(float(item.frequency[k])), compact(float(item.times[k])))
+        listed.add_row(label, "stable" if item.stable else "UNSTABLE", *numbers)
+    return listed
+
+
+def json_stability(found: Mapping[str, PathStability]) -> dict[str, Any]:
+    """Return stability along the path by run: largest growth [1/s], its frequency [Hz] and the time of its pose [s]."""
+    result = {}
+    for label, item in found.items():
+        k = int(item.growth.argmax())
+        numbers = (item.growth[k], item.frequency[k], item.times[k])
+        keys = ("growth_per_s", "frequency_hz", "time_s")
+        result[label] = {"stable": item.stable, **{key: float(x) for key, x in zip(keys, numbers, strict=True)}}
+    return result
 
 
 def cell(response: Response, key: str) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis, transfer
-from .grids import frequency_model, grid, known_poles, refine, span, start_grid
+from .grids import frequency_model, grid, known_poles, nothing, refine, span, start_grid
 from .loops import Series, loop_gain, series
 from .margins import Margins, margins
 from .phase import followed
@@ -128,6 +128,8 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     omega : array_like, optional
         Frequencies [rad/s], ascending; by default a grid on which no peak and no notch is missed. A model whose poles
         are not known needs them, or `grid(model, lo, hi)`.
+
+    A channel that is nothing but rounding beside what other inputs do to its output is returned as zero.
     """
     plant = frequency_model(model)
     evaluate = on_axis(plant)
@@ -138,7 +140,9 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     else:
         at = _checked(omega)
         H = evaluate(axis(at))
-    H = H.reshape(len(plant.outputs), len(plant.inputs), at.size)
+    p = len(plant.inputs)
+    dead = nothing(H.reshape(-1, at.size), max(p, 1)).reshape(-1, p)
+    H = np.where(dead[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
     note = getattr(plant, "provenance", {})
     return FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
 

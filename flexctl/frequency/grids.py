@@ -19,6 +19,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder, linearise
@@ -28,6 +29,7 @@ from .evaluate import Transfer, axis, on_axis
 
 SHOWN = 10  # flexible modes in the default range
 _STEP = 0.35  # largest change of ln H between neighbours: 3 dB in gain, 20 degrees in phase
+_NOTHING = 1e-11  # a channel that is this part of what another input does to the same output is zero
 _CLOSEST = 1e-6  # neighbours are not split further below this part of their frequency
 _CENTRE = 1e-5  # no point closer to an undamped pole, in parts of its frequency
 _FAN = np.array([0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
@@ -152,15 +154,46 @@ def refine(
         Number of points at which refinement ends.
     """
     H = _channels(evaluate, omega)
+    inputs = _inputs(evaluate, omega)
     for _ in range(40):
-        split = np.any(changes(H) > _STEP, axis=0) & (np.diff(omega) > _CLOSEST * omega[1:])
+        seen = ~_rounding(H, inputs)
+        change = np.where(seen[:, 1:] & seen[:, :-1], changes(H), 0.0)
+        split = np.any(change > _STEP, axis=0) & (np.diff(omega) > _CLOSEST * omega[1:])
         fresh = _off_undamped(0.5 * (omega[:-1] + omega[1:])[split], poles)
         if fresh.size == 0 or omega.size + fresh.size > limit:
             break
         omega, H = _merged(evaluate, omega, H, fresh)
     for _ in range(2):
-        omega, H = _merged(evaluate, omega, H, _off_undamped(_extrema(omega, H), poles))
+        real = H[~nothing(H, inputs)]
+        omega, H = _merged(evaluate, omega, H, _off_undamped(_extrema(omega, real), poles))
     return omega, H
+
+
+def _inputs(evaluate: Transfer, omega: FloatArray) -> int:
+    """Return the number of inputs of a response (outputs, inputs, ..), 1 if it has another shape."""
+    shape = evaluate(axis(omega[:1])).shape
+    return int(shape[1]) if len(shape) == 3 else 1
+
+
+def _rounding(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
+    """Return where a channel is nothing but rounding beside what other inputs do to its output.
+
+    In space many channels are zero but for that: its wild changes would have the grid refined everywhere.
+    """
+    return np.asarray(_part(H, inputs) < _NOTHING)
+
+
+def nothing(H: ComplexArray, inputs: int) -> npt.NDArray[np.bool_]:
+    """Return which channels are rounding, but for their own false resonances and the notches of the others."""
+    part = _part(H, inputs)
+    return np.asarray((np.median(part, axis=1) < _NOTHING) & (np.quantile(part, 0.95, axis=1) < 1e3 * _NOTHING))
+
+
+def _part(H: ComplexArray, inputs: int) -> FloatArray:
+    """Return each gain as part of the largest that any input has to the same output."""
+    gain = np.nan_to_num(np.abs(H), posinf=np.finfo(float).max).reshape(-1, inputs, H.shape[1])
+    largest = gain.max(axis=1, keepdims=True)
+    return np.asarray(gain / np.where(largest > 0.0, largest, 1.0)).reshape(H.shape)
 
 
 def changes(H: ComplexArray) -> FloatArray:

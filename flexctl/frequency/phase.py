@@ -46,10 +46,16 @@ def followed(evaluate: Transfer, omega: FloatArray, response: ComplexArray, corn
         np.concatenate([np.geomspace(low, max(low, omega[-1]), 200), omega, 0.97 * inner, inner, 1.03 * inner])
     )
     path = path[path >= low]
-    path, angle = _unwrapped(evaluate, path)
-    angle += _start(evaluate, low) - angle[:, :1]
+    live = np.any(flat != 0.0, axis=1)  # the phase of a channel that is zero would be followed through rounding
+
+    def rows(s: ComplexArray) -> ComplexArray:
+        return evaluate(s).reshape(live.size, -1)[live]
+
+    path, angle = _unwrapped(rows, path)
+    angle += _start(rows, low) - angle[:, :1]
     at = np.searchsorted(path, np.maximum(omega, low))
-    tracked = angle[:, at]
+    tracked = np.zeros(flat.shape)
+    tracked[live] = angle[:, at]
     with np.errstate(invalid="ignore"):
         own = np.angle(flat)
     usable = np.isfinite(own) & (flat != 0.0) & np.isfinite(flat)

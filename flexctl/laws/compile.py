@@ -1,23 +1,28 @@
-"""Laws as data for the compiled time loop: the linear law with its wrappers, the held command, no law at all."""
+"""Laws as data for the compiled time loop: the linear law, one phase or many, with its wrappers; no law at all."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model import FloatArray, MechanicalModel, index_of
+from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of
 from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
+from .scheduled import ScheduledLaw
 
 if TYPE_CHECKING:
     from ..models._kernels.loop import Law
 
 
-def compile_law(law: Any, model: MechanicalModel, periods: int) -> tuple[Law, FloatArray] | None:
-    """Return the law and its memory for the time loop, or None when it is not linear inside standard wrappers."""
+def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[Law, FloatArray] | None:
+    """Return the law and its memory for the time loop, or None when it is not linear inside standard wrappers.
+
+    `times` [s] are those of its calls, or of the grid if it is continuous.
+    """
     delay, limit, noisy, quantised = 0, np.inf, None, None
     # exactly these types: a subclass may step differently
-    while type(law) is not LinearLaw:
+    while type(law) not in (LinearLaw, ScheduledLaw):
         if type(law) is Delayed:
             delay += law.samples
         elif type(law) is Saturated:
@@ -29,16 +34,46 @@ def compile_law(law: Any, model: MechanicalModel, periods: int) -> tuple[Law, Fl
         else:
             return None
         law = law.law
-    if np.isfinite(limit) and np.any(law.Bu):
+    phases = law.laws if isinstance(law, ScheduledLaw) else (law,)
+    if np.isfinite(limit) and any(np.any(one.Bu) for one in phases):
         return None  # the law feeds back its own limited command, not the one clipped outside
-    lower, upper = np.maximum(law.lower, -limit), np.minimum(law.upper, limit)
+    lower = np.concatenate([np.maximum(one.lower, -limit) for one in phases])
+    upper = np.concatenate([np.minimum(one.upper, limit) for one in phases])
     if np.any(lower > upper):
         return None  # disjoint limits: clipping twice is not clipping once
-    noise = np.zeros((0, len(law.measures))) if noisy is None else noisy.sequence(periods)
+    noise = np.zeros((0, len(law.measures))) if noisy is None else noisy.sequence(times.size)
     quantum = np.zeros(len(law.measures)) if quantised is None else quantised.steps
-    matrices = [law.A, law.By, law.Br, law.Bu, law.C, law.Dy, law.Dr]
+    if law.sample_time == 0:
+        phases = tuple(unlimited(one) for one in phases)
+    matrices = [np.vstack([getattr(one, key) for one in phases]) for key in ("A", "By", "Br", "Bu", "C", "Dy", "Dr")]
     kernel = _law(matrices, lower, upper, quantum, noise, law, model)
-    return kernel, np.zeros((1 + delay, max(len(law.A), len(law.drives), 1)))
+    phase = law.phase(times) if isinstance(law, ScheduledLaw) else np.zeros(0, np.int64)
+    kernel = kernel._replace(phase=phase, continuous=int(law.sample_time == 0))
+    return kernel, np.zeros((1 + delay, max(len(phases[0].A), len(law.drives), 1)))
+
+
+def unlimited(law: LinearLaw) -> LinearLaw:
+    """Return a law without limits in the form with Bu = 0: the command that it feeds back is known."""
+    A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr
+    return replace(law, A=A, By=By, Br=Br, Bu=np.zeros_like(law.Bu))
+
+
+def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
+    """Whether the compiled loop can integrate a continuous law together with a model.
+
+    The law must be linear (in phases or not) without limits, the model nonlinear and compiled without closures, and no
+    sensor may read accelerations or feed the inputs through.
+    """
+    if type(law) is LinearLaw:
+        free = not (np.isfinite(law.lower).any() or np.isfinite(law.upper).any())
+    else:
+        free = type(law) is ScheduledLaw and not law.limited
+    if not free or isinstance(model, LinearMechanics) or model.closures or model.compiled() is None:
+        return False
+    rows = [index_of("output", name, model.outputs) for name in law.measures]
+    point = OperatingPoint.at_rest(model)
+    c = model.output_tangent(point.q, point.v, point.a, point.u)
+    return not (np.any(c.acceleration[rows]) or np.any(c.input[rows]))
 
 
 def hold_law(law: Any, model: MechanicalModel) -> Law:
@@ -55,17 +90,18 @@ def empty_law() -> tuple[Law, FloatArray]:
     from ..models._kernels.loop import Law
 
     none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
-    law = Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index)
+    law = Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0)
     return law, np.zeros((1, 1))
 
 
 def _law(
     matrices: list[FloatArray], lower: FloatArray, upper: FloatArray, quantum: FloatArray, noise: FloatArray,
-    law: LinearLaw, model: MechanicalModel,
+    law: LinearLaw | ScheduledLaw, model: MechanicalModel,
 ) -> Law:  # fmt: skip
     from ..models._kernels.loop import Law
 
     measures = np.array([index_of("output", name, model.outputs) for name in law.measures], np.int64)
     drives = np.array([index_of("input", name, model.inputs) for name in law.drives], np.int64)
     A, By, Br, Bu, C, Dy, Dr = (np.ascontiguousarray(m, float) for m in matrices)
-    return Law(A, By, Br, Bu, C, Dy, Dr, lower, upper, quantum, np.ascontiguousarray(noise), measures, drives)
+    sensors = (quantum, np.ascontiguousarray(noise), measures, drives)
+    return Law(A, By, Br, Bu, C, Dy, Dr, lower, upper, *sensors, np.zeros(0, np.int64), 0)

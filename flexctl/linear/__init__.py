@@ -7,7 +7,7 @@ modal coordinates, is for the border to python-control. Names and units travel a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,17 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
-from ..model import ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..model import (
+    ComplexArray,
+    FloatArray,
+    MechanicalModel,
+    OperatingPoint,
+    OutputTangent,
+    Signal,
+    closure_forces,
+    names,
+)
+from ..models.null_space import check_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,11 +213,14 @@ def linearise(
 ) -> SecondOrder:
     """Return the linear plant of a model about an operating point (by default at rest in its reference pose).
 
+    A coordinate of which the rate alone means something (`model.lags`) becomes that rate, without mass: the state of an
+    actuator.
+
     With closure equations the motion is restricted to the null space of their Jacobian G: q = q0 + N z, and M, D, K, B
     are projected. The stiffness contains the geometric term d(G^T lam)/dq. The null space turns with the motion, so
     such a model is linearised at rest only.
     """
-    point = OperatingPoint.at_rest(model) if at is None else at
+    point = _at_rest(model) if at is None else at
     at_rest = not (point.v.any() or point.a.any())
     require(at_rest or not model.closures, f"{model.kind} has closure equations: linearise it at rest (v = 0, a = 0)")
     M, D, K = model.tangent(point.q, point.v, point.a, point.u, point.lam)
@@ -215,31 +228,78 @@ def linearise(
     c = model.output_tangent(point.q, point.v, point.a, point.u)
     coordinates, basis = model.coordinates, None
     if model.closures:
-        basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures)
+        # what is driven stays a coordinate: it can then be held
+        joints = {*getattr(model, "joints", {}).values(), *getattr(model, "led", ())}
+        keep = [i for i, signal in enumerate(coordinates) if signal.name in joints]
+        basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures, keep)
+        forces, _ = independent_basis(closure_forces(model, point.q).T, model.closures, keep)
         coordinates = tuple(coordinates[i] for i in kept)
-        M, D, K = (basis.T @ m @ basis for m in (M, D, K))
-        B = basis.T @ B
+        M, D, K = (forces.T @ m @ basis for m in (M, D, K))
+        B = forces.T @ B
+        led = [i for i, signal in enumerate(coordinates) if signal.name in getattr(model, "led", ())]
+        M, D, K, B = _without_inertia_of_the_led(M, D, K, B, led)
         c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
+    lags: Mapping[str, Signal] = getattr(model, "lags", {})
+    if lags:
+        z = [i for i, signal in enumerate(coordinates) if signal.name in lags]
+        M, D, K = _rates_for((M, D, K), z)
+        Ca, Cv, Cq = _rates_for((c.acceleration, c.rate, c.position), z)
+        c = OutputTangent(Cq, Cv, Ca, c.input)
+        coordinates = tuple(lags.get(signal.name, signal) for signal in coordinates)
     return SecondOrder(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
         coordinates, model.inputs, model.outputs, point, basis, dict(provenance or {"model": model.kind}),
     )  # fmt: skip
 
 
-def independent_basis(G: FloatArray, closures: tuple[str, ...] = ()) -> tuple[FloatArray, list[int]]:
+def _without_inertia_of_the_led(
+    M: FloatArray, D: FloatArray, K: FloatArray, B: FloatArray, led: Sequence[int]
+) -> list[FloatArray]:
+    """Return the equations less those of coordinates driven by motion, a = .., times the inertia they put on the rest.
+
+    Free coordinates that closures take along bring this inertia; without it M is symmetric.
+    """
+    rest = np.setdiff1d(np.arange(len(M)), led)
+    inertia = M[rest][:, list(led)]
+    parts = [part.copy() for part in (M, D, K, B)]
+    for part in parts if led else ():
+        part[rest] -= inertia @ part[led]
+    return parts
+
+
+def _at_rest(model: MechanicalModel) -> OperatingPoint:
+    """Return the model's own point of rest, or the reference pose as it stands."""
+    own = getattr(model, "rest_point", None)
+    point: OperatingPoint = OperatingPoint.at_rest(model) if own is None else own()
+    return point
+
+
+def _rates_for(parts: Sequence[FloatArray], z: Sequence[int]) -> list[FloatArray]:
+    """Return the columns by acceleration, rate, position with the rates of z in place of z."""
+    acceleration, rate, position = (part.copy() for part in parts)
+    require(not position[:, z].any(), "a coordinate of which the rate alone counts has stiffness or is measured")
+    position[:, z], rate[:, z], acceleration[:, z] = rate[:, z], acceleration[:, z], 0.0
+    return [acceleration, rate, position]
+
+
+def independent_basis(
+    G: FloatArray, closures: tuple[str, ...] = (), keep: Sequence[int] = ()
+) -> tuple[FloatArray, list[int]]:
     """Return N with G N = 0 whose rows `kept` are the identity, so that z are plain coordinates of the model.
 
-    The dependent coordinates are chosen by QR with pivoting. Raises `DefinitionError` for redundant closures.
+    The dependent coordinates are chosen by QR with pivoting, those in `keep` only where the others do not suffice.
+    Raises `DefinitionError` for redundant closures.
     """
     m, n = G.shape
-    _, R, pivots = sla.qr(G, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > 1e-10 * diagonal.max(initial=0.0)))
-    if rank < m:
-        raise DefinitionError(
-            f"closure equations {list(closures) or m} are redundant: rank {rank} of {m}; remove {m - rank} of them"
-        )
-    dependent, kept = pivots[:m], sorted(int(i) for i in pivots[m:])
+    check_rank(G, closures)
+    others = [i for i in range(n) if i not in keep]
+    scale = np.abs(G).max(initial=0.0)
+    _, R, pivots = sla.qr(G[:, others], mode="economic", pivoting=True)
+    if len(others) < m or np.abs(np.diag(R)).min(initial=np.inf) <= 1e-8 * scale:
+        others = list(range(n))
+        pivots = sla.qr(G, mode="economic", pivoting=True)[2]
+    dependent = np.array(others, int)[pivots[:m]]
+    kept = [i for i in range(n) if i not in dependent]
     basis = np.zeros((n, n - m))
     basis[kept, range(n - m)] = 1.0
     basis[dependent] = -np.linalg.solve(G[:, dependent], G[:, kept])

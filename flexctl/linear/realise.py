@@ -24,6 +24,7 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, Signal
 from . import FirstOrder, SecondOrder
+from .cascade import actuators, cascade
 from .descriptor import regular
 from .eigen import is_modal, normal_modes
 
@@ -54,6 +55,9 @@ def first_order(
     if form not in FORMS:
         raise unknown("form", form, FORMS)
     require(modes is None or form == "modal", f'modes = {modes} needs the form "modal", not "{form}"')
+    driving = None if form != "modal" or static_correction else actuators(plant)
+    if driving is not None:
+        return cascade(plant, driving, modes)
     reduced = regular(plant)
     if isinstance(reduced, FirstOrder):
         require(modes is None, f"modes = {modes}: {_NO_MODES}")

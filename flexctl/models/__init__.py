@@ -11,12 +11,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..arm import Arm
-from ..errors import DefinitionError, unknown
+from ..errors import DefinitionError, NotAvailable, unknown
 from ..model import MechanicalModel
 
 REGISTRY = {
+    "ancf": "flexctl.models.ancf:Ancf",
     "finite_difference": "flexctl.models.finite_difference:FiniteDifference",
+    "finite_segment": "flexctl.models.finite_segment:FiniteSegment",
+    "assumed_modes": "flexctl.models.assumed_modes:AssumedModes",
     "timoshenko_planar": "flexctl.models.timoshenko_planar:TimoshenkoPlanar",
+    "timoshenko_spatial": "flexctl.models.timoshenko_spatial:TimoshenkoSpatial",
 }
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 
@@ -62,11 +66,20 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
 
 
 def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
-    """Return the model with the joints whose drive is "motion" commanded by their acceleration."""
-    driven = [f"joint{i}" for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
-    if not driven:
-        return model
-    from .motion_driven import motion_driven
+    """Return the model with joints commanded by their acceleration (drive = "motion") or moved by cylinders."""
+    torques: Mapping[str, str] = {name: torque for torque, name in getattr(model, "joints", {}).items()}
+    numbers = {drive: [i for i, j in enumerate(arm.joints, 1) if j.drive == drive] for drive in ("motion", "hydraulic")}
+    led = {drive: {torques[f"joint{i}"]: f"joint{i}" for i in found} for drive, found in numbers.items()}
+    if numbers["hydraulic"]:
+        from .hydraulic import HydraulicDriven
 
-    joints: Mapping[str, str] = getattr(model, "joints", {})
-    return motion_driven(model, {torque: name for torque, name in joints.items() if name in driven})
+        if numbers["motion"]:
+            raise NotAvailable(
+                f'joint {numbers["motion"][0]}: drive = "motion" beside a hydraulic joint; give both the same drive'
+            )
+        return HydraulicDriven(model, led["hydraulic"], [arm.joints[i - 1] for i in numbers["hydraulic"]])
+    if numbers["motion"]:
+        from .motion_driven import motion_driven
+
+        return motion_driven(model, led["motion"])
+    return model

@@ -192,9 +192,10 @@ def roots(ends: Ends, clamped: bool, below: float | None = None, count: int | No
 
 
 def tip_zeros(inertia: float, count: int) -> FloatArray:
-    """Return x = |s|^(1/2) (rho L^4/(4 EI))^(1/4) of the lowest zeros from hub torque to tip displacement, s = +-|s|.
+    """Return x = |s|^(1/2) (rho L^4/(4 EI))^(1/4) of the lowest real zeros from hub torque to tip displacement.
 
-    They solve sinh x cos x + cosh x sin x + 4 k x^3 sinh x sin x = 0: one in each (m pi - pi/2, m pi), m = 1, 2, ...
+    s = +-|s|. They solve sinh x cos x + cosh x sin x + 4 k x^3 sinh x sin x = 0: one in each (m pi - pi/2, m pi),
+    m = 1, 2, ...
     """
     from scipy.optimize import brentq
 
@@ -202,3 +203,20 @@ def tip_zeros(inertia: float, count: int) -> FloatArray:
         return math.tanh(x) * math.cos(x) + math.sin(x) * (1.0 + 4.0 * inertia * x**3 * math.tanh(x))
 
     return np.array([brentq(equation, (m - 0.5) * math.pi, m * math.pi, xtol=1e-14) for m in range(1, count + 1)])
+
+
+def oscillating_tip_zero(inertia: float) -> float:
+    """Return z = |s|^(1/2) (rho L^4/EI)^(1/4) of the one pair of zeros s = +-j |s| from hub torque to tip displacement.
+
+    It solves sin z + sinh z = k z^3 (cosh z - cos z), k > 0: the tip stands still while the tip body turns. The ratio
+    of sum and difference lies between 0.9 and 1.1 + 2/z and never grows as fast as k z^3 where they meet: one root.
+    """
+    from scipy.optimize import brentq
+
+    def equation(z: float) -> float:
+        p = products(z)
+        return 2.0 * math.tanh(z) - p.S_s - inertia * z**3 * p.C_c
+
+    low, high = (0.5 / inertia) ** (1 / 3), max((3.0 / inertia) ** (1 / 3), (6.0 / inertia) ** 0.25)
+    z: float = brentq(equation, low, high, xtol=1e-14 * low, rtol=1e-15)
+    return z

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..arm import Arm
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import ComplexArray, FloatArray, Signal
-from .beam_functions import Ends, Solution, count_below, roots, tip_zeros
+from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
 from .finite_difference import OUTPUTS, UNITS, strain_scale
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ class ExactBeam:
     def zeros(self, output: str, count: int | None = None, below: float | None = None) -> ComplexArray:
         """Return the zeros from hub torque to "hub_angle" (+-j w) or "tip" (+-s), one of each pair, by size.
 
-        Those of the hub angle are the natural frequencies with the hub held. Those of the tip are real: the arm is
-        non-minimum phase; hub inertia and payload mass do not move them.
+        Those of the hub angle are the natural frequencies with the hub held. Those of the tip are real, but for one
+        pair +-j w if the payload has inertia: the arm is non-minimum phase; hub inertia and payload mass do not move
+        them.
         """
         if output == "hub_angle":
             return self._frequencies(True, count, below).astype(complex) * 1j
@@ -93,8 +94,11 @@ class ExactBeam:
         _one_of(count, below)
         unit = 2.0 * math.sqrt(self.EI / self.rho) / self.length**2
         enough = count if count is not None else math.ceil(math.sqrt((below or 0.0) / unit) / math.pi) + 1
-        s = unit * tip_zeros(self.ends.inertia, enough) ** 2
-        return (s if below is None else s[s < below]).astype(complex)
+        s: ComplexArray = unit * tip_zeros(self.ends.inertia, enough).astype(np.complex128) ** 2
+        if self.ends.inertia > 0:
+            s = np.append(s, 0.5j * unit * oscillating_tip_zero(self.ends.inertia) ** 2)
+        s = s[np.argsort(np.abs(s))]
+        return s[:count] if below is None else s[np.abs(s) < below]
 
     def modal_plant(self, count: int) -> SecondOrder:
         """Return the plant of the rigid and the lowest `count` flexible modes, exact but for the modes left out."""

@@ -6,8 +6,10 @@ equations keep the form of every other model, the inputs of the driven joints be
     [ I    0   ] [a_p]   [ 0   ]           [  I    0  ] [a_p commanded]
     [ 0   M_ff ] [a_f] + [ h_f ] + ...  =  [ -M_fp B_f ] [u            ]
 
-The torque the drive needs, M_pp a_p + M_pf a_f + h_p + (G^T lam)_p - B_p u, becomes an output under the name of the
-replaced input. A driven joint shows as a pair of poles at 0: the double integrator of its commanded acceleration.
+Closures act on the free coordinates only (`closure_forces`): what they ask of a driven joint is the drive's affair, and
+G a + bias = 0 holds for all. The torque the drive needs, M_pp a_p + M_pf a_f + h_p + (G^T lam)_p - B_p u, becomes an
+output under the name of the replaced input; lam follows from the balance of as many free coordinates as there are
+closures. A driven joint shows as a pair of poles at 0: the double integrator of its commanded acceleration.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import scipy.linalg as sla
 
 from ..errors import NotAvailable, require
 from ..model import (
@@ -26,9 +29,11 @@ from ..model import (
     OutputTangent,
     Signal,
     Tangent,
+    closure_turn,
     index_of,
     with_payload,
 )
+from .null_space import RANK
 
 
 def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> MechanicalModel:
@@ -37,7 +42,7 @@ def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> Mechanic
     Parameters
     ----------
     model : MechanicalModel
-        The model with these joints driven by torque; no closure equation may act on a driven coordinate.
+        The model with these joints driven by torque; its closures must leave the driven joints free to move.
     joints : mapping
         Input name of each driven joint and the name of its coordinate, e.g. ``{"hub_torque": "theta"}``.
     """
@@ -53,7 +58,8 @@ class MotionDriven:
     def __init__(self, model: MechanicalModel, joints: Mapping[str, str]) -> None:
         require(bool(joints), "no joint is named as driven by motion")
         self.inner, self.kind, self._joints = model, model.kind, dict(joints)
-        self.p = [index_of("coordinate", name, model.coordinates) for name in joints.values()]
+        self.led = tuple(joints.values())
+        self.p = [index_of("coordinate", name, model.coordinates) for name in self.led]
         self.replaced = [index_of("input", name, model.inputs) for name in joints]
         n, inputs = len(model.coordinates), len(model.inputs)
         self.f = [i for i in range(n) if i not in self.p]
@@ -63,15 +69,20 @@ class MotionDriven:
         self.inputs = driven + tuple(model.inputs[j] for j in self.kept)
         self.coordinates, self.closures = model.coordinates, model.closures
         self.outputs = model.outputs + tuple(model.inputs[j] for j in self.replaced)
-        column = model.input_matrix(model.reference())[np.ix_(self.p, self.replaced)]
+        B = model.input_matrix(model.reference())[:, self.replaced]
+        column, others = B[self.p], B[self.f]
         require(
-            bool(np.allclose(column, np.diag(np.diag(column))) and np.all(np.diag(column) != 0)),
+            bool(np.allclose(column, np.diag(np.diag(column))) and np.all(np.diag(column) != 0) and not others.any()),
             f"inputs {list(joints)} do not act on coordinates {list(joints.values())} one by one",
         )
         self.lever = np.diag(column)
-        G = model.closure_jacobian(model.reference())
-        if G.size and np.abs(G[:, self.p]).max(initial=0.0) > 0:
-            raise NotAvailable("a closure equation acts on a driven joint; prescribe it by a closure instead")
+        G = model.closure_jacobian(model.reference())[:, self.f]
+        values = np.linalg.svd(G, compute_uv=False)
+        if len(G) > len(self.f) or (len(G) and values.min() <= RANK * values.max()):
+            raise NotAvailable(
+                f"the closures of {model.kind} do not leave {list(joints.values())} free to follow a motion; drive "
+                "fewer joints"
+            )
 
     def _full(self, q: FloatArray, u: FloatArray) -> FloatArray:
         """Return the inner model's inputs, zero for the replaced ones."""
@@ -110,19 +121,38 @@ class MotionDriven:
         return B
 
     def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
-        """Return the model's sensors and the drive torques (closure forces do not act on driven joints)."""
+        """Return the model's sensors and the drive torques."""
         full = self._full(q, u)
         balance = self.inner.mass(q) @ a + self.inner.force(q, v) - self.inner.input_matrix(q) @ full
+        if self.closures:
+            GT = self.inner.closure_jacobian(q).T
+            d = self._dependent(GT)
+            balance = balance - GT @ np.linalg.solve(GT[d], balance[d])
         return np.concatenate([self.inner.output(q, v, a, full), balance[self.p] / self.lever])
+
+    def _dependent(self, GT: FloatArray) -> list[int]:
+        """Return as many free coordinates as there are closures, on which these act best."""
+        pivots = sla.qr(GT[self.f].T, mode="r", pivoting=True)[1]
+        return [self.f[i] for i in pivots[: GT.shape[1]]]
 
     def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
         """Return the derivatives of `output`."""
         full, k = self._full(q, u), len(self.p)
         c = self.inner.output_tangent(q, v, a, full)
-        inner = self.inner.tangent(q, v, a, full, np.zeros(len(self.closures)))
-        rows = [getattr(inner, name)[self.p] / self.lever[:, None] for name in ("stiffness", "damping", "mass")]
+        B, GT = self.inner.input_matrix(q), self.inner.closure_jacobian(q).T
+        d: list[int] = []
+        lam: FloatArray = np.zeros(len(self.closures))
+        if self.closures:
+            d = self._dependent(GT)
+            balance = self.inner.mass(q) @ a + self.inner.force(q, v) - B @ full
+            lam = np.asarray(-np.linalg.solve(GT[d], balance[d]), float)
+        inner = self.inner.tangent(q, v, a, full, lam)
+        rows: list[FloatArray] = []
+        for part in (inner.stiffness, inner.damping, inner.mass, -B):
+            closed = GT[self.p] @ np.linalg.solve(GT[d], part[d]) if d else np.zeros((k, part.shape[1]))
+            rows.append((part[self.p] - closed) / self.lever[:, None])
         zero = np.zeros((len(self.outputs), k))
-        through = np.vstack([c.input, -self.inner.input_matrix(q)[self.p] / self.lever[:, None]])[:, self.kept]
+        through = np.vstack([c.input, rows[3]])[:, self.kept]
         return OutputTangent(
             np.vstack([c.position, rows[0]]), np.vstack([c.rate, rows[1]]), np.vstack([c.acceleration, rows[2]]),
             np.hstack([zero, through]),
@@ -139,6 +169,16 @@ class MotionDriven:
     def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the model's closure bias."""
         return self.inner.closure_bias(q, v)
+
+    def closure_turn(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the model's d(G v)/dq."""
+        return closure_turn(self.inner, q, v)
+
+    def closure_forces(self, q: FloatArray) -> FloatArray:
+        """Return G^T without the rows of the driven coordinates."""
+        W = self.inner.closure_jacobian(q).T.copy()
+        W[self.p] = 0.0
+        return W
 
     def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
         """Return the derivatives of the whole left side; the free rows are the inner model's at a_p as commanded."""
@@ -158,8 +198,10 @@ class MotionDriven:
         return motion_driven(with_payload(self.inner, mass, inertia), self._joints)
 
     def compiled(self) -> Compiled | None:
-        """Return None: the plain integrator is used."""
-        return None
+        """Return the inner model's compiled form with the driven coordinates led, if it has one."""
+        led = getattr(self.inner, "compiled_driven", None)
+        found: Compiled | None = None if led is None else led(tuple(self.p), tuple(float(x) for x in self.lever))
+        return found
 
 
 class _LinearMotionDriven(LinearMechanics):

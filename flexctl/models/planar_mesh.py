@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..arm import Arm, Link
-from ..errors import DefinitionError, require
+from ..arm import Arm
 from ..model import FloatArray, Signal
+from .sections import element_properties, link_stations
 
 IntArray = npt.NDArray[np.int64]
 BASE = -1
@@ -66,10 +66,11 @@ class Mesh(NamedTuple):
 
 def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
     """Return the mesh with so many elements per link."""
-    counts = _counts(arm, elements)
-    stations = [_stations(link, count, i) for i, (link, count) in enumerate(zip(arm.links, counts, strict=True), 1)]
-    columns = [_properties(link, s) for link, s in zip(arm.links, stations, strict=True)]
-    length, EA, GA, EI, rhoA, rhoI = np.concatenate(columns, axis=1)
+    stations = link_stations(arm, elements)
+    counts = [s.size - 1 for s in stations]
+    columns = [element_properties(link, s)[:5] for link, s in zip(arm.links, stations, strict=True)]
+    length = np.concatenate([link.length * np.diff(s) for link, s in zip(arm.links, stations, strict=True)])
+    EA, GA, EI, rhoA, rhoI = np.concatenate(columns, axis=1)
     link = np.repeat(np.arange(len(counts)), counts)
     root = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
     joint = 3 * root + np.arange(len(counts))
@@ -77,52 +78,8 @@ def build_mesh(arm: Arm, elements: int | Sequence[int]) -> Mesh:
     node[1:] = (3 * np.arange(length.size) + link + 1)[:, None] + np.arange(3)
     dof = np.hstack([node[:-1], node[1:], np.full((length.size, 1), BASE)])
     dof[root, 6] = joint
-    pairs = np.concatenate([np.column_stack([s[:-1], s[1:]]) for s in stations])
-    return Mesh(length, EA, GA, EI, rhoA, rhoI, pairs, link, root, joint, node, dof)
-
-
-def _counts(arm: Arm, elements: int | Sequence[int]) -> list[int]:
-    given: list[Any] = [elements] * len(arm.links) if isinstance(elements, int | np.integer) else list(elements)
-    require(
-        len(given) == len(arm.links), f"elements = {given}: give one number, or one for each of {len(arm.links)} links"
-    )
-    for count in given:
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        require(
-            whole and bool(1 <= count <= 5000), f"elements = {count!r} per link must be a whole number from 1 to 5000"
-        )
-    return [int(count) for count in given]
-
-
-def _stations(link: Link, count: int, number: int) -> FloatArray:
-    """Return the nodes of a link; the breaks of its section are among them."""
-    edges = np.array([0.0, *link.breaks, 1.0])
-    pieces = edges.size - 1
-    if count < pieces:
-        raise DefinitionError(f"link {number} has {pieces} pieces and needs at least as many elements, got {count}")
-    shares = np.diff(edges) * count
-    each = np.maximum(1, np.floor(shares).astype(int))
-    while each.sum() < count:  # to the piece with the longest elements
-        each[np.argmax(np.diff(edges) / each)] += 1
-    while each.sum() > count:
-        each[np.argmin(np.where(each > 1, np.diff(edges) / each, np.inf))] -= 1
-    parts = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(edges[:-1], edges[1:], each, strict=True)]
-    return np.append(np.concatenate(parts), 1.0)
-
-
-def _properties(link: Link, stations: FloatArray) -> FloatArray:
-    """Return l, EA, kt GA, EI, rho A, rho I of each element: stiffness at the middle, mass by Simpson's rule."""
-    E, G, rho = link.material.youngs_modulus, link.material.shear_modulus, link.material.density
-    middle = 0.5 * (stations[:-1] + stations[1:])
-    at = [link.section_at(float(s)) for s in middle]
-    A, I = np.array([s.area for s in at]), np.array([s.second_moment for s in at])
-    kt = np.array([s.shear_factor for s in at])
-    mean_A, mean_I = A, I
-    if link.profile is not None:
-        ends = [link.section_at(float(s)) for s in stations]
-        Ae, Ie = np.array([s.area for s in ends]), np.array([s.second_moment for s in ends])
-        mean_A, mean_I = (Ae[:-1] + 4 * A + Ae[1:]) / 6, (Ie[:-1] + 4 * I + Ie[1:]) / 6
-    return np.array([link.length * np.diff(stations), E * A, kt * G * A, E * I, rho * mean_A, rho * mean_I])
+    ends = np.concatenate([np.column_stack([s[:-1], s[1:]]) for s in stations])
+    return Mesh(length, EA, GA, EI, rhoA, rhoI, ends, link, root, joint, node, dof)
 
 
 def coordinate_signals(mesh: Mesh) -> tuple[Signal, ...]:
@@ -190,7 +147,7 @@ def lumped_mass(mesh: Mesh, arm: Arm) -> FloatArray:
 
 def gravity_load(mesh: Mesh, arm: Arm) -> FloatArray:
     """Return the weight of everything, as forces on the coordinates."""
-    g = np.array(arm.gravity, float)
+    g = np.array(arm.gravity[:2], float)
     ends = np.zeros((mesh.length.size, 2, 3))
     ends[:, :, :2] = 0.5 * (mesh.rhoA * mesh.length)[:, None, None] * g
     load = np.append(collect(mesh, ends.reshape(-1, 6)), 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import FloatArray
-from .planar_mesh import Mesh
+from .planar_mesh import Mesh, assemble
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 """Coordinates, rates, accelerations."""
@@ -56,3 +56,13 @@ def axial_forces(mesh: Mesh, forces: FloatArray, angles: FloatArray) -> FloatArr
     theta = np.cumsum(angles)[mesh.link]
     beyond = np.cumsum(forces[mesh.node[1:, :2]][::-1], axis=0)[::-1]
     return np.asarray(-beyond[:, 0] * np.cos(theta) - beyond[:, 1] * np.sin(theta))
+
+
+def prestress(mesh: Mesh, forces: FloatArray, angles: FloatArray) -> FloatArray:
+    """Return the geometric stiffness of the rigid arm's axial forces; `forces` are its M a - weight."""
+    theta = np.cumsum(angles)[mesh.link]
+    across = np.zeros((mesh.length.size, 6))
+    across[:, 3], across[:, 4] = -np.sin(theta), np.cos(theta)
+    across[:, :2] = -across[:, 3:5]
+    N = axial_forces(mesh, forces, angles)
+    return np.asarray(assemble(mesh, np.einsum("ei,e,ej->eij", across, N / mesh.length, across)))

@@ -1,11 +1,12 @@
 """What is measured on a planar arm: joints, tip, and stations along the links.
 
-Every output is one `Channel`; the compiled kernel reads the same records. Between nodes positions and angles are
-linear; the curvature is known best at the middle of an element and interpolated between these.
+Every output is one `Channel`; the compiled kernel reads the same records.
 
 | output | meaning |
 |---|---|
-| joint angle, rate | of the link's root against the previous link's end |
+| joint angle, rate | of the link's root against the previous link's end: what an encoder reads |
+| chord angle, rate | of the straight line from joint to next joint (or tip) against that of the previous link |
+| link deflection | of the link's end from the tangent at its root |
 | tip_x, tip_y, tip_acceleration_x, .._y | in the base frame |
 | tip_error_x, tip_error_y | tip minus tip of the rigid arm with the same (actual) joint angles, in the base frame |
 | curvature, strain | theta' and c theta', c the distance to the outermost fibre |
@@ -21,13 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm, Sensor
-from ..errors import DefinitionError, require
 from ..model import FloatArray, OutputTangent, Signal
 from .planar_mesh import Mesh, spread
+from .serial_sensors import angle_of, between_middles, check_moves, chord_signals, gauge, sensor_signal, within
 
 Array = npt.NDArray[Any]
-POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE = range(8)
-UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
+POSITION, RATE, ACCELERATION, ERROR_X, ERROR_Y, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(10)
 
 
 class Channel(NamedTuple):
@@ -46,6 +46,13 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
     for i, phi in enumerate(mesh.joint, 1):
         signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
         channels += [Channel(POSITION, int(phi), 0, 0.0, 1.0), Channel(RATE, int(phi), 0, 0.0, 1.0)]
+    last = np.append(mesh.root[1:], mesh.length.size) - 1
+    for i, (root, end) in enumerate(zip(mesh.root, last, strict=True)):
+        # the weight names the root of the previous link, against whose chord the angle counts
+        before = float(mesh.root[i - 1]) if i else -1.0
+        signals += chord_signals(i + 1)
+        channels += [Channel(kind, int(end), int(root), before, 1.0) for kind in (CHORD, CHORD_RATE)]
+        channels.append(Channel(DISPLACEMENT, int(end), int(root), 1.0, 0.0))
     for name, kind, unit in (("tip", POSITION, "m"), ("tip_acceleration", ACCELERATION, "m/s^2")):
         for axis, letter in enumerate("xy"):
             signals.append(Signal(f"{name}_{letter}", unit))
@@ -54,11 +61,7 @@ def build_channels(mesh: Mesh, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Chan
         signals.append(Signal(f"tip_error_{letter}", "m", "from the rigid arm with the same joint angles"))
         channels.append(Channel(kind, 0, 0, 0.0, 1.0))
     for sensor in arm.sensors:
-        if sensor.name in {s.name for s in signals}:
-            raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
-        signals.append(
-            Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}")
-        )
+        signals.append(sensor_signal(sensor, signals))
         channels.append(_channel(mesh, arm, sensor))
     return tuple(signals), tuple(channels)
 
@@ -68,26 +71,12 @@ def _channel(mesh: Mesh, arm: Arm, sensor: Sensor) -> Channel:
     own = np.flatnonzero(mesh.link == i)
     ends = mesh.station[own]
     if sensor.kind in ("curvature", "strain"):
-        middle = ends.mean(axis=1)
-        k = int(np.clip(np.searchsorted(middle, sensor.position), 1, max(own.size - 1, 1)))
-        pair = (own[k - 1], own[min(k, own.size - 1)])
-        span = middle[min(k, own.size - 1)] - middle[k - 1]
-        weight = (sensor.position - middle[k - 1]) / span if span > 0 else 0.0
-        scale = 1.0
-        if sensor.kind == "strain":
-            distance = link.section_at(sensor.position).outer_distance
-            if distance is None:
-                raise DefinitionError(
-                    f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section'
-                )
-            scale = distance
-        return Channel(CURVATURE, int(pair[0]), int(pair[1]), float(weight), scale)
-    k = min(int(np.searchsorted(ends[:, 1], sensor.position)), own.size - 1)
-    part = (sensor.position - ends[k, 0]) / (ends[k, 1] - ends[k, 0])
-    still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
-    require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+        pair = between_middles(ends, sensor.position)
+        return Channel(CURVATURE, int(own[pair.first]), int(own[pair.second]), pair.weight, gauge(sensor, link))
+    k, part = within(ends, sensor.position)
+    check_moves(sensor, fixed=i == 0)
     kind = DISPLACEMENT if sensor.kind == "displacement" else TRANSVERSE
-    return Channel(kind, int(own[k]), int(mesh.root[i]), float(part), sensor.position * link.length)
+    return Channel(kind, int(own[k]), int(mesh.root[i]), part, sensor.position * link.length)
 
 
 class PlanarSensors:
@@ -117,6 +106,11 @@ class PlanarSensors:
                 y[row] = error[c.kind - ERROR_X]
             elif c.kind == CURVATURE:
                 y[row] = c.scale * ((1 - c.weight) * curvature[c.place] + c.weight * curvature[c.other])
+            elif c.kind in (CHORD, CHORD_RATE):
+                rate = spread(mesh, v) if c.kind == CHORD_RATE else local
+                y[row] = _chord(local, rate, c.other, c.place, c.kind)
+                if c.weight >= 0:
+                    y[row] -= _chord(local, rate, int(c.weight), c.other - 1, c.kind)
             elif c.kind == DISPLACEMENT:
                 root, psi = local[c.other], local[c.other, 2]
                 d = _between(local[c.place], c.weight)[:2] - root[:2]
@@ -146,6 +140,8 @@ class PlanarSensors:
                 for e, w in ((c.place, 1 - c.weight), (c.other, c.weight)):
                     self._angle(rows.position[row], e, 0.0, -c.scale * w / mesh.length[e])
                     self._angle(rows.position[row], e, 1.0, c.scale * w / mesh.length[e])
+            elif c.kind in (CHORD, CHORD_RATE):
+                self._chord_rows(rows, row, q, v, c)
             elif c.kind == DISPLACEMENT:
                 self._displacement(rows.position[row], q, c)
             else:
@@ -173,12 +169,40 @@ class PlanarSensors:
         self._place(target, c.other, 0.0, -across)
         self._angle(target, c.other, 0.0, -float(along @ d))
 
+    def _chord_rows(self, rows: OutputTangent, row: int, q: FloatArray, v: FloatArray, c: Channel) -> None:
+        local, rate = spread(self.mesh, q), spread(self.mesh, v)
+        for root, end, sign in ((c.other, c.place, 1.0), (int(c.weight), c.other - 1, -1.0)):
+            if root < 0:
+                continue
+            d, w = local[end, 3:5] - local[root, :2], rate[end, 3:5] - rate[root, :2]
+            square = float(d @ d)
+            turn = np.array([-d[1], d[0]]) / square
+            targets = [(rows.position[row], turn)]
+            if c.kind == CHORD_RATE:
+                slip = (np.array([w[1], -w[0]]) - 2.0 * (turn @ w) * d) / square
+                targets = [(rows.rate[row], turn), (rows.position[row], slip)]
+            for target, direction in targets:
+                self._place(target, end, 1.0, sign * direction)
+                self._place(target, root, 0.0, -sign * direction)
+
     def _transverse(self, rows: OutputTangent, row: int, q: FloatArray, a: FloatArray, c: Channel) -> None:
         theta = _between(spread(self.mesh, q)[c.place], c.weight)[2]
         acc = _between(spread(self.mesh, a)[c.place], c.weight)[:2]
         along, across = np.array([np.cos(theta), np.sin(theta)]), np.array([-np.sin(theta), np.cos(theta)])
         self._place(rows.acceleration[row], c.place, c.weight, across)
         self._angle(rows.position[row], c.place, c.weight, -float(along @ acc))
+
+
+def _chord(local: Array, rate: Array, root: int, end: int, kind: int) -> Any:
+    """Return the angle (or rate) of the line from the begin of one element to the end of another.
+
+    The angle is that of the root's section and what the line is turned from it, so that it goes beyond pi with the arm.
+    """
+    d, w, psi = local[end, 3:5] - local[root, :2], rate[end, 3:5] - rate[root, :2], local[root, 2]
+    if kind == CHORD_RATE:
+        return (d[0] * w[1] - d[1] * w[0]) / (d @ d)
+    along, across = np.cos(psi) * d[0] + np.sin(psi) * d[1], np.cos(psi) * d[1] - np.sin(psi) * d[0]
+    return psi + angle_of(across, along)
 
 
 def _between(local: Array, part: float) -> Array:

@@ -39,13 +39,13 @@ def beam(model: TimoshenkoPlanar) -> kernels.Beam:
     node[2:, 1:] = model.weight[nodes[:, :2]].T
     joint = [[getattr(x, key) for x in arm.joints] for key in ("hub_inertia", "rotor_inertia")]
     joint += [list(model.kp), list(model.kv), list(sensors.lengths)]
-    rows = [int(np.flatnonzero(column)[0]) for column in model.B.T]
-    gains = [model.B[row, k] for k, row in enumerate(rows)] + [x for c in sensors.channels for x in (c.weight, c.scale)]
+    gains = [model.B[row, k] for k, row in enumerate(model.rows)]
+    gains += [x for c in sensors.channels for x in (c.weight, c.scale)]
     place = {int(phi): -1 - i for i, phi in enumerate(mesh.joint)}
     place |= {int(c): axis * (l.size + 1) + p for p in range(1, l.size + 1) for axis, c in enumerate(mesh.node[p])}
     outputs = [(c.kind, place[c.place] if c.kind < 3 else c.place, c.other) for c in sensors.channels]
     tip = {int(mesh.node[-1, axis]): mesh.root.size + axis for axis in (0, 1)}
-    inputs = [tip[row] if row in tip else -1 - place[row] for row in rows]
+    inputs = [tip[row] if row in tip else -1 - place[row] for row in model.rows]
     return kernels.Beam(
         np.ascontiguousarray([l, 1.0 / l, mesh.EA, mesh.GA, mesh.EI / l, m / 6.0, j / 6.0]), node,
         np.array(joint, float), np.array(gains, float), np.array([model.alpha, model.beta, sensors.lengths.sum()]),

@@ -27,26 +27,23 @@ leaves out the geometric stiffness; neither can happen here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arm import Arm, Payload
-from ..errors import NotAvailable, require, unknown
-from ..model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent, Unconstrained
+from ..arm import Arm
+from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent
 from .planar_mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
-from .planar_rigid import Motion, rigid_jacobian, rigid_motion, turning
+from .planar_rigid import Motion, prestress, rigid_jacobian, rigid_motion, turning
 from .planar_sensors import PlanarSensors
-from .planar_static import rest
+from .serial_arm import SerialArm
 
 Array = npt.NDArray[Any]
-ANALYSES = ("nonlinear", "linear", "quasi_static")
 
 
-class TimoshenkoPlanar(Unconstrained):
+class TimoshenkoPlanar(SerialArm):
     """A planar serial arm; see the module for the equations.
 
     Parameters
@@ -62,7 +59,7 @@ class TimoshenkoPlanar(Unconstrained):
         Whether the linear analysis knows the axial forces of the rigid arm.
     """
 
-    kind = "timoshenko_planar"
+    kind, letters = "timoshenko_planar", "xy"
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
     )
@@ -70,68 +67,29 @@ class TimoshenkoPlanar(Unconstrained):
     def __init__(
         self, arm: Arm, *, elements: int | Sequence[int] = 16, analysis: str = "nonlinear", stiffening: bool = True
     ) -> None:
-        if analysis not in ANALYSES:
-            raise unknown("analysis", analysis, ANALYSES)
-        if arm.actuators:
-            raise NotAvailable(f"{self.kind} has no forces along its links; remove the [[actuator]] tables")
-        self.arm, self.elements, self.analysis, self.stiffening = arm, elements, analysis, bool(stiffening)
+        super().__init__(arm, elements, analysis, stiffening)
         self.mesh = build_mesh(arm, elements)
         self.coordinates = coordinate_signals(self.mesh)
         self.sensors = PlanarSensors(self.mesh, arm)
         self.outputs = self.sensors.signals
         self.inputs, self.B = self._inputs()
-        self.kp, self.kv = (
-            np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping")
-        )
         self.M, self.weight = mass_matrix(self.mesh, arm), gravity_load(self.mesh, arm)
         self.section = np.column_stack([self.mesh.EA, self.mesh.GA, self.mesh.EI])
         damping = arm.damping
-        self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
         self.C = np.zeros((0, 0))
         if damping.kind == "modal" and damping.ratio > 0:
             self.C = self._modal_damping(damping.ratio)
 
-    def _inputs(self) -> tuple[tuple[Signal, ...], FloatArray]:
-        signals: list[Signal] = []
-        columns: list[tuple[int, float]] = []
-        for i, (joint, phi) in enumerate(zip(self.arm.joints, self.mesh.joint, strict=True), 1):
-            if joint.drive == "servo":
-                signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
-                columns += [(phi, joint.servo_stiffness), (phi, joint.servo_damping)]
-            else:
-                signals.append(Signal(f"joint{i}_torque", "N m"))
-                columns.append((phi, 1.0))
-        for axis in (0, 1):
-            signals.append(Signal(f"tip_force_{'xy'[axis]}", "N"))
-            columns.append((self.mesh.node[-1, axis], 1.0))
-        B = np.zeros((self.mesh.size, len(signals)))
-        for j, (row, lever) in enumerate(columns):
-            B[row, j] = lever
-        return tuple(signals), B
+    def _rigid_motion(self, angles: FloatArray, rates: FloatArray, accelerations: FloatArray) -> Motion:
+        return rigid_motion(self.mesh, angles, rates, accelerations)
 
-    @property
-    def joints(self) -> dict[str, str]:
-        """Torque input of each torque-driven joint and the coordinate it acts on."""
-        return {f"joint{i}_torque": f"joint{i}" for i, j in enumerate(self.arm.joints, 1) if j.drive != "servo"}
+    def load(self, q: FloatArray) -> FloatArray:
+        """Return the weight, which is constant."""
+        return self.weight
 
-    @property
-    def commands(self) -> dict[str, tuple[str, str]]:
-        """Inputs for commanded angle and rate of each servo joint, by coordinate."""
-        servos = [f"joint{i}" for i, j in enumerate(self.arm.joints, 1) if j.drive == "servo"]
-        return {name: (f"{name}_command", f"{name}_command_rate") for name in servos}
-
-    def pose(self, angles: Sequence[float] | FloatArray) -> FloatArray:
-        """Return the coordinates of the undeformed arm with these joint angles [rad]."""
-        zero = np.zeros(self.mesh.joint.size)
-        return self.rigid_motion(angles, zero, zero)[0]
-
-    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
-        """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
-        joints = self.mesh.joint.size
-        given = [np.asarray(x, float) for x in (angles, rates, accelerations)]
-        for x in given:
-            require(x.shape[-1:] == (joints,), f"joint values of shape {x.shape} given; the arm has {joints} joints")
-        return rigid_motion(self.mesh, given[0], given[1], given[2])
+    def prestress(self, angles: FloatArray) -> FloatArray:
+        """Return the geometric stiffness of the axial forces that the weight causes in the rigid arm."""
+        return prestress(self.mesh, -self.weight, angles)
 
     def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
         """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
@@ -143,56 +101,25 @@ class TimoshenkoPlanar(Unconstrained):
         ]
         return np.reshape(torques, np.shape(angles))
 
-    def turning(self, rates: Any) -> FloatArray:
+    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
         return turning(self.mesh, np.asarray(rates, float))
-
-    def reference(self) -> FloatArray:
-        """Return the undeformed arm with the joint angles of its definition."""
-        return self.pose([joint.angle for joint in self.arm.joints])
 
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
         return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
 
-    def rest(self, angles: Sequence[float] | FloatArray) -> FloatArray:
-        """Return the arm at rest under its weight, its joints held at (servo joints: commanded to) these angles [rad].
-
-        A linear or quasi-static model gives the deformation to first order.
-        """
-        return rest(self, np.asarray(angles, float))
-
-    def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].
-
-        Bent by the weight if every joint is commanded; otherwise the arm is undeformed, other joints as defined.
-        """
-        angles, rates = np.array([joint.angle for joint in self.arm.joints]), np.zeros(len(self.arm.joints))
-        for i in range(angles.size):
-            angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
-        q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
-        return (self.rest(angles) if len(commands) == angles.size and self.weight.any() else q), v
-
     def stepper(self, *arguments: Any) -> Any:
         """Return the model's own compiled stepper (see `planar_stepper`), or None with modal damping."""
-        if self.C.size:
+        if not self.own_stepper:
             return None
         from .planar_stepper import PlanarStepper  # compiled code is loaded when a time loop needs it
 
         return PlanarStepper(self, *arguments)
 
-    def with_payload(self, mass: float, inertia: float = 0.0) -> TimoshenkoPlanar:
-        """Return the model with another payload [kg], [kg m^2]."""
-        arm = replace(self.arm, payload=Payload(mass, inertia))
-        return TimoshenkoPlanar(arm, elements=self.elements, analysis=self.analysis, stiffening=self.stiffening)
-
     def mass(self, q: FloatArray) -> FloatArray:
         """Return the constant M."""
         return self.M
-
-    def input_matrix(self, q: FloatArray) -> FloatArray:
-        """Return the constant B."""
-        return self.B
 
     def strains(self, q: Array) -> tuple[Array, Array, Array]:
         """Return (eps, gamma, kappa), N x 3, their gradients by element coordinates, N x 3 x 6, and R(theta)."""

@@ -11,13 +11,15 @@ import numpy as np
 
 from ..errors import NotAvailable, require
 from ..linear import FirstOrder, LinearPlant, SecondOrder
-from ..model import ComplexArray, FloatArray, index_of, names
+from ..model import ComplexArray, FloatArray, index_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..frequency import FrequencyResponse
 
+MOST = 24
+"""Most channels in one Bode plot."""
 BLOCK = 3
 """Most channels beside each other in a Bode plot; more go below."""
 
@@ -37,7 +39,7 @@ def bode(
     responses : FrequencyResponse or mapping
         One response, or several by label; every point is drawn, so that the peaks are those of the data.
     channels : sequence of (output, input), optional
-        Channels by name; by default all of the first response.
+        Channels by name; by default all of the first response that are not zero.
     axes : array of Axes, optional
         Two rows, magnitude and phase, one column per channel.
     path : path, optional
@@ -48,8 +50,11 @@ def bode(
     table = dict(responses) if isinstance(responses, Mapping) else {"": responses}
     require(bool(table), "no frequency response to draw")
     first = next(iter(table.values()))
-    pairs = list(channels) if channels else list(product(names(first.outputs), names(first.inputs)))
-    require(bool(pairs), "the plant has no input or no output: there is no channel to draw")
+    pairs = list(channels) if channels else _all_channels(first)
+    require(bool(pairs), "the plant has no input or no output, or answers to none: there is no channel to draw")
+    few = len(pairs) <= MOST
+    require(few, f"{len(pairs)} channels do not fit into one picture, at most {MOST}; name inputs and outputs to draw")
+    phases = {label: response.phase_deg() for label, response in table.items()}
     blocks = -(-len(pairs) // BLOCK)
     columns = -(-len(pairs) // blocks)
     size = (max(6.4, 4.2 * columns), 4.6 * blocks + 0.4)
@@ -60,7 +65,7 @@ def bode(
             row, column = 2 * (number // columns), number % columns
             top, bottom = grid[row, column], grid[row + 1, column]
             if number < len(pairs):
-                _bode_channel(top, bottom, table, *pairs[number])
+                _bode_channel(top, bottom, table, phases, *pairs[number])
             else:
                 top.set_visible(False)
                 bottom.set_visible(False)
@@ -69,7 +74,17 @@ def bode(
         return canvas.finish(figure, path)
 
 
-def _bode_channel(top: Any, bottom: Any, table: Mapping[str, FrequencyResponse], output: str, input_: str) -> None:
+def _all_channels(response: FrequencyResponse) -> list[tuple[str, str]]:
+    """Return the channels that are not zero throughout, as many are in space."""
+    live = np.any(response.response != 0.0, axis=2)
+    pairs = product(range(len(response.outputs)), range(len(response.inputs)))
+    return [(response.outputs[i].name, response.inputs[j].name) for i, j in pairs if live[i, j]]
+
+
+def _bode_channel(
+    top: Any, bottom: Any, table: Mapping[str, FrequencyResponse], phases: Mapping[str, FloatArray], output: str,
+    input_: str,
+) -> None:  # fmt: skip
     from . import canvas
 
     unit = ""
@@ -80,7 +95,7 @@ def _bode_channel(top: Any, bottom: Any, table: Mapping[str, FrequencyResponse],
         # dashed over solid: both stay visible where they agree
         look = {**canvas.style(number), "label": label, "linestyle": canvas.DASHES[number % len(canvas.DASHES)]}
         top.plot(hertz, response.magnitude_db()[i, j], **look)
-        bottom.plot(hertz, response.phase_deg()[i, j], **look)
+        bottom.plot(hertz, phases[label][i, j], **look)
     title = f"{canvas.words(input_)} → {canvas.words(output)}"
     top.set(xscale="log", title=title, ylabel=f"magnitude [{unit}]")
     bottom.set(xscale="log", xlabel="frequency [Hz]", ylabel="phase [deg]")
@@ -139,7 +154,7 @@ def poles(
         figure, grid = canvas.panels(axes, (1, 1), (5.4, 5.2) if discrete[0] else (6.4, 4.8), title)
         ax = grid[0, 0]
         for number, (label, item) in enumerate(table.items()):
-            values = _poles(item)
+            values = plant_poles(item)
             if below is not None and not discrete[0]:
                 values = values[np.abs(values) <= 2 * np.pi * below]
             look = {"color": canvas.PALETTE[number % 7], "markersize": 7, "markeredgewidth": 1.4, "label": label}
@@ -149,7 +164,8 @@ def poles(
         return canvas.finish(figure, path)
 
 
-def _poles(plant: LinearPlant) -> ComplexArray:
+def plant_poles(plant: LinearPlant) -> ComplexArray:
+    """Return all poles [rad/s], or z of a sampled plant."""
     if isinstance(plant, FirstOrder):
         return plant.poles()
     found = plant.modes()

@@ -28,10 +28,10 @@ def run(
     path: str | Path | None = None,
     title: str = "",
 ) -> Figure:
-    """Draw a run: outputs with their references, then inputs as they are held; one panel per unit."""
+    """Draw a run: outputs with their references, then the inputs that act, as they are held; one panel per unit."""
     from . import canvas
 
-    chosen = list(signals) if signals else [*names(response.outputs), *names(response.inputs)]
+    chosen = list(signals) if signals else [*names(response.outputs), *response.acting]
     panels: dict[tuple[bool, str], list[str]] = {}
     for name in chosen:
         panels.setdefault((name in names(response.inputs), response.unit(name)), []).append(name)
@@ -85,7 +85,7 @@ def compare(
     responses : mapping
         Runs by label, or groups of runs by name: each group is a column with its own legend.
     signals : sequence of str, optional
-        By default what the runs follow, and their inputs; all outputs when they follow nothing.
+        By default what the runs follow, and the inputs that act; all outputs when they follow nothing.
     titled : bool
         Write the name of each group above its column.
     """
@@ -136,7 +136,8 @@ def _compare_column(axes: Any, members: Any, chosen: Sequence[str], title: str, 
 def _compared(responses: Sequence[Response]) -> list[str]:
     first = responses[0]
     followed = list(dict.fromkeys(n for r in responses for n in names(r.references) if n in names(r.outputs)))
-    return [*(followed or names(first.outputs)), *names(first.inputs)]
+    acting = {name for response in responses for name in response.acting}
+    return [*(followed or names(first.outputs)), *(name for name in names(first.inputs) if name in acting)]
 
 
 def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str, dashed: bool) -> None:

@@ -441,6 +441,18 @@ def _left_angle(beam, state, e):  # type: ignore[no-untyped-def]
 
 
 @njit(**FAST)
+def _chord(beam, state, kind, root, end):  # type: ignore[no-untyped-def]
+    """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
+    x, v = state.x, state.v
+    dx, dy = x[0, end + 1] - x[0, root], x[1, end + 1] - x[1, root]
+    if kind == 8:
+        psi = _left_angle(beam, state, root)
+        c, s = np.cos(psi), np.sin(psi)
+        return psi + np.arctan2(c * dy - s * dx, c * dx + s * dy)
+    return (dx * (v[1, end + 1] - v[1, root]) - dy * (v[0, end + 1] - v[0, root])) / (dx * dx + dy * dy)
+
+
+@njit(**FAST)
 def _measure(beam, state, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `models.planar_sensors`."""
     n, J, x, E = state.x.shape[1], beam.roots.size, state.x, beam.element
@@ -471,6 +483,10 @@ def _measure(beam, state, y):  # type: ignore[no-untyped-def]
             dx = (1.0 - w) * x[0, i] + w * x[0, i + 1] - x[0, other]
             dy = (1.0 - w) * x[1, i] + w * x[1, i + 1] - x[1, other]
             y[row] = scale * (psi - x[2, other]) - np.sin(psi) * dx + np.cos(psi) * dy
+        elif kind > 7:
+            y[row] = _chord(beam, state, kind, other, i)
+            if w >= 0.0:
+                y[row] -= _chord(beam, state, kind, int(w), other - 1)
         else:
             theta = (1.0 - w) * _left_angle(beam, state, i) + w * x[2, i + 1]
             ax = (1.0 - w) * state.a[0, i] + w * state.a[0, i + 1]

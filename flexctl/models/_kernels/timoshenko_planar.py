@@ -183,6 +183,24 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
         out[2 * w, i] += cv * reals[per_joint + 3 * J + j]
 
 
+@njit(float64(int64, int64, int64, VEC, VEC, INT), cache=True)
+def chord(kind, root, end, q, v, ints):  # type: ignore[no-untyped-def]
+    """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
+    dof, a, b = np.empty(7, np.int64), np.empty(6), np.empty(6)
+    element_dof(root, ints, dof)
+    gather(q, dof, a)
+    element_dof(end, ints, dof)
+    gather(q, dof, b)
+    dx, dy, psi = b[3] - a[0], b[4] - a[1], a[2]
+    if kind == 8:
+        c, s = np.cos(psi), np.sin(psi)
+        return psi + np.arctan2(c * dy - s * dx, c * dx + s * dy)
+    gather(v, dof, b)
+    element_dof(root, ints, dof)
+    gather(v, dof, a)
+    return (dx * (b[4] - a[1]) - dy * (b[3] - a[0])) / (dx * dx + dy * dy)
+
+
 @njit(OUTPUT, cache=True)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `planar_sensors`."""
@@ -221,6 +239,10 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
             gather(q, dof, other)
             dx, dy = (1.0 - w) * local[0] + w * local[3] - other[0], (1.0 - w) * local[1] + w * local[4] - other[1]
             y[row] = scale * q[dof[6]] - np.sin(other[2]) * dx + np.cos(other[2]) * dy
+        elif kind > 7:
+            y[row] = chord(kind, k, i, q, v, ints)
+            if w >= 0.0:
+                y[row] -= chord(kind, int64(w), k - 1, q, v, ints)
         else:
             element_dof(i, ints, dof)
             gather(q, dof, local)
@@ -239,16 +261,16 @@ def pack(model: TimoshenkoPlanar) -> tuple[np.ndarray, np.ndarray]:
     inertia[mesh.root] += [joint.housing_inertia for joint in arm.joints]
     mass[N] += arm.payload.mass
     inertia[N] += arm.payload.inertia
-    rows = [int(np.flatnonzero(column)[0]) for column in model.B.T]
     ints = [
-        [mesh.size, N, J, p, ny, WIDTH], mesh.node[1:, 0], mesh.dof[:, 6], mesh.joint, mesh.root, rows,
+        [mesh.size, N, J, p, ny, WIDTH], mesh.node[1:, 0], mesh.dof[:, 6], mesh.joint, mesh.root, model.rows,
         [x for c in sensors.channels for x in (c.kind, c.place, c.other)],
     ]  # fmt: skip
     reals = [
         [model.alpha, model.beta], mesh.length, mesh.EA, mesh.GA, mesh.EI, mesh.rhoA * mesh.length,
         mesh.rhoI * mesh.length, mass[1:], inertia[1:], [j.hub_inertia for j in arm.joints],
         [j.rotor_inertia for j in arm.joints], model.kp, model.kv, sensors.lengths, model.weight,
-        [model.B[row, j] for j, row in enumerate(rows)], [x for c in sensors.channels for x in (c.weight, c.scale)],
+        [model.B[row, j] for j, row in enumerate(model.rows)],
+        [x for c in sensors.channels for x in (c.weight, c.scale)],
     ]  # fmt: skip
     return np.concatenate([np.asarray(r, float) for r in reals]), np.concatenate(
         [np.asarray(i, np.int64) for i in ints]

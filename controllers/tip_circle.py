@@ -1,0 +1,65 @@
+"""Tip tracking of a circle with a flexible two-link arm: PD, rigid feedforward, tip integral; 1 kHz, 20-bit encoders.
+
+The arm of Tian et al. in any model. The paper's law, PD on the joints with one or two sets of gains, lags by
+millimetres; the torques of the rigid arm take the lag away, the integral of the tip's error what the links bend. The
+paper gives no gains: these are critically damped at 8 rad/s on the arm's inertia where it is largest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import flexctl as fx
+from flexctl.laws.tracking import pd_gains, tip_tracking
+from flexctl.paths import Circle, ConstantSpeed, Path
+from flexctl.scenario import Scenario, main
+from flexctl.track import Track
+
+PLANT = "tian_2r_beam"
+CIRCLE = Circle((1.6, 0.0), 0.3)  # m; chosen, the paper gives none
+TIME = 25.0  # s, as in the paper
+INERTIA = (35.0, 20.5)  # kg m^2, about the joints at the begin of the circle
+SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s; a faster filter meets the modes above 300 Hz
+LIMIT = 100.0  # N m
+ENCODERS = {f"joint{i}_angle": 2.0 * np.pi / 2**20 for i in (1, 2)}  # rad
+STEP = 0.5e-3  # s
+DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm without any no sampled law is stable
+
+
+def track(plant: fx.Plant, ease: float = 0.0) -> Track:
+    """Return the circle, started at full speed or eased in."""
+    return Track(plant.arm, Path(CIRCLE, ConstantSpeed(CIRCLE.length, TIME, ease)))
+
+
+def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
+    """Return a law with gains at these frequencies [rad/s], the second one from half the time on."""
+    sets = [pd_gains(INERTIA, w, start=0.5 * TIME * i) for i, w in enumerate(gains)]
+    sampling = {"sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
+    return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
+
+
+def design(plant: fx.Plant) -> fx.Quantised:
+    """Return the whole law, for the eased start."""
+    return law(track(plant, ease=2.0), 8.0, integral=2.0)
+
+
+def scenarios(plant: fx.Plant) -> list[Scenario]:
+    """Return the paper's two laws, feedforward alone, and the whole law, each from rest."""
+    hard, eased = track(plant), track(plant, ease=2.0)
+    arm = DAMPING if plant.arm.damping.kind == "none" else {}
+
+    def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
+        known = other or law(where, 8.0, integral=2.0)
+        references = where.references(plant, known, feedforward)
+        return Scenario(name, references, TIME, arm, options={"initial": where.start, "step": STEP}, law=other)
+
+    return [
+        run("PD", hard, law(hard, 8.0), False),
+        run("PD, two sets of gains", hard, law(hard, 4.0, 12.0), False),
+        run("feedforward", eased, law(eased, 8.0), True),
+        run("feedforward and tip", eased, None, True),
+    ]
+
+
+if __name__ == "__main__":
+    main(__name__)

@@ -1,0 +1,68 @@
+"""Tip tracking of a square with a flexible two-link arm: what the corners cost, and what stopping in them gains.
+
+The arm of Tian et al. with the material of their second example, in any model. Sides at constant speed make the
+velocity jump in the corners, and no law follows a jump; sides from rest to rest with the law of `tip_circle` are
+followed to some micrometres. Gains as there, for inertias of 18 and 12 kg m^2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import flexctl as fx
+from flexctl.laws.tracking import pd_gains, tip_tracking
+from flexctl.paths import ConstantSpeed, Path, by_sides, square
+from flexctl.scenario import Scenario, main
+from flexctl.track import Track
+
+PLANT = "tian_2r_beam"
+ARM = {"link.1.material": "square", "link.2.material": "square"}  # the lighter and stiffer arm of the paper's square
+SQUARE = square((1.6, 0.0), 0.4)  # m; chosen, the paper gives none
+TIME = 20.0  # s
+INERTIA = (18.0, 12.0)  # kg m^2
+SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s
+LIMIT = 100.0  # N m
+ENCODERS = {f"joint{i}_angle": 2.0 * np.pi / 2**20 for i in (1, 2)}  # rad
+STEP = 0.5e-3  # s
+DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm without any no sampled law is stable
+
+
+def track(plant: fx.Plant, stops: bool) -> Track:
+    """Return the square, at constant speed or with a stop in every corner."""
+    times = by_sides(SQUARE, TIME) if stops else ConstantSpeed(SQUARE.length, TIME)
+    return Track(plant.with_(ARM).arm, Path(SQUARE, times))
+
+
+def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
+    """Return a law with gains at these frequencies [rad/s], the second one from half the time on."""
+    sets = [pd_gains(INERTIA, w, start=0.5 * TIME * i) for i, w in enumerate(gains)]
+    sampling = {"sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
+    return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
+
+
+def design(plant: fx.Plant) -> fx.Quantised:
+    """Return the whole law, for the square with stops."""
+    return law(track(plant, stops=True), 8.0, integral=2.0)
+
+
+def scenarios(plant: fx.Plant) -> list[Scenario]:
+    """Return the paper's two laws with corners at speed, and three laws with stops, each from rest."""
+    fast, stops = track(plant, stops=False), track(plant, stops=True)
+    arm = {**ARM, **(DAMPING if plant.arm.damping.kind == "none" else {})}
+
+    def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
+        known = other or law(where, 8.0, integral=2.0)
+        references = where.references(plant, known, feedforward)
+        return Scenario(name, references, TIME, arm, options={"initial": where.start, "step": STEP}, law=other)
+
+    return [
+        run("PD", fast, law(fast, 8.0), False),
+        run("PD, two sets of gains", fast, law(fast, 4.0, 12.0), False),
+        run("stops, PD", stops, law(stops, 8.0), False),
+        run("stops, feedforward", stops, law(stops, 8.0), True),
+        run("stops, feedforward and tip", stops, None, True),
+    ]
+
+
+if __name__ == "__main__":
+    main(__name__)

@@ -1,0 +1,161 @@
+"""`flexctl simulate`: an arm under torques or a law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import require
+from ..model import names
+from ..response import Response
+from . import cli, specs, tables
+from .common import (
+    PICTURES,
+    as_text,
+    command,
+    csv,
+    identity,
+    json_option,
+    load,
+    plant_argument,
+    plant_options,
+    print_json,
+    print_table,
+    progress,
+    target,
+    tell,
+)
+from .linear import is_saved, linear_plant
+
+
+def _number(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    return None if value is None else specs.number(value)
+
+
+@command(
+    cli,
+    """
+flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1.2 -o run.png
+flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --method march --payload-change 0.5:20g --json
+flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:60deg,1.25 --duration 2.5 -o run.npz
+""",
+)
+@plant_argument
+@plant_options
+@click.option("--controller", metavar="NAME", help="Controller of the catalogue, or the path of a .py file.")
+@click.option(
+    "--torque",
+    "torques",
+    multiple=True,
+    metavar="[NAME=]SIGNAL",
+    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
+)
+@click.option(
+    "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal added to any input, as for --torque."
+)
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="[NAME=]MOTION",
+    help=f"What the controller follows. MOTION: {specs.usage(specs.MOTIONS)}.",
+)
+@click.option(
+    "--duration", metavar="SECONDS", callback=_number, help="Length of the run.  [default: twice the command's]"
+)
+@click.option("--step", metavar="SECONDS", callback=_number, help="Longest integration step, e.g. 200us.")
+@click.option(
+    "--method", default="auto", show_default=True, help="exact, march, generalised_alpha, newmark or trapezoidal."
+)
+@click.option(
+    "--payload-change",
+    "changes",
+    multiple=True,
+    metavar="TIME:MASS[,INERTIA]",
+    help="Another payload from a time on, e.g. 0.5:20g; repeatable.",
+)
+@click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
+@click.option(
+    "-o", "files", multiple=True, metavar="FILE", help="Write .npz, .csv, .json, .png, .pdf or .svg; repeatable."
+)
+@json_option
+def simulate(
+    plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
+    signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, method: str,
+    changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    """Simulate an arm under torques or a controller.
+
+    Numbers may carry a unit: 60deg, 250ms, 20g.
+
+    JSON: scores, method, step_s, duration_s; plant, model, overrides, version. A settling time that is not reached
+    within the run is null.
+
+    PLANT may also be a second-order plant in a .mat, .npz or .json file.
+    """
+    from ..catalogue import load_controller
+    from ..scenario import blamed, design
+    from ..simulate import as_model
+    from ..simulate import simulate as simulated
+
+    targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
+    arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
+    inputs = specs.inputs(signals, as_model(arm).inputs, torques)
+    reference, payload = specs.reference(references), specs.payload_changes(changes)
+    require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
+    script = None if controller is None else load_controller(controller)
+    law = None if script is None else design(script, arm)
+    length = duration if duration is not None else _length([*inputs.values()], reference, [row[0] for row in payload])
+    with progress() as report, blamed(script):
+        found = simulated(
+            arm, law, reference, duration=length, step=step, method=method, inputs=inputs, payload=payload,
+            record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
+        )  # fmt: skip
+    about = identity(arm)
+    for path in targets:
+        _write(found, about, path)
+        tell(path)
+    if as_json:
+        print_json(_scores(found, about))
+    else:
+        print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
+
+
+def _length(signals: Sequence[Any], reference: Any, times: Sequence[float]) -> float:
+    motions = list(reference.values()) if isinstance(reference, Mapping) else [reference] if reference else []
+    last = [*times, *(b for signal in signals for b in signal.breakpoints), *(motion.duration for motion in motions)]
+    longest = max(last, default=0.0)
+    require(longest > 0, "the command has no end from which to tell the length of the run: give --duration")
+    return 2.0 * longest
+
+
+def _scores(found: Response, about: Mapping[str, Any]) -> dict[str, Any]:
+    run = {key: found.provenance[key] for key in ("method", "step_s", "duration_s") if key in found.provenance}
+    return {"scores": dict(found.scores), **run, **about}
+
+
+def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
+    from ..files import write_atomically
+
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        found.save(path)
+    elif suffix in PICTURES:
+        from ..plot import run
+
+        run(found, path=path)
+    else:
+        text = as_text(_scores(found, about)) if suffix == ".json" else run_csv(found)
+        write_atomically(path, lambda stream: stream.write(text.encode()))
+
+
+def run_csv(found: Response) -> str:
+    """Return a run as comma-separated columns: time [s], outputs, inputs, references, coordinates."""
+    series = [*names(found.outputs), *names(found.inputs), *(f"reference:{n}" for n in names(found.references))]
+    if found.q is not None:
+        series += [n for n in names(found.coordinates) if n not in series]
+    heads = ["time [s]", *(f"{name} [{found.unit(name)}]" for name in series)]
+    return csv(heads, [found.t, *(found[name] for name in series)])

@@ -1,0 +1,131 @@
+"""Poses of `assumed_modes`: undeformed with the loops closed, at rest under the weight, at the start of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ConvergenceError, DefinitionError, require
+from ..model import FloatArray, index_of
+
+if TYPE_CHECKING:
+    from .assumed_modes import AssumedModes
+
+STEP = 0.1  # rad: driven joints move in such steps, so that a loop stays on its branch
+
+
+def pose(model: AssumedModes, angles: FloatArray) -> FloatArray:
+    """Return the undeformed arm with these angles of the driven joints."""
+    driven, defined = model.driven, np.array([joint.angle for joint in model.arm.joints])
+    count = len(driven)
+    require(angles.shape == (count,), f"joint values of shape {angles.shape} given; the arm has {count} driven joints")
+    first = np.zeros(model.tree.size)
+    turned = np.zeros(defined.size)
+    for i, angle in enumerate(defined):  # the angles against the base, for free joints
+        turned[i] = angle + (turned[model.tree.parent[i]] if model.tree.parent[i] >= 0 else 0.0)
+        first[i] = turned[i] if model.arm.joints[i].drive == "free" else angle
+    if not model.pins:
+        return _free_links_follow(model, first, defined, angles)
+    q = _closed(model, first)
+    change = angles - defined[driven]
+    steps = int(np.ceil(np.abs(change).max(initial=0.0) / STEP))
+    for k in range(1, steps + 1):
+        q[driven] = defined[driven] + change * (k / steps)
+        q = _closed(model, q)
+    return q
+
+
+def _free_links_follow(model: AssumedModes, q: FloatArray, defined: FloatArray, angles: FloatArray) -> FloatArray:
+    """Return the open tree: free joints keep their angle against the link that carries them."""
+    given = defined.copy()
+    given[model.driven] = angles
+    turned = np.zeros(given.size)
+    for i, angle in enumerate(given):
+        turned[i] = angle + (turned[model.tree.parent[i]] if model.tree.parent[i] >= 0 else 0.0)
+        q[i] = turned[i] if model.arm.joints[i].drive == "free" else angle
+    return q
+
+
+def _closed(model: AssumedModes, q: FloatArray) -> FloatArray:
+    """Return the pose with the loops closed by the free joints (Newton)."""
+    free = [i for i in range(len(model.arm.joints)) if i not in model.driven]
+    q, reach = q.copy(), sum(link.length for link in model.arm.links)
+    for _ in range(30):
+        gap = model.closure(q)
+        if np.abs(gap).max() <= 1e-15 * reach:
+            return q
+        step, *_ = np.linalg.lstsq(model.closure_jacobian(q)[:, free], -gap, rcond=1e-12)
+        q[free] += step
+        if np.abs(step).max(initial=0.0) <= 4e-16 * (1.0 + np.abs(q).max()):
+            break
+    gap = np.abs(model.closure(q))
+    if not gap.max() <= 1e-12 * reach:
+        raise DefinitionError(
+            f'closure "{model.closures[int(np.argmax(gap))]}" stays open by {gap.max():.3g} m at joint angles '
+            f"{[float(q[i]) for i in model.driven]} rad; change the angles of the joints, or free more of them"
+        )
+    return q
+
+
+def rest(model: AssumedModes, angles: FloatArray) -> FloatArray:
+    """Return the arm at rest under its weight, driven joints held at (servos: commanded to) these angles."""
+    from ..statics import equilibrium  # a higher layer, needed here only
+
+    q = pose(model, angles)
+    if not model.tree.gravity:
+        return q
+    named = [f"joint{i + 1}" for i in model.driven]
+    u = np.zeros(len(model.inputs))
+    for name, angle in zip(named, angles, strict=True):
+        if name in model.commands:
+            u[index_of("input", model.commands[name][0], model.inputs)] = angle
+    hold = {name: float(x) for name, x in zip(named, angles, strict=True) if name in model.joints.values()}
+    return equilibrium(model, hold=hold, balance=list(model.joints), u=u, guess=q).q
+
+
+def start(model: AssumedModes, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
+    """Return coordinates and rates where commanded joints begin."""
+    angles = np.array([model.arm.joints[i].angle for i in model.driven])
+    v = np.zeros(model.tree.size)
+    for k, i in enumerate(model.driven):
+        angles[k], v[i] = commands.get(f"joint{i + 1}", (angles[k], 0.0))
+    bent = len(commands) == angles.size and model.tree.gravity != 0
+    q = rest(model, angles) if bent else pose(model, angles)
+    return q, rates(model, q, v)
+
+
+def rates(model: AssumedModes, q: FloatArray, v: FloatArray) -> FloatArray:
+    """Return the rates with those of the free joints such that the loops stay closed and the links do not bend.
+
+    In a tree without closures free links keep their angle against the link that carries them.
+    """
+    free = [i for i in range(len(model.arm.joints)) if i not in model.driven]
+    v = v.copy()
+    if not model.pins:
+        for i in free:
+            v[i] = model.tree.slope(model.tree.parent[i], model.arm.links[i].root) @ model.tree.T @ v
+        return v
+    G = model.closure_jacobian(q)
+    v[free] -= np.linalg.lstsq(G[:, free], G @ v, rcond=1e-12)[0]
+    if np.abs(G @ v).max() > 1e-9 * (1.0 + np.abs(v).max()) * np.abs(G).max():
+        raise ConvergenceError(f"the loops of {model.kind} do not let the driven joints turn at these rates")
+    return v
+
+
+def follow(
+    model: AssumedModes, q: FloatArray, angles: FloatArray, rates_: FloatArray, accelerations: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the rigid arm near pose q with these angles, rates and accelerations of the driven joints."""
+    free = [i for i in range(len(model.arm.joints)) if i not in model.driven]
+    q, v, a = q.copy(), np.zeros(q.size), np.zeros(q.size)
+    q[model.driven], v[model.driven], a[model.driven] = angles, rates_, accelerations
+    if not model.pins:
+        for x in (v, a):
+            x[:] = rates(model, q, x)
+        return pose(model, angles), v, a
+    q = _closed(model, q)
+    v, G = rates(model, q, v), model.closure_jacobian(q)
+    a[free] -= np.linalg.lstsq(G[:, free], G @ a + model.closure_bias(q, v), rcond=1e-12)[0]
+    return q, v, a

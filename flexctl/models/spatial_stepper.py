@@ -1,0 +1,162 @@
+"""The compiled stepper of `timoshenko_spatial`, and the analyses with commanded joints.
+
+It takes the same steps as the plain engine; see `_kernels.spatial_stepper` for what makes it fast, and
+`timoshenko_spatial` for what "linear" and "quasi_static" mean. Rigid kinks and bodies move exactly in every analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DefinitionError, NotAvailable
+from ..model import FloatArray
+from ._kernels import loop
+from ._kernels import spatial_stepper as kernels
+from .spatial_mesh import IntArray
+
+if TYPE_CHECKING:
+    from .spatial_sensors import Station
+    from .timoshenko_spatial import TimoshenkoSpatial
+
+MODES = {"nonlinear": kernels.NONLINEAR, "linear": kernels.LINEAR, "quasi_static": kernels.QUASI_STATIC}
+
+
+def beam(model: TimoshenkoSpatial) -> kernels.Beam:
+    """Return the constants of a model as the kernels want them."""
+    mesh, bodies = model.mesh, model.mesh.bodies
+    slides, share = mesh.slide >= 0, np.diff(mesh.station, axis=1)[:, 0]
+    EA, GA, _, GJ, EI2, EI3 = mesh.stiffness.T
+    element = np.column_stack(
+        [np.where(slides, share, mesh.length), EA, GA, GJ, EI2, EI3, mesh.rhoA, mesh.rhoJ, 1.0 - mesh.station]
+    )
+    rigid, links = np.zeros(mesh.joint.size), np.arange(mesh.joint.size)
+    for e in np.flatnonzero(mesh.offset.any(axis=(1, 2))):
+        rigid += mesh.offset[e, :, 2]
+    flexible = np.where(mesh.prismatic, 0.0, mesh.kinks - rigid)
+    joint = np.column_stack([mesh.rotor, model.kp, model.kv, mesh.turn, mesh.twist, rigid, flexible, mesh.lengths])
+    centres = bodies.offset[np.arange(bodies.mass.size), bodies.link]
+    body = np.column_stack([bodies.mass, centres, bodies.inertia.reshape(-1, 9)]).reshape(-1, 13)
+    place = _places(model)
+    joints = {int(phi): i for i, phi in enumerate(mesh.joint)}
+    joints |= {int(mesh.node[-1, axis]): links.size + axis for axis in range(3)}
+    outputs = _outputs(model, place)
+    gains = [model.B[row, k] for k, row in enumerate(model.rows)] + [x for c in outputs for x in c[1]]
+    reach = mesh.lengths + np.where(mesh.prismatic, model.arm.reference_joints, mesh.kinks)
+    whole = [np.column_stack([mesh.link, mesh.kink, mesh.slide]), np.column_stack([bodies.node, bodies.link])]
+    kind, holder = (np.ascontiguousarray(x, np.int64).reshape(-1, x.shape[1]) for x in whole)
+    return kernels.Beam(
+        np.ascontiguousarray(element), kind, np.ascontiguousarray(joint), mesh.prismatic.astype(np.int64),
+        mesh.root.astype(np.int64), np.ascontiguousarray(body), holder,
+        np.array([model.alpha, model.beta, reach.sum(), *model.gravity]), np.array(gains, float),
+        np.array([joints[row] for row in model.rows], np.int64), np.array([c[0] for c in outputs], np.int64),
+    )  # fmt: skip
+
+
+def _places(model: TimoshenkoSpatial) -> IntArray:
+    """Return where each coordinate stands in the state of the kernels."""
+    mesh = model.mesh
+    place = np.zeros(mesh.size, np.int64)
+    place[mesh.node[1:]] = np.arange(6, 6 * len(mesh.node)).reshape(-1, 6)
+    place[mesh.joint] = 6 * len(mesh.node) + np.arange(mesh.joint.size)
+    return place
+
+
+def _outputs(model: TimoshenkoSpatial, place: IntArray) -> list[tuple[tuple[int, ...], tuple[float, float]]]:
+    """Return (kind, place, other, code) and (weight, scale) of each output, in the order of `SpatialSensors`."""
+    mesh, plain = model.mesh, (0.0, 1.0)
+    found: list[tuple[tuple[int, ...], tuple[float, float]]] = []
+    for phi in place[mesh.joint]:
+        found += [((kernels.POSITION, int(phi), 0, 0), plain), ((kernels.RATE, int(phi), 0, 0), plain)]
+    tip = [int(x) for x in place[mesh.node[-1, :3]]]
+    for kind in (kernels.POSITION, kernels.ACCELERATION):
+        found += [((kind, x, 0, 0), plain) for x in tip]
+    found += [((kernels.ERROR, 0, 0, axis), plain) for axis in range(3)]
+    return found + [_station(s) for s in model.sensors.stations]
+
+
+def _station(s: Station) -> tuple[tuple[int, ...], tuple[float, float]]:
+    kinds = {"displacement": kernels.DISPLACEMENT, "acceleration": kernels.TRANSVERSE}
+    kind = kinds.get(s.kind, kernels.CURVATURE)
+    return (kind, s.place, s.other, s.direction + 3 * (s.joint + 1)), (s.weight, s.scale)
+
+
+class SpatialStepper:
+    """State of a run; the counterpart of `engines.Implicit`.
+
+    Parameters
+    ----------
+    model : TimoshenkoSpatial
+        The arm.
+    scheme, q, v, u, tables, record, first
+        As for the engines.
+    commands : mapping
+        For each commanded joint ("joint1", ..) its variable, rate, and acceleration before and after jumps at the times
+        of the tables, 4 x nt.
+    """
+
+    def __init__(
+        self, model: TimoshenkoSpatial, scheme: Any, q: FloatArray, v: FloatArray, u: FloatArray, tables: loop.Tables,
+        record: loop.Record, first: int, commands: Mapping[str, FloatArray],
+    ) -> None:  # fmt: skip
+        mesh = model.mesh
+        J, N, size = mesh.joint.size, mesh.length.size, 6 * len(mesh.node) + mesh.joint.size
+        self.model, self.tables, self.record = model, tables, record
+        self.u, self.held, self.mode = u.copy(), np.zeros(u.size), MODES[model.analysis]
+        self.beam, self.place = beam(model), _places(model)
+        self.scheme = loop.Scheme(
+            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
+        )
+        self.drive = np.full(J, kernels.TORQUE, np.int64)
+        self.command = np.zeros((tables.t.size, 4 * J))
+        for i, joint in enumerate(model.arm.joints):
+            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
+            self.drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
+            if given is not None:
+                self.command[:, 4 * i : 4 * i + 4] = given.T
+        _check_analysis(model, commands)
+        x, rate, a, shifted, before = np.zeros((5, size))
+        self.state_ = kernels.State(x, rate, a, shifted, before, np.zeros(J), np.zeros(2))
+        self.state_.x[self.place], self.state_.v[self.place] = q, v
+        self.work = kernels.work(N, J, len(mesh.bodies.mass), len(model.outputs))
+        self._fixed = (self.beam, self.state_, self.work, self.drive, self.command)
+        if self.mode != kernels.QUASI_STATIC:
+            model._check_free(q, float(tables.t[first]))
+            kernels.begin(*self._fixed, first, self.mode, model.stiffening, self.u)
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings."""
+        y = np.zeros(len(self.model.outputs))
+        kernels.measure(self.beam, self.state_, self.work, y)
+        return y
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates."""
+        return self.state_.x[self.place], self.state_.v[self.place]
+
+    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
+        """Step from grid point `first` to `last`, recording; returns (status, time, iteration, last correction)."""
+        found: tuple[float, float, float, float]
+        if self.mode == kernels.QUASI_STATIC:
+            if law.drives.size:
+                raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
+            found = kernels.run_static(*self._fixed, self.model.stiffening, first, last, self.tables, self.record)
+        else:
+            found = kernels.run(
+                loop.control, *self._fixed, self.mode, self.model.stiffening, self.u, self.held, memory, law, first,
+                last, self.scheme, self.tables, self.record,
+            )  # fmt: skip
+        if found[0] == kernels.RETRACTED:
+            self.model._check_free(self.state_.x[self.place], found[1])
+        return found
+
+
+def _check_analysis(model: TimoshenkoSpatial, commands: Mapping[str, FloatArray]) -> None:
+    for i in range(len(model.arm.joints)):
+        if model.analysis != "nonlinear" and f"joint{i + 1}" not in commands:
+            raise DefinitionError(
+                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give '
+                'it one in simulate(.., motions={..}), or use analysis = "nonlinear"'
+            )
