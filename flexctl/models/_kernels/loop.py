@@ -21,7 +21,8 @@ A law may change in time: its matrices for all phases stand below each other, `p
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, int64, njit, types
@@ -106,17 +107,38 @@ class Scheme(NamedTuple):
 
 SCHEME = types.NamedUniTuple(float64, 6, Scheme)
 
+
+
+class Late:
+    """A compiled function that is loaded, or compiled, when it is first called: one run needs one of the steppers."""
+
+    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
+        self.signature, self.function = signature, function
+        self.compiled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        if self.compiled is None:
+            self.compiled = njit(self.signature, cache=True)(self.function)
+        return self.compiled(*arguments)
+
+
+def late(signature: Any) -> Callable[[Callable[..., Any]], Late]:
+    """Compile a function with a signature on its first call."""
+    return lambda function: Late(signature, function)
+
+
 DONE, NOT_CONVERGED, SINGULAR, DIVERGED = 0, 1, 2, 3
 BOUND = 1e6  # a coordinate (m, rad) beyond this is divergence, not motion
 
 
-@njit(int64(LAW, int64), cache=True)
+@njit(cache=True)
 def phase_at(law, k):  # type: ignore[no-untyped-def]
     """Phase of control period (grid point) k."""
     return law.phase[min(k, law.phase.size - 1)] if law.phase.size > 0 else 0
 
 
-@njit(types.void(LAW, int64, VEC, VEC, MAT, VEC), cache=True)
+@njit(cache=True)
 def law_step(law, k, y, r, memory, u):  # type: ignore[no-untyped-def]
     """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
@@ -211,7 +233,7 @@ def solve(ab, pivots, w, b):  # type: ignore[no-untyped-def]
             b[i] -= ab[2 * w + i - j, j] * x
 
 
-@njit(types.void(MAT, int64, VEC, float64, VEC), cache=True)
+@njit(cache=True)
 def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
     """Compute out += c S x for a banded matrix S in the storage ab[2 w + i - j, j]."""
     n = x.size
@@ -221,7 +243,7 @@ def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
             out[i] += ab[2 * w + i - j, j] * cx
 
 
-@njit(types.boolean(VEC), cache=True)
+@njit(cache=True)
 def bounded(q):  # type: ignore[no-untyped-def]
     """Whether every entry is finite and within BOUND."""
     largest = 0.0
@@ -230,7 +252,7 @@ def bounded(q):  # type: ignore[no-untyped-def]
     return largest <= BOUND
 
 
-@njit(types.void(INT, int64, MAT), cache=True)
+@njit(cache=True)
 def prescribe_rows(prescribed, w, ab):  # type: ignore[no-untyped-def]
     """Replace the equations of prescribed coordinates by the identity."""
     n = ab.shape[1]
@@ -239,7 +261,7 @@ def prescribe_rows(prescribed, w, ab):  # type: ignore[no-untyped-def]
             ab[2 * w + i - j, j] = 1.0 if i == j else 0.0
 
 
-@njit(types.void(RECORD, int64, VEC, VEC, VEC, VEC), cache=True)
+@njit(cache=True)
 def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
     """Record grid point k."""
     record.y[k] = y
@@ -249,7 +271,7 @@ def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
         record.v[k] = v
 
 
-@njit(types.void(LAW, int64, VEC, VEC, VEC), cache=True)
+@njit(cache=True)
 def continuous_command(law, k, y, r, command):  # type: ignore[no-untyped-def]
     """Fill command with Dy y + Dr r at grid point k; r begins with the limit that is wanted."""
     ny, nu, nr = law.measures.size, law.drives.size, law.Dr.shape[1]
@@ -262,7 +284,7 @@ def continuous_command(law, k, y, r, command):  # type: ignore[no-untyped-def]
             command[i] += law.Dr[pu + i, j] * r[j]
 
 
-@njit(types.boolean(LAW, int64, TABLES), cache=True)
+@njit(cache=True)
 def continuous_jump(law, k, tables):  # type: ignore[no-untyped-def]
     """Whether the command of a continuous law may jump at grid point k: begin, change of phase, jump of r or inputs."""
     if k == 0 or phase_at(law, k) != phase_at(law, k - 1):
@@ -300,7 +322,7 @@ def control(law, k, y, tables, memory, held, u):  # type: ignore[no-untyped-def]
     return jump
 
 
-@njit(types.void(MAT, MAT), cache=True)
+@njit(cache=True)
 def invert(M, out):  # type: ignore[no-untyped-def]
     """Inverse of a small matrix by Gauss and Jordan with pivoting; M is destroyed. Singular: not finite."""
     n = M.shape[0]
@@ -342,7 +364,7 @@ class Feedback(NamedTuple):
 FEEDBACK = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, MAT), Feedback)
 
 
-@njit(FEEDBACK(LAW, int64), cache=True)
+@njit(cache=True)
 def feedback_of(law, n):  # type: ignore[no-untyped-def]
     """Room for a continuous law around n coordinates; none for a sampled one."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
@@ -354,7 +376,7 @@ def feedback_of(law, n):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(types.void(LAW, int64, float64, FEEDBACK), cache=True)
+@njit(cache=True)
 def feedback_gains(law, k, h, f):  # type: ignore[no-untyped-def]
     """Fill E, F, G for the step of size h from grid point k."""
     nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
@@ -376,7 +398,7 @@ def feedback_gains(law, k, h, f):  # type: ignore[no-untyped-def]
                 f.G[i, j] += law.C[pu + i, c] * f.F[c, j]
 
 
-@njit(types.void(LAW, int64, float64, VEC, TABLES, MAT, FEEDBACK), cache=True)
+@njit(cache=True)
 def feedback_begin(law, k, h, y, tables, memory, f):  # type: ignore[no-untyped-def]
     """Fill x and u, what is known of the end of the step from its begin and from the references."""
     nx, nu, ny, nr = f.E.shape[0], f.G.shape[0], f.G.shape[1], law.Dr.shape[1]
@@ -403,7 +425,7 @@ def feedback_begin(law, k, h, y, tables, memory, f):  # type: ignore[no-untyped-
             f.u[i] += law.Dr[pu + i, j] * tables.reference[k + 1, j]
 
 
-@njit(types.void(LAW, VEC, FEEDBACK, VEC, VEC, VEC), cache=True)
+@njit(cache=True)
 def feedback_input(law, y, f, before, held, u):  # type: ignore[no-untyped-def]
     """Set the inputs at the end of the step from the readings there."""
     held[:] = 0.0
@@ -416,7 +438,7 @@ def feedback_input(law, y, f, before, held, u):  # type: ignore[no-untyped-def]
         u[i] = held[i] + before[i]
 
 
-@njit(types.void(LAW, VEC, FEEDBACK, MAT), cache=True)
+@njit(cache=True)
 def feedback_end(law, y, f, memory):  # type: ignore[no-untyped-def]
     """Set the law's state to the end of the step."""
     for i in range(f.x.size):
@@ -491,12 +513,11 @@ def feedback_correct(output, law, q, v, a, u, y, d, cv, reals, ints, f):  # type
             d[i] += x * f.Z[j, i]
 
 
-@njit(
+@late(
     types.UniTuple(float64, 4)(
         types.FunctionType(RESIDUAL), types.FunctionType(TANGENT), types.FunctionType(OUTPUT), VEC, INT, int64, int64,
         VEC, VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64, SCHEME, TABLES, RECORD,
     ),
-    cache=True,
 )  # fmt: skip
 def run_implicit(  # type: ignore[no-untyped-def]
     residual, tangent, output, reals, ints, w, constant, q, v, a, algorithmic, u, held, memory, law, first, last,
@@ -594,7 +615,7 @@ def run_implicit(  # type: ignore[no-untyped-def]
     return 0.0, t[last], 0.0, 0.0
 
 
-@njit(int64(MAT, INT), cache=True)
+@njit(cache=True)
 def factor_full(A, pivots):  # type: ignore[no-untyped-def]
     """LU with partial pivoting of a full matrix, in place; returns 1 when singular."""
     n = A.shape[0]
@@ -621,7 +642,7 @@ def factor_full(A, pivots):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(types.void(MAT, INT, VEC), cache=True)
+@njit(cache=True)
 def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
     """Solve with the factors of `factor_full`, in place."""
     n = A.shape[0]
@@ -642,7 +663,7 @@ def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
         b[i] = x / A[i, i]
 
 
-@njit(float64(MAT, int64, MAT, MAT, float64, MAT, MAT), cache=True)
+@njit(cache=True)
 def border(ab, w, G, V, part, W, A):  # type: ignore[no-untyped-def]
     """Fill A = [[S, c W], [c (G + part V), 0]] from S in band storage; returns the scale c, the largest entry of S."""
     m, n = G.shape
@@ -659,13 +680,12 @@ def border(ab, w, G, V, part, W, A):  # type: ignore[no-untyped-def]
     return scale
 
 
-@njit(
+@late(
     types.UniTuple(float64, 4)(
         types.FunctionType(RESIDUAL), types.FunctionType(TANGENT), types.FunctionType(OUTPUT),
         types.FunctionType(CLOSURE), VEC, INT, int64, int64, VEC, VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64,
         SCHEME, TABLES, RECORD,
     ),
-    cache=True,
 )  # fmt: skip
 def run_closed(  # type: ignore[no-untyped-def]
     residual, tangent, output, closure, reals, ints, w, m, q, v, a, algorithmic, full, held, memory, law, first, last,
@@ -750,12 +770,11 @@ def run_closed(  # type: ignore[no-untyped-def]
     return 0.0, t[last], 0.0, 0.0
 
 
-@njit(
+@late(
     types.UniTuple(float64, 4)(
         types.FunctionType(OUTPUT), VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64,
         VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD,
     ),
-    cache=True,
 )  # fmt: skip
 def run_explicit(  # type: ignore[no-untyped-def]
     output, reals, ints, mass, mass_pivots, damped, damped_pivots, D, K, B, w, q, v, a, u, held, memory, law, first,
@@ -796,9 +815,8 @@ def run_explicit(  # type: ignore[no-untyped-def]
     return 0.0, t[last], 0.0, 0.0
 
 
-@njit(
+@late(
     types.UniTuple(float64, 4)(MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD),
-    cache=True,
 )
 def run_exact(  # type: ignore[no-untyped-def]
     Phi, G0, G1, C, D, x, u, held, memory, law, first, last, tables, record
