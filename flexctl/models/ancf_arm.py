@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from .settling import settle
 Array = npt.NDArray[Any]
 
 
-class AncfArm:
+class AncfArm(ABC):
     """The part of `ancf.Ancf` that knows no elasticity; the attributes are set there."""
 
     arm: Arm
@@ -129,9 +130,9 @@ class AncfArm:
         phi = np.asarray(angles, float)
         return settle(self.pose(phi), lambda q, part: self._correction(q, phi, part), phi)
 
+    @abstractmethod
     def _correction(self, q: FloatArray, angles: FloatArray, part: float) -> FloatArray:
         """Return Newton's correction for a part of the weight; held joints do not move."""
-        raise NotImplementedError
 
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].

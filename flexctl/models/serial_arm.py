@@ -5,6 +5,7 @@ Joint variables, "angles" for short, are angles [rad]; of a prismatic joint the 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ Motion = tuple[FloatArray, FloatArray, FloatArray]
 """Coordinates, rates, accelerations."""
 
 
-class SerialArm(Unconstrained):
+class SerialArm(Unconstrained, ABC):
     """A serial arm in absolute coordinates with the joint variables among them."""
 
     kind: str
@@ -92,8 +93,9 @@ class SerialArm(Unconstrained):
             require(x.shape[-1:] == (joints,), f"joint values of shape {x.shape} given; the arm has {joints} joints")
         return self._rigid_motion(given[0], given[1], given[2])
 
+    @abstractmethod
     def _rigid_motion(self, angles: FloatArray, rates: FloatArray, accelerations: FloatArray) -> Motion:
-        raise NotImplementedError
+        """Return what `rigid_motion` promises, from checked arrays."""
 
     def reference(self) -> FloatArray:
         """Return the undeformed arm with the joint variables of its definition."""
@@ -129,21 +131,21 @@ class SerialArm(Unconstrained):
         """Whether `stepper` gives a compiled stepper: not with modal damping, which couples all elements."""
         return not self.C.size
 
+    @abstractmethod
     def load(self, q: FloatArray) -> FloatArray:
         """Return the weight as forces on the coordinates."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prestress(self, angles: FloatArray) -> FloatArray:
         """Return the stiffness of the axial forces that the weight causes in the rigid arm."""
-        raise NotImplementedError
 
+    @abstractmethod
     def force(self, q: Any, v: Any, t: float = 0.0) -> FloatArray:
         """Return h."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
         """Return M, D, K."""
-        raise NotImplementedError
 
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by name their variable and its rate.
