@@ -46,7 +46,7 @@ class SpatialPeer:
 
     def body(self, x: np.ndarray, R: np.ndarray, length: float) -> tuple[Any, Any]:
         """Add a body from x along the first column of R; return the markers of its ends."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} makes no bodies")
 
     def _joint(self, one: Any, two: Any, R1: np.ndarray, R2: np.ndarray, axes: np.ndarray, gains: tuple[float, float],
                angle: float, move: float) -> None:  # fmt: skip
