@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,11 +46,31 @@ class Dictionary:
     outputs: Mapping[str, tuple[str, float]]
     inputs: Mapping[str, str]
 
+    def told(self, drive: str) -> str:
+        """Return how the law calls an input of the plant."""
+        return next((own for own, name in self.inputs.items() if name == drive), drive)
+
+
+class Fitted(NamedTuple):
+    """A plant with the sensors that a law needs, the law in the words of that plant, and what stands for what."""
+
+    plant: Plant
+    law: Any
+    words: Dictionary
+
+
+def fitted(plant: Plant, law: Any) -> Fitted:
+    """Return the plant and the law in its words; both are as given where the law's names are known."""
+    plant, words = dictionary(plant, law)
+    return Fitted(plant, translated(law, words), words)
+
 
 def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     """Return the plant, with a sensor at the tip if the law reads it, and what stands for the law's signals there."""
     model = plant.model
     outputs, inputs = set(names(model.outputs)), set(names(model.inputs))
+    if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
+        return plant, Dictionary({}, {})
     length = plant.arm.links[0].length
     known = {
         "hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0), "tip": (TIP, 1.0),
@@ -168,8 +188,7 @@ def told_back(run: Response, words: Dictionary, references: Mapping[str, Motion]
     columns = [factor * run[name] for name, factor in words.outputs.values()]
     y = np.column_stack([run.y, *columns])
     outputs = (*run.outputs, *(Signal(name, UNITS[name]) for name in words.outputs))
-    back = {plant: law for law, plant in words.inputs.items()}
-    inputs = tuple(replace(s, name=back.get(s.name, s.name)) for s in run.inputs)
+    inputs = tuple(replace(s, name=words.told(s.name)) for s in run.inputs)
     units = {s.name: s.unit for s in outputs}
     channels = tuple(replace(s, unit=units.get(s.name, s.unit)) for s in run.references)
     numbers = scores(run.t, y, run.u, outputs, inputs, references)
