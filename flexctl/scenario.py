@@ -91,7 +91,7 @@ class Scenario:
     def plant(self, nominal: Plant) -> Plant:
         """Return the variant of the nominal plant that this run uses."""
         arm = nominal.with_(overrides=self.overrides) if self.overrides else nominal
-        return arm.with_(model=self.formulation) if self.formulation not in ("", arm.kind) else arm
+        return arm.with_(model=self.formulation) if self.formulation and self.formulation != arm.kind else arm
 
     def in_formulation(self, kind: str, nominal: Plant) -> Scenario:
         """Return the scenario on another kind of model; how the first one is integrated says nothing about that."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .errors import DefinitionError, did_you_mean
-from .laws.controller import Delayed, LinearLaw, Saturated
+from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, initial_at
+from .laws.design import Design
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -115,12 +116,19 @@ def translated(law: Any, words: Dictionary) -> Any:
         return law
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
+    if type(law) is Design:
+        return translated(law.law, words)
+    if type(law) is Quantised:
+        scaled = {name: words.outputs.get(name, (name, 1.0)) for name in law.quanta}
+        quanta = {name: law.quanta[own] / abs(factor) for own, (name, factor) in scaled.items()}
+        return Quantised(translated(law.law, words), quanta)
     if type(law) is not LinearLaw:
         return Translated(law, words)
     factor = _factors(law, words)
     return replace(
-        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor
-    )
+        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor,
+        start=law.start * factor,
+    )  # fmt: skip
 
 
 def _factors(law: Any, words: Dictionary) -> FloatArray:
@@ -165,6 +173,10 @@ class Translated:
     def initial(self) -> Any:
         """Return the law's state."""
         return self.law.initial()
+
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the law's state with which a run begins at these outputs of the plant."""
+        return initial_at(self.law, y * _factors(self.law, self.words))
 
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the law's command."""

@@ -20,7 +20,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "rotating_link": {"model.elements": 4},
     "simo_vu_quoc_1986": {"model.elements": 6},
     "planar_2r_flexible": {"model.elements": 3},
-    "spatial_3r": {"model.elements": 2},
+    "spatial_3r": {"model.elements": 2, "gravity.z": 0.0},
     "spatial_rp": {"model.elements": 2},
     "li_zhang_single_link": {"model.segments": 8},
     "li_zhang_three_link": {**FREE, "model.segments": 5},

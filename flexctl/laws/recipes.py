@@ -67,7 +67,7 @@ def bryson(
     # what each measurement reads of the accelerations that the unit torques of the observer's noise cause
     reads = np.linalg.norm(model.rows[:, :k] @ model.b[:k], axis=1)
     bends = np.linalg.norm(model.flexibility, axis=1)
-    noise = (reads / (observer * bandwidth) ** 2) ** 2 + (1e-2 * bends) ** 2
+    noise = (reads / (observer * bandwidth) ** 2) ** 2 + (3e-3 * bends) ** 2
     return lqg.Weights(
         rate=(0.1 / bandwidth) ** 2, energy=4e-3 / (J.max() * bandwidth**2), integral=(integral * bandwidth) ** 2,
         command=tuple(1.0 / (J * bandwidth**2) ** 2), disturbance=0.01 * float(np.min(np.diag(model.b[:k].T @ model.b[:k]))),
