@@ -126,9 +126,7 @@ class Limit:
     variant: str
 
 
-def stability_limit(
-    on: Fitted, what: str, start: float, step: float, bound: float, variant: str = ""
-) -> Limit:  # fmt: skip
+def stability_limit(on: Fitted, what: str, start: float, step: float, bound: float, variant: str = "") -> Limit:
     """Return the limit of stability from a stable value on, in the direction of `step`, not beyond a bound."""
     plant, law, _ = on
 

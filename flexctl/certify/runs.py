@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TAIL = 0.3
 """Last part of a run in which what is left of the motion counts as a limit cycle."""
+STRAIN = "1"
+"""Unit of strain outputs: they take part in the comparison with the linear prediction, each against its own size."""
 PARTED = 0.05
 """Deviation from the linear prediction, in parts of the move, at which the two have parted."""
 
@@ -224,9 +226,11 @@ def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling
 
 
 def validity(prediction: Response, scalings: list[Scaling], law: Any) -> LinearValidity:
-    """Return how far the scaled runs are from the scaled prediction."""
+    """Return how far the scaled runs are from the scaled prediction, in followed outputs and strains."""
     followed = [n for n in law.follows if n in names(prediction.outputs)] or list(law.measures)
-    moves = {n: float(np.ptp(prediction[n])) for n in followed}
+    strained = [s.name for s in prediction.outputs if s.unit == STRAIN]
+    moves = {n: float(np.ptp(prediction[n])) for n in (*followed, *strained)}
+    followed = [n for n, size in moves.items() if size > 0.0]
     bound = limits(law)
     rows = []
     for item in sorted(scalings, key=lambda s: s.factor):

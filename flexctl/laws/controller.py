@@ -105,8 +105,8 @@ class LinearLaw:
         proper = bool(np.isfinite(period) and period >= 0)
         require(proper, f"sample_time = {period} s must be positive, or 0 for a continuous law")
         shapes = {
-            "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny), "Dr": (nu, nr),
-            "start": (nx, ny),
+            "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny),
+            "Dr": (nu, nr), "start": (nx, ny),
         }  # fmt: skip
         for label, shape in shapes.items():
             value = getattr(self, label)

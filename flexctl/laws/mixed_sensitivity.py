@@ -48,8 +48,8 @@ class Lag:
 class Scales:
     """Units of the design: `rate` [rad/s] for time, `command` for the input, `output` for the measurements.
 
-    For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints of
-    an arm (`recipes.hinf_scales`).
+    For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints
+    of an arm (`recipes.hinf_weights`).
     """
 
     rate: float

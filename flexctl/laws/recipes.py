@@ -36,7 +36,8 @@ def held_frequency(plant: SecondOrder, measures: Names) -> float:
     names = measures if isinstance(measures, tuple) else (measures,)
     rows = plant.Cq[[index_of("output", name, plant.outputs) for name in names]]
     free = sla.null_space(rows)
-    lowest = float(sla.eigh(free.T @ plant.K @ free, free.T @ plant.M @ free, eigvals_only=True, subset_by_index=[0, 0])[0])
+    K, M = (free.T @ part @ free for part in (plant.K, plant.M))
+    lowest = float(sla.eigh(K, M, eigvals_only=True, subset_by_index=[0, 0])[0])
     require(lowest > 0, f"the plant moves freely with {list(names)} held: name an output of every joint")
     return math.sqrt(lowest)
 
@@ -67,11 +68,11 @@ def bryson(
     # what each measurement reads of the accelerations that the unit torques of the observer's noise cause
     reads = np.linalg.norm(model.rows[:, :k] @ model.b[:k], axis=1)
     bends = np.linalg.norm(model.flexibility, axis=1)
+    push = np.sum(model.b[:k] ** 2, axis=0).min()  # of the weakest input on the rigid modes
     noise = (reads / (observer * bandwidth) ** 2) ** 2 + (3e-3 * bends) ** 2
     return lqg.Weights(
         rate=(0.1 / bandwidth) ** 2, energy=4e-3 / (J.max() * bandwidth**2), integral=(integral * bandwidth) ** 2,
-        command=tuple(1.0 / (J * bandwidth**2) ** 2), disturbance=0.01 * float(np.min(np.diag(model.b[:k].T @ model.b[:k]))),
-        noise=tuple(noise),
+        command=tuple(1.0 / (J * bandwidth**2) ** 2), disturbance=0.01 * float(push), noise=tuple(noise),
     )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def hinf_weights(
 ) -> tuple[mixed_sensitivity.Weights, mixed_sensitivity.Scales]:
     """Return weights and scales of `mixed_sensitivity.mixed_sensitivity`; the parameters are those of `bryson`.
 
-    Time counts in 1/w, commands in what accelerates one joint at a time, outputs in what that acceleration moves in 1/w.
+    Time counts in 1/w, commands in what accelerates one joint at a time, outputs in what that moves in a time of 1/w.
     """
     model = _model(plant, bandwidth, measures, drive, follow)
     noise = [0.19 if name in model.follows else 1.7 for name in model.measures]
