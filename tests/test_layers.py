@@ -25,9 +25,9 @@ TIERS = (
     ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
      "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "methods"),
+     "methods", "translate"),
     ("export", "export.", "plot", "plot.", "animate"),
-    ("catalogue", "catalogue.", "workers", "translate", "certify", "certify.", "compare", "sweep", "sweep.",
+    ("catalogue", "catalogue.", "workers", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),
 )  # fmt: skip
 
