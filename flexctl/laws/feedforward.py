@@ -2,7 +2,7 @@
 
     u = what the law asks for + tau(t),     tau = inverse dynamics of the straight links, weight included
 
-tau comes in reference channels of its own, `<joint>_feedforward` (`torque_channels`), because it depends on the motion
+tau comes in reference channels of its own, `<joint>_feedforward` (see `references`), because it depends on the motion
 of all joints: a law that adds J r'' for itself knows neither the other poses of the arm nor centrifugal and Coriolis
 torques. `fed_forward` teaches a law to add it. A law with an observer is told the command less tau, as if the plant had
 taken tau away already, and its own J r'' in place of it:
@@ -22,27 +22,30 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DefinitionError, NotAvailable, require
-from ..model import FloatArray
+from ..model import FloatArray, names
 from ..trajectories import Motion
 from .controller import LinearLaw
 
 
 @dataclass(frozen=True, eq=False)
-class RigidTorque:
-    """The torque [N m] (force [N] of a sliding joint) that one joint of the rigid arm needs, as a reference channel.
+class RigidReference:
+    """One number of the rigid arm while its joints move as commanded, as a reference channel.
 
     Attributes
     ----------
     model : MechanicalModel
-        A model with `rigid_torques(angles, rates, accelerations)`.
+        A model with `rigid_torques` or `rigid_tip`.
     motions : tuple of Motion
         Of all joints, from the base outwards.
+    kind : str
+        "torque" [N m] (force [N] of a sliding joint), weight included, or "tip" [m].
     index : int
-        The joint, from 0.
+        The joint or the axis, from 0.
     """
 
     model: Any
     motions: tuple[Motion, ...]
+    kind: str
     index: int
 
     @property
@@ -52,7 +55,7 @@ class RigidTorque:
 
     @property
     def target(self) -> float:
-        """Torque that holds the arm in the end."""
+        """Value in the end."""
         return float(self(self.duration + 1.0)[0])
 
     @property
@@ -61,11 +64,12 @@ class RigidTorque:
         return tuple(sorted({b for motion in self.motions for b in motion.breakpoints}))
 
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the torque at times t [s]; rate and acceleration, which no law asks for, are zero."""
+        """Return the value at times t [s]; rate and acceleration, which no law asks for, are zero."""
         parts = [np.asarray(motion(t)) for motion in self.motions]
         q, v, a = (np.stack([part[k] for part in parts], axis=-1) for k in range(3))
+        all_of_it = self.model.rigid_torques(q, v, a) if self.kind == "torque" else self.model.rigid_tip(q)
         zero = np.zeros(np.shape(t))
-        return np.asarray(self.model.rigid_torques(q, v, a)[..., self.index]), zero, zero
+        return np.asarray(all_of_it[..., self.index]), zero, zero
 
 
 def channel(drive: str) -> str:
@@ -73,29 +77,43 @@ def channel(drive: str) -> str:
     return f"{drive.rsplit('_', 1)[0]}_feedforward"
 
 
-def torque_channels(system: Any, motions: Mapping[str, Motion]) -> dict[str, Motion]:
-    """Return the channels of all joints by name, for `simulate` and scenarios.
+def references(system: Any, motions: Mapping[str, Motion], law: Any = None, known: Any = None) -> dict[str, Motion]:
+    """Return what a run along joint motions refers to: joint angles, torques that the law feeds forward, rigid tip.
 
     Parameters
     ----------
     system : Plant or MechanicalModel
-        What is known of the arm, payload included.
+        The arm that is run.
     motions : mapping
         The motion of every joint, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5), "joint2": ...}``.
+    law : Controller, optional
+        Only the channels that it follows and those that the arm measures are returned.
+    known : Plant or MechanicalModel, optional
+        The arm as the law knows it, whose torques are fed forward, e.g. without a payload; the same by default.
     """
-    model = getattr(system, "model", system)
-    if not hasattr(model, "rigid_torques"):
-        raise NotAvailable(f"{model.kind} has no rigid arm whose torques could be fed forward")
+    model, thought = (getattr(arm, "model", arm) for arm in (system, system if known is None else known))
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
     for joint in wanted:
         if joint not in motions:
             raise DefinitionError(f"{joint} has no motion; give one for each of {wanted}")
     every = tuple(motions[joint] for joint in wanted)
-    return {f"{joint}_feedforward": RigidTorque(model, every, i) for i, joint in enumerate(wanted)}
+    outputs, follows = names(model.outputs), () if law is None else law.follows
+    found: dict[str, Motion] = {}
+    for i, joint in enumerate(wanted):
+        for name in (f"{joint}_angle", f"{joint}_extension"):
+            found |= {name: every[i]} if name in outputs else {}
+        if f"{joint}_feedforward" in follows:
+            if not hasattr(thought, "rigid_torques"):
+                raise NotAvailable(f"{thought.kind} has no rigid arm whose torques could be fed forward")
+            found[f"{joint}_feedforward"] = RigidReference(thought, every, "torque", i)
+    if hasattr(model, "rigid_tip"):
+        tips = [name for name in ("tip_x", "tip_y", "tip_z") if name in outputs]
+        found |= {name: RigidReference(model, every, "tip", i) for i, name in enumerate(tips)}
+    return found
 
 
 def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
-    """Return the law with the torques of `torque_channels` added to its commands.
+    """Return the law with the torques of `references` added to its commands.
 
     Parameters
     ----------
