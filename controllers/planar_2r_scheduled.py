@@ -25,14 +25,16 @@ PLANT = "planar_2r_flexible"
 # inertia; undamped, the modes above 1 kHz that this excites would fold into the band of the sampled law
 SETTINGS = {"model.elements": 6, "damping": {"kind": "rayleigh", "beta": 6.4e-5}}  # s
 SAMPLE_TIME = 0.5e-3  # s
-LIMIT = 30.0  # N m
+LIMIT = 40.0  # N m
 RATED = 0.25  # kg; a link weighs 0.945 kg
 ELBOWS = tuple(np.radians([0.0, 50.0, 100.0, 150.0]))  # rad, the designs
 POSES = [(0.0, elbow) for elbow in np.radians([25.0, 50.0, 75.0, 100.0, 125.0, 150.0])]  # certified beside the start
 JOINTS, TORQUES = ("joint1_angle", "joint2_angle"), ("joint1_torque", "joint2_torque")
-WEIGHTS = Weights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
+WEIGHTS = Weights(
+    rate=1e-3, energy=1e-4, integral=300.0, command=(5e-4, 2e-3), disturbance=0.1, noise=(1e-8, 1e-7)
+)  # angles in rad, torques in N m
 MOVES = {"joint1": quintic(0.0, np.pi / 3, 1.5), "joint2": quintic(0.0, ELBOWS[-1], 1.5)}  # rad, s
-REQUIREMENTS = {"disk_margin": 0.25, "payload_kg": (0.0, 0.5)}
+REQUIREMENTS = {"disk_margin": 0.4, "payload_kg": (0.0, 0.5), "mu": 1.0}
 
 
 def at(plant: fx.Plant, elbow: float) -> fx.SecondOrder:
