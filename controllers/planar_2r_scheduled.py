@@ -15,7 +15,7 @@ import numpy as np
 import flexctl as fx
 from flexctl.laws.blended import blended
 from flexctl.laws.design_model import design_model
-from flexctl.laws.feedforward import fed_forward, references
+from flexctl.laws.rigid_reference import fed_forward, references
 from flexctl.laws.lqg import Weights, lqg
 from flexctl.scenario import Scenario, main
 from flexctl.trajectories import quintic

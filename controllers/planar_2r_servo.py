@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 import flexctl as fx
-from flexctl.laws.feedforward import fed_forward, references
+from flexctl.laws.rigid_reference import fed_forward, references
 from flexctl.laws.servo import design_servos, servo_law
 from flexctl.scenario import Scenario, main
 from flexctl.trajectories import Cycloid

@@ -41,7 +41,7 @@ def value_text(value: float, score: str, response: Response) -> str:
     """Return a score for a table; a time that was never reached is longer than the run."""
     if score.startswith("settle") and math.isinf(value):
         return f"> {response.t[-1]:.4g}"
-    return compact(value, 3 if score.endswith(("pct", "error")) else 4)
+    return compact(value, 3 if score.endswith(("pct", "error", "residual")) else 4)
 
 
 def heading(key: str, response: Response, separator: str = ": ") -> str:
