@@ -91,7 +91,7 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
     known : Plant or MechanicalModel, optional
         The arm as the law knows it, whose torques are fed forward, e.g. without a payload; the same by default.
     """
-    model, thought = (getattr(arm, "model", arm) for arm in (system, system if known is None else known))
+    model, thought = (_bare(arm) for arm in (system, system if known is None else known))
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
     for joint in wanted:
         if joint not in motions:
@@ -110,6 +110,12 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
         tips = [name for name in ("tip_x", "tip_y", "tip_z") if name in outputs]
         found |= {name: RigidReference(model, every, "tip", i) for i, name in enumerate(tips)}
     return found
+
+
+def _bare(system: Any) -> Any:
+    """Return the model of the arm, where joints are driven by motion the one inside."""
+    model = getattr(system, "model", system)
+    return getattr(model, "inner", model)
 
 
 def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
