@@ -171,7 +171,8 @@ def ripples(run: Response, law: Any) -> dict[str, float]:
     """Return half of peak to peak of every driven input and followed output over the last part of a run."""
     tail = run.t >= run.t[-1] * (1.0 - TAIL)
     followed = [name for name in law.follows if name in names(run.outputs)]
-    return {name: 0.5 * float(np.ptp(run[name][tail])) for name in (*law.drives, *followed)}
+    driven = [name for name in law.drives if name in names(run.inputs)]  # motions are prescribed, not recorded
+    return {name: 0.5 * float(np.ptp(run[name][tail])) for name in (*driven, *followed)}
 
 
 def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:

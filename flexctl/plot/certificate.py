@@ -144,7 +144,8 @@ def _run(ax: Any, found: Certificate) -> None:
 
 
 def _command(ax: Any, found: Certificate) -> None:
-    for number, name in enumerate(found.drives[:3]):
+    known = {signal.name for run in found.responses.values() for signal in run.inputs}
+    for number, name in enumerate([drive for drive in found.drives if drive in known][:3]):
         _both(ax, found, name, number)
 
 
