@@ -75,8 +75,8 @@ def tip_path(responses: Runs, *, path: str | Path | None = None, title: str = ""
                 x, y = (wanted + scale * tip_error(run)).T
                 ax.plot(x, y, **canvas.style(number), label=label or "tip")
             for run in runs.values():  # behind the others in the legend
-                ax.plot(run["reference:tip_x"], run["reference:tip_y"], ":", color="black", linewidth=1.1,
-                        label="reference", zorder=3)
+                dots = {"color": "black", "linewidth": 1.1, "label": "reference", "zorder": 3}
+                ax.plot(run["reference:tip_x"], run["reference:tip_y"], ":", **dots)
             ax.set(aspect="equal", xlabel="x [m]", title=heading)
         grid[0, 0].set_ylabel("y [m]")
         _frame(grid[0], next(iter(runs.values())))
