@@ -141,6 +141,7 @@ def test_joint_errors_and_torques_of_the_circle() -> None:
     assert hard["joint1_torque.settled_peak"] > 1.0
 
 
+@pytest.mark.slow
 def test_the_torque_at_a_corner_is_the_rate_gain_times_the_jump_of_the_rate() -> None:
     """At 5 s both references jump and the arm does not; the position errors before it add less than 0.3 %."""
     rates = Track(fx.load_plant("tian_ancf_square").arm, PATHS["square"]()).joints([5.0 - 1e-9, 5.0 + 1e-9]).rates
@@ -179,7 +180,7 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
     """The scripts of the catalogue, sampled at 1 kHz: 1.2 % in the lag of PD; the rest is what the links bend.
 
     The law of the paper is 1.20 and 1.35 times too stiff in bending: its links bend less by as much. Assumed modes have
-    two shapes for each link and no shear: a tenth. Deflections, largest in a run: of the long link within 3 %; the short
+    two shapes for each link and no shear: a tenth. The largest deflection of the long link agrees within 3 %; the short
     thick one has shear, and two shapes do not take the moment of the elbow at its end.
     """
     names = [f"{stops}PD", f"{stops}feedforward and tip"]

@@ -172,8 +172,9 @@ def readings(model, q: Array, v: Array) -> dict[str, float]:
 
 @pytest.mark.parametrize("options", [{}, {"foreshortening": True, "axial": 1}])
 def test_chords_and_deflections_are_those_of_the_drawn_links(options: dict[str, object]) -> None:
-    """From the points of `outline`; a chord's rate is the change of its angle, also where a link hangs on a free joint."""
-    for model, carriers in ((tree(**options)(0), (-1, 0)), (build(five_bar(), "assumed_modes", **options), (-1, 0, -1, 2))):
+    """From the points of `outline`, also where a link hangs on a free joint; the rate is the change of the angle."""
+    loop = build(five_bar(), "assumed_modes", **options)
+    for model, carriers in ((tree(**options)(0), (-1, 0)), (loop, (-1, 0, -1, 2))):
         x = some_motion(model, seed=3)
         place = model.tree.T @ x.q
         lines = model.outline(x.q)

@@ -129,8 +129,11 @@ def test_what_has_no_inverse_says_so() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [{"kind": "timoshenko_planar", "elements": 2}, {"kind": "finite_segment", "segments": 2}, {"kind": "assumed_modes"}],
-)
+    [
+        {"kind": "timoshenko_planar", "elements": 2}, {"kind": "finite_segment", "segments": 2},
+        {"kind": "assumed_modes"},
+    ],
+)  # fmt: skip
 def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn(kind: dict[str, Any]) -> None:
     model = build(arm(), **kind)
     for angles in ([3.5, 2.0], [-4.0, -2.9], [0.1, 0.0]):

@@ -40,6 +40,7 @@ CONVENIENCE = {
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
+    ("models.ancf_damping", "modes"): "modal damping as a law of the strain rates",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.hydraulic", "statics"): "the arm at rest with its cylinders still",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",

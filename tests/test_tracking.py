@@ -106,7 +106,8 @@ def test_tracking_errors_are_those_of_independent_code(case: str) -> None:
 
 def test_chord_feedback_runs_on_assumed_modes() -> None:
     """The chord reads the bent links: the same errors, and deflections within 2 % of those of beam elements."""
-    model, where = fx.load_plant("tian_2r_beam", overrides={"model.kind": "assumed_modes", "damping.beta": 1e-3}), track()
+    model = fx.load_plant("tian_2r_beam", overrides={"model.kind": "assumed_modes", "damping.beta": 1e-3})
+    where = track()
     law = tip_tracking(where, pd_gains(INERTIA["circle"], 4.0), angles="chord", sample_time=0.0)
     run = simulate(
         model, law, where.references(model, law, False), duration=25.0, step=2e-3, method="trapezoidal",

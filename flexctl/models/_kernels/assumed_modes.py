@@ -406,11 +406,11 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
             continue
         total = 0.0
         for j in range(n):
-            total += reals[row + j] * (dx[j] if kind == RATE or kind == CHORD_RATE else x[j])
+            total += reals[row + j] * (dx[j] if kind in (RATE, CHORD_RATE) else x[j])
         if kind <= RATE:
             y[i] = total
             continue
-        if kind == CHORD or kind == CHORD_RATE:
+        if kind in (CHORD, CHORD_RATE):
             link = ints[e + 2]
             carrier = ints[ints[TABLE] + 6 * link]
             y[i] = total + lean(x, dx, reals, ints, link, kind == CHORD_RATE)
