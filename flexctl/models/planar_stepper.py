@@ -50,8 +50,19 @@ def beam(model: TimoshenkoPlanar) -> kernels.Beam:
     return kernels.Beam(
         np.ascontiguousarray([l, 1.0 / l, mesh.EA, mesh.GA, mesh.EI / l, m / 6.0, j / 6.0]), node,
         np.array(joint, float), np.array(gains, float), np.array([model.alpha, model.beta, sensors.lengths.sum()]),
+        _damping(model),
         mesh.root.astype(np.int64), np.array(inputs, np.int64), np.array(outputs, np.int64).ravel(),
     )  # fmt: skip
+
+
+def _damping(model: TimoshenkoPlanar) -> FloatArray:
+    """Return (N, Q, M) per rate of the strains, transposed; strains of one kind together, not those of one element."""
+    if not model.C.size:
+        return np.zeros((0, 0))
+    n = model.mesh.length.size
+    order = np.arange(3 * n).reshape(n, 3).T.ravel()
+    per_length = model.C / np.repeat(model.mesh.length, 3)[:, None]
+    return np.ascontiguousarray(per_length[np.ix_(order, order)].T)
 
 
 class PlanarStepper:

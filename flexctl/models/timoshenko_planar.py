@@ -43,6 +43,10 @@ from .serial_arm import SerialArm
 Array = npt.NDArray[Any]
 
 
+STRONG = 0.2
+"""Modal damping ratio above which the compiled steppers would need too many corrections."""
+
+
 class TimoshenkoPlanar(SerialArm):
     """A planar serial arm; see the module for the equations.
 
@@ -108,8 +112,13 @@ class TimoshenkoPlanar(SerialArm):
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
         return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
 
+    @property
+    def own_stepper(self) -> bool:
+        """Whether `stepper` gives a compiled stepper: not with modal damping so strong that its iteration is slow."""
+        return not self.C.size or self.arm.damping.ratio <= STRONG
+
     def stepper(self, *arguments: Any) -> Any:
-        """Return the model's own compiled stepper (see `planar_stepper`), or None with modal damping."""
+        """Return the model's own compiled stepper (see `planar_stepper`), or None with strong modal damping."""
         if not self.own_stepper:
             return None
         from .planar_stepper import PlanarStepper  # compiled code is loaded when a time loop needs it

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def certificate(found: Certificate, *, path: str | Path | None = None, title: str = "") -> Figure:
-    """Draw what was found of a controller, at most eight panels: those for which there is something to show."""
+    """Draw what was found of a controller: the panels for which there is something to show."""
     from . import canvas
 
     heading = title or f"{found.controller} on {found.plant}: {'passed' if found.passed else 'NOT passed'}"
@@ -38,6 +38,7 @@ def _panels(found: Certificate) -> list[tuple[Callable[[Any, Certificate], None]
         (_poles, loops), (_spillover, loops), (_grid, any(p.loop for p in found.points)),
         (_bound, not isinstance(found.bound, str)), (_bits, any(not q.failure for q in found.quantised)),
         (_amplitude, found.validity is not None), (_run, bool(found.responses)), (_command, bool(found.responses)),
+        (_strain, bool(_strains(found))),
     ]  # fmt: skip
 
 
@@ -69,6 +70,7 @@ def _spillover(ax: Any, found: Certificate) -> None:
         s = loop.spillover
         ax.plot(s.frequencies_hz, s.after - s.before, **_markers(number, loop.variant))
     ax.set(xlabel="natural frequency of the plant [Hz]", ylabel="damping gained by the law [1]")
+    ax.margins(y=0.15)
     ax.set_xscale("log")
     ax.set_yscale("symlog", linthresh=1e-4)
     ax.axhline(0.0, color=canvas.GREY, linewidth=0.8)
@@ -147,6 +149,16 @@ def _command(ax: Any, found: Certificate) -> None:
     known = {signal.name for run in found.responses.values() for signal in run.inputs}
     for number, name in enumerate([drive for drive in found.drives if drive in known][:3]):
         _both(ax, found, name, number)
+
+
+def _strain(ax: Any, found: Certificate) -> None:
+    for number, name in enumerate(_strains(found)[:3]):
+        _both(ax, found, name, number)
+
+
+def _strains(found: Certificate) -> list[str]:
+    run = found.responses.get("full") or found.responses.get("linear")
+    return [] if run is None else [signal.name for signal in run.outputs if signal.unit == "1"]
 
 
 def _followed(found: Certificate) -> list[str]:
