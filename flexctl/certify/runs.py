@@ -196,7 +196,11 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     start = dict(
         zip(names(arm.model.outputs), arm.model.output(point.q, point.v, point.a, point.u), strict=True)
     )
-    moved = {name: Scaled(m, 1.0, float(start.get(name, 0.0))) for name, m in references(item, law).items()}
+    weighed = any(getattr(arm.arm, "gravity", ()))  # a torque that is fed forward carries the weight from the start
+    moved = {
+        name: Scaled(m, 1.0, float(start.get(name, Scaled(m, 1.0).begin if weighed else 0.0)))
+        for name, m in references(item, law).items()
+    }
     linear, known = arm.linearise(point), linear_law(law, arm.model, point)
     return simulate(linear, known, moved, duration=item.duration, inputs=item.inputs)
 
