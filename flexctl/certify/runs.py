@@ -193,7 +193,11 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     read = arm.model.output(point.q, point.v, point.a, point.u)
     start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
     start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
-    moved = {name: Scaled(m, 1.0, start.get(name, 0.0)) for name, m in item.motions(law).items()}
+    weighed = any(getattr(arm.arm, "gravity", ()))  # a torque that is fed forward carries the weight from the start
+    moved = {
+        name: Scaled(m, 1.0, start.get(name, Scaled(m, 1.0).begin if weighed else 0.0))
+        for name, m in item.motions(law).items()
+    }
     inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
     linear, free = arm.linearise(point), linear_law(known, arm.model, point)
     return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs), words, moved)

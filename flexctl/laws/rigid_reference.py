@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,21 @@ class RigidReference:
 
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the value at times t [s]; rate and acceleration, which no law asks for, are zero."""
-        parts = [np.asarray(motion(t)) for motion in self.motions]
-        q, v, a = (np.stack([part[k] for part in parts], axis=-1) for k in range(3))
-        all_of_it = self.model.rigid_torques(q, v, a) if self.kind == "torque" else self.model.rigid_tip(q)
-        zero = np.zeros(np.shape(t))
-        return np.asarray(all_of_it[..., self.index]), zero, zero
+        t = np.asarray(t, float)
+        every, zero = _all_of_it(self.model, self.motions, self.kind, t.shape, t.tobytes()), np.zeros(t.shape)
+        return np.asarray(every[..., self.index]), zero, zero
+
+
+@lru_cache(maxsize=8)  # the channels of all joints ask for the same times one after the other
+def _all_of_it(
+    model: Any, motions: tuple[Motion, ...], kind: str, shape: tuple[int, ...], times: bytes
+) -> FloatArray:  # fmt: skip
+    """Return the torques of all joints, or the tip, at times given by their bytes."""
+    t = np.frombuffer(times).reshape(shape)
+    parts = [np.asarray(motion(t)) for motion in motions]
+    q, v, a = (np.stack([part[k] for part in parts], axis=-1) for k in range(3))
+    found: FloatArray = model.rigid_torques(q, v, a) if kind == "torque" else model.rigid_tip(q)
+    return found
 
 
 def channel(drive: str) -> str:
