@@ -72,13 +72,9 @@ def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     outputs, inputs = set(names(model.outputs)), set(names(model.inputs))
     if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
         return plant, Dictionary({}, {})
-    length = plant.arm.links[0].length
-    known = {
-        "hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0), "tip": (TIP, 1.0),
-        "tip_angle": (TIP, 1.0 / length),
-    }  # fmt: skip
-    if len(plant.arm.links) > 1:
-        known = {name: found for name, found in known.items() if not name.startswith("tip")}
+    known = {"hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0)}
+    if len(plant.arm.links) == 1:
+        known |= {"tip": (TIP, 1.0), "tip_angle": (TIP, 1.0 / plant.arm.links[0].length)}
     wanted = [name for name in dict.fromkeys((*law.measures, *law.follows)) if name not in outputs]
     used = {name: known[name] for name in wanted if name in known}
     if any(name == TIP for name, _ in used.values()):
