@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FlexctlError, NotAvailable
-from ..laws.controller import LinearLaw, Quantised
+from ..laws.controller import LinearLaw, Quantised, bare
 from ..laws.linear_part import linear_law
 from ..model import FloatArray, OperatingPoint, names
 from ..response import Response
@@ -161,7 +161,10 @@ def quantised(plant: Plant, law: Any, item: Scenario, bits: int) -> QuantisedRun
     quanta: dict[str, float] = {}
     try:
         quanta = {name: scale / 2.0**bits for name, scale in full_scales(plant, law, item).items()}
-        run = item.run(Quantised(law, quanta), plant)
+        inner = bare(law)
+        if isinstance(inner, Quantised):  # these encoders take the place of its own
+            quanta, inner = {**inner.quanta, **quanta}, inner.law
+        run = item.run(Quantised(inner, quanta), plant)
     except FlexctlError as error:
         return QuantisedRun(bits, quanta, {}, {}, str(error))
     return QuantisedRun(bits, quanta, ripples(run, law), run.scores)
