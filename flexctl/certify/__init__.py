@@ -165,7 +165,7 @@ def _jobs(
         jobs[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
     for one in task.items:
         jobs[f"run {one.name}"] = (_run, (plant, law, one))
-    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})}):
+    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})} if law.measures else ()):
         jobs[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     masses = _range(stated.get("payload_kg") or _payloads(task), PAYLOADS)
     changes = _range(stated.get("frequency_change") or FREQUENCY_CHANGE, CHANGES)

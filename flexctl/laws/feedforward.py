@@ -1,0 +1,38 @@
+"""Open-loop control: the torque of the rigid arm for a commanded motion, nothing measured.
+
+    u = J r''
+
+It is a law like any other, with references and a limit, but without feedback: there is no loop and nothing to certify
+except the runs. What it leaves in the flexible modes is up to the motion: put it through a shaper (`flexctl.laws.shaping`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import require
+from ..linear import SecondOrder
+from .controller import LinearLaw
+from .design_model import Names, design_model
+
+
+def rigid_feedforward(
+    plant: SecondOrder, *, sample_time: float, drive: Names, follow: Names, limit: float = np.inf
+) -> LinearLaw:  # fmt: skip
+    """Return the sampled law that measures nothing.
+
+    Parameters
+    ----------
+    plant : SecondOrder
+        Linear plant with as many rigid-body modes as there are inputs and followed outputs: where J comes from.
+    sample_time : float
+        Control period [s].
+    drive, follow : str or tuple of str
+        Torque inputs; reference channels, which must be angles or positions of the rigid arm.
+    limit : float
+        Largest torque.
+    """
+    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    model = design_model(plant, 0, (), drive, follow)
+    law = LinearLaw(sample_time, (), model.drives, model.follows, Dr=model.feedforward)
+    return law.limited(-limit, limit)
