@@ -25,11 +25,11 @@ WEIGHTS = Weights(
 )
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return mixed_sensitivity(
-        linear, WEIGHTS, SCALES, modes=2, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        linear, WEIGHTS, SCALES, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=0.3,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ of degree 9 needs 1.6 times the torque of a quintic, hence slower moves than tho
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,15 +41,14 @@ MOVES = {
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
 
 
-def design(plant: fx.Plant) -> Any:
-    """Return the law on deviations, for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
-    return deviation(
-        lqg(
-            linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
-            follow="tip_angle", limit=LIMIT,
-        )
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law on deviations, for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
+    made = lqg(
+        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        follow="tip_angle", limit=LIMIT,
     )  # fmt: skip
+    return replace(made, law=deviation(made))
 
 
 def inverse(plant: fx.Plant, payload: float, angle: float, time: float, modes: int = MODES) -> Inversion:

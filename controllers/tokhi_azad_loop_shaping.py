@@ -20,11 +20,11 @@ GAINS = (5.13, 13.87)  # N m/rad on hub and tip
 ROLL_OFF = 5800.0  # rad/s
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return loop_shaping(
-        linear, modes=2, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque", follow="tip_angle",
+        linear, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque", follow="tip_angle",
         gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
     )  # fmt: skip
 

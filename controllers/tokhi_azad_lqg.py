@@ -23,11 +23,11 @@ LIMIT = 0.3  # N m
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return lqg(
-        linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=LIMIT,
     )  # fmt: skip
 

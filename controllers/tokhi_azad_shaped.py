@@ -38,11 +38,10 @@ REQUIREMENTS = {
 }
 
 
-def design(plant: fx.Plant, payload: float = 0.0) -> fx.LinearLaw:
+def design(plant: fx.Plant, payload: float = 0.0) -> fx.Design:
     """Return the feedforward for a payload [kg]."""
-    return rigid_feedforward(
-        linear(plant, payload), sample_time=SAMPLE_TIME, drive="hub_torque", follow="tip_angle", limit=LIMIT
-    )
+    known = linear(plant, payload)
+    return rigid_feedforward(known, sample_time=SAMPLE_TIME, drive="hub_torque", follow="tip_angle", limit=LIMIT)
 
 
 def linear(plant: fx.Plant, payload: float) -> fx.SecondOrder:
@@ -60,7 +59,7 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
     found = []
     for payload in PAYLOADS:
         law = design(plant, payload)
-        angle = TORQUE * HALF_TIME**2 / float(law.Dr[0, 2])  # rad: how far the torque turns a rigid arm
+        angle = TORQUE * HALF_TIME**2 / law.found["inertia"]  # rad: how far the torque turns a rigid arm
         move = Trapezoid(0.0, angle, 2 * HALF_TIME, HALF_TIME)
         motions = {kind.upper(): shaped(move, shaper(plant, kind, payload)) for kind in ("zvd", "zv")}
         overrides = {**SETTINGS, "payload.mass": payload}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import DefinitionError, did_you_mean
-from .laws.controller import Delayed, LinearLaw, Saturated
+from .laws.controller import Delayed, LinearLaw, Saturated, bare
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -93,6 +93,7 @@ def translated(law: Any, words: Dictionary) -> Any:
     """Return the law that reads and drives what stands for its signals; a linear one stays compiled."""
     if not words.outputs and not words.inputs:
         return law
+    law = bare(law)
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
     if type(law) is not LinearLaw:

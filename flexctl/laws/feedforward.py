@@ -13,13 +13,14 @@ import numpy as np
 from ..errors import require
 from ..linear import SecondOrder
 from .controller import LinearLaw
+from .design import Design
 from .design_model import Names, design_model
 
 
 def rigid_feedforward(
     plant: SecondOrder, *, sample_time: float, drive: Names, follow: Names, limit: float = np.inf
-) -> LinearLaw:  # fmt: skip
-    """Return the sampled law that measures nothing.
+) -> Design:
+    """Return the sampled law that measures nothing, with the rigid inertia that it found (of one motion).
 
     Parameters
     ----------
@@ -34,5 +35,6 @@ def rigid_feedforward(
     """
     require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
     model = design_model(plant, 0, (), drive, follow)
-    law = LinearLaw(sample_time, (), model.drives, model.follows, Dr=model.feedforward)
-    return law.limited(-limit, limit)
+    law = LinearLaw(sample_time, (), model.drives, model.follows, Dr=model.feedforward).limited(-limit, limit)
+    found = {"inertia": float(model.inertia[0, 0])} if model.inertia.size == 1 else {}
+    return Design(law, plant, {"sample_time": sample_time, "limit": limit}, found)
