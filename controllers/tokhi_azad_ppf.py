@@ -26,7 +26,7 @@ LIMIT = 0.3  # N m
 
 
 def design(
-    plant: fx.Plant, kp: float = 12.6, kd: float = 0.060, filter_time: float = 0.5e-3, gain: float = 1.83,
+    plant: fx.Plant, kp: float = 12.6, kd: float = 0.060, filter_time: float = 0.54e-3, gain: float = 1.83,
     frequency: float = 12.0, damping: float = 0.82, payload: float = 0.010,
 ) -> fx.Design:  # fmt: skip
     """Return the law for a payload [kg], which is not that of the runs.
