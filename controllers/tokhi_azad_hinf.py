@@ -23,6 +23,16 @@ WEIGHTS = Weights(
     error=Lag(1.0 / 1.82, 0.0034, 1.0, 3.4e-6),
     command=Lag(1.0, 8.54, 0.03, 4.11),
 )
+REQUIREMENTS = {
+    "disk_margin": 0.27,  # 0.278 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "ripple_at_bits": {16: 0.0035},
+    "5 deg: tip_angle.settle_1pct_s": 0.51,
+    "5 deg: tip_angle.settle_0p1pct_s": 0.9,
+    "60 deg: tip_angle.settle_1pct_s": 1.15,
+    "60 deg: tip_angle.settle_0p1pct_s": 1.32,
+}
 
 
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:

@@ -39,6 +39,18 @@ MOVES = {
 }
 # the weights of tokhi_azad_lqg
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
+REQUIREMENTS = {
+    "disk_margin": 0.29,
+    "payload_kg": (0.0, 0.020),
+    "hub_torque.peak": 0.33,
+    "5 deg, known: hub_torque.peak": 0.3,
+    "60 deg, known: hub_torque.peak": 0.3,
+    "60 deg, unknown: hub_torque.peak": 0.3,
+    "5 deg, known: tip_angle.max_error": 1e-6,
+    "60 deg, known: tip_angle.max_error": 2e-6,
+    "5 deg, unknown: tip_angle.settle_1pct_s": 0.65,
+    "60 deg, unknown: tip_angle.settle_1pct_s": 1.4,
+}
 
 
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:

@@ -17,6 +17,12 @@ PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
 SAMPLE_TIME = 1e-3  # s
 LIMIT = 0.3  # N m
+REQUIREMENTS = {
+    "disk_margin": 0.24,  # 0.245 at 20 g
+    "payload_kg": (0.0, 0.020),
+    "frequency_change": (-0.05, 0.05),
+    "60 deg: tip_angle.settle_1pct_s": 1.18,
+}
 
 
 def design(

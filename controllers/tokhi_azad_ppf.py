@@ -23,6 +23,14 @@ SETTINGS = {
 }
 SAMPLE_TIME = 1e-3  # s
 LIMIT = 0.3  # N m
+REQUIREMENTS = {
+    "disk_margin": 0.28,  # 0.290 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "frequency_change": (-0.05, 0.05),
+    "tip_angle.settle_1pct_s": 1.17,
+    "tip_angle.settle_0p1pct_s": 2.3,
+}
 
 
 def design(

@@ -1,12 +1,12 @@
 """LQG on the 0.96 m arm, one law certified for payloads of 0 to 20 g and 5 % of error in all frequencies: three modes.
 
-The LQG of tokhi_azad_lqg is the fastest one that still has a disk margin of 0.3; it loses its stability at 0 g when the
-arm is 4 % stiffer, at 20 g when it is 2.4 % softer, and with 25 g. A third mode in the design, four times the weight on
-torque and more on the energy of the modes make it robust: disk margin above 0.55 over all payloads and 0.3 at +-5 %,
-structured singular value below 0.8 (payload as a real parameter, 30 % at the torque), stable to 85 g.
+The LQG of tokhi_azad_lqg is tuned for speed at a disk margin of 0.3 over the payloads; it loses its stability at 0 g
+when the arm is 4 % stiffer, at 20 g when it is 2.4 % softer, and with 25 g. A third mode in the design, four times the
+weight on torque and more on the energy of the modes make it robust: disk margin above 0.55 over all payloads and 0.3 at
++-5 %, structured singular value below 0.8 (payload as a real parameter, 30 % at the torque), stable to 85 g.
 
-What it costs: up to 10 % of time to 1 % on 5 deg (0.45, 0.44, 0.44 s in place of 0.44, 0.40, 0.43 s at 0, 10, 20 g), 5 %
-to 0.1 %. It is gentler, too: encoders leave half the ripple.
+What it costs: up to 10 % of time to 1 % on 5 deg (0.45, 0.44, 0.44 s in place of 0.44, 0.40, 0.43 s with 0, 10, 20 g),
+5 % to 0.1 %. It is gentler, too: encoders leave half the ripple.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 import flexctl as fx
 from flexctl.certify.robust import changed
 from flexctl.laws.feedforward import rigid_feedforward

@@ -70,7 +70,8 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
         elif name in LEAST or name in MOST or "." in name:
             found[name] = _number(name, bound)
         else:
-            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, "OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE"])
+            scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, *scores])
     return found
 
 

@@ -3,7 +3,8 @@
     u = J r''
 
 It is a law like any other, with references and a limit, but without feedback: there is no loop and nothing to certify
-except the runs. What it leaves in the flexible modes is up to the motion: put it through a shaper (`flexctl.laws.shaping`).
+except the runs. What it leaves in the flexible modes is up to the motion: put that through a shaper, see
+`flexctl.laws.shaping`.
 """
 
 from __future__ import annotations
