@@ -53,6 +53,13 @@ def test_a_run_that_ends_outside_never_settles() -> None:
     assert of(0.995 * np.ones_like(T), angle=Step(0.0, 1.0))["angle.settle_1pct_s"] == 0.0
 
 
+def test_residual_is_what_swings_once_the_command_has_ended() -> None:
+    move = quintic(0.0, 2.0, 1.0)
+    y = move(T)[0] + np.where(T < 0.5, 0.3, 0.0) + np.where(T >= 1.0, 0.05 * np.exp(-T) * np.cos(40.0 * (T - 1.0)), 0.0)
+    assert of(y, angle=move)["angle.residual"] == pytest.approx(0.05 * np.exp(-1.0))
+    assert "angle.residual" not in of(y, angle=quintic(0.0, 2.0, 5.0))
+
+
 def test_leaving_the_band_late_counts() -> None:
     error = np.where((T > 2.0) & (T < 2.5), 0.02, 0.0)
     assert settling_time(T, error, 0.01) == pytest.approx(2.5, abs=1e-3)
