@@ -125,7 +125,7 @@ METHOD = types.NamedUniTuple(float64, 9, Method)
 
 KEPT, FULL, BROYDEN = 0.0, 1.0, 2.0
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-AGE, DEEPEST, FEW, LIMIT = 60.0, 16.0, 4.0, 1e6
+AGE, DEEPEST, FEW, LIMIT, FAR = 60.0, 16.0, 4.0, 1e6, 0.1
 WIDTH = 15
 LEFT = 1e-4  # of the tolerance may be left as the error of a step: full Newton leaves about its square
 LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL = range(6)
@@ -1133,7 +1133,8 @@ def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work)
             state.a[i] -= ca * d
             state.shifted[i] -= cs * d
             size = max(size, abs(d))
-        if not np.isfinite(size):
+        # a correction that is no small part of the arm leads nowhere, or to a solution far away: begin otherwise
+        if not np.isfinite(size) or (careful == 0 and not still and size > FAR * beam.numbers[2]):
             return 1.0, size, float(iteration)
         if still:
             number[LAST] = 0.0
