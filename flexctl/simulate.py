@@ -18,7 +18,7 @@ from .analog import analog_loop
 from .commanded import commanded
 from .errors import DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
-from .laws.compile import acts_within_steps
+from .laws.compile import acts_within_steps, takes_continuous_laws
 from .laws.controller import Controller, LinearLaw, bare
 from .laws.motion_command import MotionCommand
 from .linear import FirstOrder, SecondOrder
@@ -119,7 +119,7 @@ def simulate(
     model = plant
     # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
-    implicit = (method == "auto" or method in SCHEMES) and not chosen.special
+    implicit = (method == "auto" or method in SCHEMES) and (not chosen.special or takes_continuous_laws(plant))
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
     if method == "auto":
