@@ -203,6 +203,8 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
 def start_point(arm: Plant, item: Scenario) -> OperatingPoint:
     """Return the pose in which a scenario begins, at rest: about it the arm is linearised."""
     initial = item.options.get("initial")
+    if callable(initial):
+        initial = initial(arm.model)
     return OperatingPoint.at_rest(arm.model, None if initial is None else initial[0])
 
 
