@@ -4,12 +4,12 @@ The paper takes the corners at constant speed, and there no law follows: 8 mm be
 Here the tip stops in every corner, but only for an instant: the speed falls and rises as V (3 z^2 - 2 z^3) within 0.1,
 0.25 or 0.5 s, and each side still takes 5 s. With the torques of the rigid arm fed forward the same PD (8 rad/s,
 encoders, no damping in the arm) then stays within 0.10, 0.07 or 0.04 mm of the outline. Neither does it alone: easing
-without feedforward and feedforward without easing leave the error as it was. A shorter easing takes more torque, 13, 5.4
-or 2.9 N m at the shoulder; a hard corner asks for 80 N m, Kd times the jump of the rate.
+without feedforward and feedforward without easing leave the error as it was. A shorter easing takes more torque: 13,
+5.4, 2.9 N m at the shoulder; a hard corner asks for 80 N m, Kd times the jump of the rate.
 
 The last runs are sampled: 1 kHz, rates by a filter of 20 ms, an arm with 0.3 ms of damping, for without any no sampled
-law is stable. The corner at speed now peaks at 30 N m; easing in 0.1 s leaves 83 times less error at 13 N m with 20 bits
-in a turn, 50 times at 14 bits, and 12 times at 12 bits, where the torque ripples more than the corner itself.
+law is stable. The corner at speed now peaks at 30 N m; easing in 0.1 s leaves 83 times less error at 13 N m with 20
+bits in a turn, 50 times at 14 bits, and 12 times at 12 bits, where the torque ripples more than the corner itself.
 Limits: what is left is what the links bend, which encoders do not see (see `tian_feedforward_tip`). The hundreds of N m
 of the continuous law after a hard corner are ringing of the integrator; the tip is right.
 """

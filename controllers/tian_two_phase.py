@@ -59,7 +59,7 @@ def design(plant: fx.Plant) -> fx.Design:
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
-    """Return circle and square over encoders, then over chords: on a damped arm, and where only the integrator damps."""
+    """Return circle and square over encoders, and over chords: on a damped arm, and where only the integrator damps."""
     ring, box = track(plant, "circle"), track(plant, "square")
     damped, undamped = {**arm("circle"), **DAMPING}, {"scheme": generalised_alpha(0.0), "step": 1e-3}
     fine, exact = {"scheme": generalised_alpha(0.9), "step": 1e-3}, {"scheme": trapezoidal(), "step": 2e-3}

@@ -4,8 +4,8 @@
 
 The curve c is a `Circle`, a `Polyline` (see `square`) or a `Spline`, the law s any `Motion` from 0 to the length of the
 curve: `ConstantSpeed`, `flexctl.trajectories.quintic`, `Cycloid`, `Trapezoid`, or `by_sides`, which stops in every
-corner, and `eased_sides`, which does so at short notice. Where the law does not stop in a corner the velocity jumps there; the path knows when. Lengths in m. The curves
-are those of `flexctl.curves` and can be imported from here too.
+corner, and `eased_sides`, which does so for an instant only. Where the law does not stop in a corner the velocity jumps
+there; the path knows when. Lengths in m. The curves are those of `flexctl.curves` and can be imported from here too.
 """
 
 from __future__ import annotations
