@@ -5,6 +5,7 @@
 
 * the linear loop on the whole plant, sampled, with its computation delay: poles, damping, margins, spill-over
 * payload and stiffness that differ: a grid of loops and runs, limits of stability, a structured-singular-value bound
+* where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, the amplitude up to which the linear prediction holds
 
 A controller script states what must be reached as ``REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0.0, 0.02)}``;

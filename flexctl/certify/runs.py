@@ -39,7 +39,8 @@ class QuantisedRun:
     quanta : mapping
         Step of each measured output.
     ripple : mapping
-        Half of peak to peak of every driven input and followed output over the last 30 % of the run.
+        Half of peak to peak of every driven input and followed output over the last 30 % of the run;
+        along a path without the motion itself.
     scores : mapping
         Scores of the run.
     failure : str
