@@ -84,7 +84,8 @@ def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | N
 TRACKED = {
     "rms\nx": ("tip_x.rms_error", 1e3), "rms\ny": ("tip_y.rms_error", 1e3), "largest": ("tip.max_error", 1e3),
     "settled\nrms x": ("tip_x.settled_rms_error", 1e3), "settled\nrms y": ("tip_y.settled_rms_error", 1e3),
-    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled\ncontour": ("tip.settled_max_contour", 1e3),
+    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled rms\ncontour": ("tip.settled_rms_contour", 1e3),
+    "largest\ncontour": ("tip.settled_max_contour", 1e3),
     "peak\ntau 1": ("joint1_torque.peak", 1.0), "peak\ntau 2": ("joint2_torque.peak", 1.0),
     "bent\nlink 1": ("link1_deflection.peak", 1e3), "bent\nlink 2": ("link2_deflection.peak", 1e3),
     "to\n0.1 %": ("tip.settle_0p1pct_s", 1.0),
