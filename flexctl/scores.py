@@ -7,6 +7,8 @@ For each reference channel that is also an output (its error is output minus ref
 * `overshoot_pct`: how far it goes beyond the target, in percent of the move
 * `rms_error`, `max_error`: deviation from the reference over the whole record, in the output's unit
 * `final_error`: at the end of the record
+* `residual`, in place of the first three, where it ends where it began: the largest deviation from the target from
+  0.2 s after the end of the command on
 
 For each input: `peak` and `rms`. When nothing is followed only these and the outputs' extremes are given.
 
@@ -30,6 +32,10 @@ import numpy as np
 from .model import FloatArray, Signal, names
 from .track import Channel, Track, track_of
 from .trajectories import Motion
+
+LATER = 0.2
+"""Time after the end of a command from which on what is left of the motion counts as residual [s]."""
+_ROUNDING = 1e-9
 
 
 def settling_time(t: FloatArray, error: FloatArray, band: float) -> float:
@@ -67,12 +73,14 @@ def scores(
         begin = float(motion(np.nextafter(0.0, -1.0))[0])
         move = motion.target - begin or motion.target - float(value[0])
         error = value - motion.target
-        if move != 0.0:
+        if abs(move) > _ROUNDING * max(abs(motion.target), float(np.abs(value).max())):
             start = min(motion.breakpoints, default=0.0)
             for label, band in (("1pct", 0.01), ("0p1pct", 0.001)):
                 settled = settling_time(t, error, band * abs(move))
                 result[f"{name}.settle_{label}_s"] = max(0.0, settled - start)
             result[f"{name}.overshoot_pct"] = 100.0 * max(0.0, float((error * np.sign(move)).max() / abs(move)))
+        elif t[-1] > motion.duration + LATER:
+            result[f"{name}.residual"] = float(np.abs(error[t > motion.duration + LATER]).max())
         result[f"{name}.rms_error"] = _rms(t, value - wanted)
         result[f"{name}.max_error"] = float(np.abs(value - wanted).max())
         result[f"{name}.final_error"] = float(value[-1] - wanted[-1])

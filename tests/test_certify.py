@@ -25,6 +25,7 @@ from flexctl.laws.lqg import Weights, lqg
 from flexctl.linear.interconnect import closed_loop
 from flexctl.scenario import robustness
 from flexctl.trajectories import quintic
+from flexctl.variations import changed
 
 script = fx.load_controller("tokhi_azad_lqg")
 
@@ -262,7 +263,7 @@ def test_stability_limit_by_bisection() -> None:
 
 def test_stiffness_changes_all_frequencies_alike() -> None:
     plant = fx.load_plant("tokhi_azad_1994")
-    softer = plant.with_(overrides=robust.changed(plant, None, -0.1))
+    softer = plant.with_(overrides=changed(plant, None, -0.1))
     ratio = softer.modes(5).frequencies_hz / plant.modes(5).frequencies_hz
     assert ratio == pytest.approx(np.full(5, 0.9), rel=1e-9)
 

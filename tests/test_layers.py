@@ -25,7 +25,7 @@ TIERS = (
     ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
      "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "methods"),
+     "variations", "methods"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "workers", "translate", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),
