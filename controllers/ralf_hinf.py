@@ -3,8 +3,9 @@
 All 18 states of the arm with its cylinders are in the design, with the hold and a sample of delay at 1 kHz, and the
 strains go through high-passes at 20 rad/s, so that the law does not lean against what gravity does to them. It is
 designed on the arm without any damping: modes 4 to 6 (104 to 127 Hz) then keep what damping they have. The first mode,
-which the move shakes most, gets a damping ratio of about 0.37 for a tenth of a degree of correction. With frequencies
-10 % off and *no* damping at all the loop is unstable, slowly, at 115 and 34 Hz; 0.3 % of damping are enough.
+which the move shakes most, gets a damping ratio of 0.37 for a tenth of a degree of correction: 19 times less is left in
+the lower link, 4 times less with frequencies 10 % low. With frequencies 10 % off and *no* damping at all the loop is
+unstable, slowly, at 115 and 34 Hz; 0.3 % of damping are enough.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ HIGH_PASS = 20.0  # rad/s, chosen
 SCALES = Scales(rate=50.0, command=1e-3, output=1e-4)  # rad/s, rad, strain
 WEIGHTS = Weights(noise=0.3, command=0.3)
 REQUIREMENTS = {
-    "disk_margin": 0.6, "gain_margin": 2.0, "phase_margin_deg": 30.0, "frequency_change": (-0.1, 0.1),
-}  # fmt: skip
+    "disk_margin": 0.6,
+    "gain_margin": 2.0,
+    "phase_margin_deg": 40.0,
+    "frequency_change": (-0.1, 0.1),
+    "residual_ratio": {"both links": 18, "both links, frequencies -10 %": 4, "both links, frequencies +10 %": 20},
+}
 
 
 def design(plant: fx.Plant) -> fx.Design:
@@ -46,8 +51,9 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
         for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items():
             goals = SERVO.goals(plant, settings)
             found.append(
-                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law)
-            )
+                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
+                         against="" if name == "servo alone" else f"servo alone{off}")
+            )  # fmt: skip
     return found
 
 

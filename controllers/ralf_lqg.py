@@ -2,9 +2,9 @@
 
 All 18 states, in discrete time with the delay among them, strains high-passed as in `ralf_hinf`. Told means that the
 commands pass through the law: its observer knows what they will do, and most of the vibration is gone before a sensor
-has seen it, with a quarter of a degree of correction where the move begins. That is feedforward: the residual is the
-same for any noise of the observer, and twelve times less is left over when the frequencies are not 10 % low. The same gains
-not told of the commands are feedback alone: ten times less than the servo, with a tenth of a degree.
+has seen it, with a quarter of a degree of correction where the move begins. That is feedforward, as good as the model:
+31 times less is left in the lower link, 6 times less with frequencies 10 % low. The same gains not told of the commands
+are feedback alone: 11 and 4 times less, with a tenth of a degree.
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ HIGH_PASS = 20.0  # rad/s, chosen
 # strain^2, rad^2; chosen: 1e-4 of high-passed strain is worth 3.3e-3 rad of correction
 WEIGHTS = Weights(penalty={"strain_lower": 1.0, "strain_upper": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10)
 REQUIREMENTS = {
-    "disk_margin": 0.5, "gain_margin": 2.0, "phase_margin_deg": 30.0, "frequency_change": (-0.1, 0.1),
-}  # fmt: skip
+    "disk_margin": 0.5,
+    "gain_margin": 2.0,
+    "phase_margin_deg": 35.0,
+    "frequency_change": (-0.1, 0.1),
+    "residual_ratio": {"both links": 28, "both links, frequencies -10 %": 5.5, "not told": 10},
+}
 
 
 def design(plant: fx.Plant, told: bool = True) -> fx.Design:
@@ -49,8 +53,9 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
             goals = {**SERVO.goals(plant, settings), **({} if law else through)}
             inputs = beside if law else {}
             found.append(
-                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, inputs, options={"step": STEP}, law=law)
-            )
+                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, inputs, options={"step": STEP}, law=law,
+                         against="" if name == "servo alone" else f"servo alone{off}")
+            )  # fmt: skip
     return found
 
 

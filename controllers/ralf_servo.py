@@ -2,8 +2,8 @@
 
 The gains are those of the fits (4.1) of Lee, Huggins and Book (1988); 5 kHz stands for the analogue controller. A servo
 that knows joint angles alone does nothing about the vibration that it leaves: 174 and 33 microstrain in the lower and
-the upper link. Amplitude and frequency of the paper's commands are not published; 1 % damping of the arm with its joints
-held is chosen.
+the upper link. Amplitude and frequency of the paper's commands are not published; 1 % damping of the arm with its
+joints held is chosen.
 """
 
 from __future__ import annotations

@@ -66,6 +66,8 @@ class Scenario:
         Further arguments of `flexctl.simulate`: step, method, scheme, initial, record_states.
     law : Controller, optional
         Another law for this run, to compare the script's own with.
+    against : str
+        Name of the scenario with which what this one leaves of vibration is compared.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Scenario:
     payload: Sequence[tuple[float, float, float]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Any = None
+    against: str = ""
 
     @property
     def track(self) -> Track | None:
@@ -273,8 +276,12 @@ def variants(plants: Sequence[Plant]) -> dict[str, Plant]:
     found: dict[str, Plant] = {}
     for plant in plants:
         told = {key: plant.overrides[key] for key in differing if key in plant.overrides}
-        found.setdefault(", ".join(f"{key} = {value}" for key, value in told.items()), plant)
+        found.setdefault(", ".join(f"{key} = {_short(value)}" for key, value in told.items()), plant)
     return found
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and abs(value) >= 1e6 else str(value)
 
 
 def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:

@@ -76,7 +76,7 @@ def lqg_regulator(
     K, L = regulator_gain(model, weights), filter_gain(model, weights)
     n, p = len(model.A), len(drives)
     update = np.eye(n) - L @ model.C  # x^ = update x^- + L y
-    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if told else np.zeros((p, 0))
+    passed = np.asarray(np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if told else np.zeros((p, 0)), float)
     law = LinearLaw(
         sample_time, measures, drives, drives if told else (), A=model.A @ update, By=model.A @ L, Bu=model.B,
         C=-K @ update, Dy=-K @ L, Dr=passed,

@@ -75,19 +75,24 @@ class SampledModel:
         return found
 
     def law(self, K: LinearLaw, limit: float = np.inf) -> Delayed:
-        """Return a law designed on y as one that reads the sensors: high-pass before it, limits and delay behind."""
+        """Return a law designed on y as one that reads the sensors: high-pass before it, limits and delay behind.
+
+        It follows the measurements too: what they read at rest is taken off them, as strain gauges are zeroed.
+        """
         k, p = len(self.measures), self._pole
-        if not self.corner:
-            return Delayed(K.limited(-limit, limit), self.delay)
-        # states: of K, of the high-pass; K reads y = y_raw - h
-        A = sla.block_diag(K.A, p * np.eye(k))
-        A[: len(K.A), len(K.A) :] = -K.By
-        pad = np.zeros((k, 1))
-        law = replace(
-            K, A=A, By=np.vstack([K.By, (1.0 - p) * np.eye(k)]), Br=np.vstack([K.Br, pad @ np.zeros_like(K.Br[:1])]),
-            Bu=np.vstack([K.Bu, np.zeros((k, len(self.drives)))]), C=np.hstack([K.C, -K.Dy]),
+        if self.corner:  # states: of K, of the high-pass; K reads y = y_raw - h
+            A = sla.block_diag(K.A, p * np.eye(k))
+            A[: len(K.A), len(K.A) :] = -K.By
+            K = replace(
+                K, A=A, By=np.vstack([K.By, (1.0 - p) * np.eye(k)]), Br=np.pad(K.Br, ((0, k), (0, 0))),
+                Bu=np.pad(K.Bu, ((0, k), (0, 0))), C=np.hstack([K.C, -K.Dy]),
+            )  # fmt: skip
+        value = np.kron(np.eye(k), [[1.0, 0.0, 0.0]])
+        zeroed = replace(
+            K, follows=(*K.follows, *self.measures), Br=np.hstack([K.Br, -K.By @ value]),
+            Dr=np.hstack([K.Dr, -K.Dy @ value]),
         )  # fmt: skip
-        return Delayed(law.limited(-limit, limit), self.delay)
+        return Delayed(zeroed.limited(-limit, limit), self.delay)
 
     @property
     def _pole(self) -> float:
@@ -136,5 +141,5 @@ def each(what: str, value: npt.ArrayLike, count: int) -> FloatArray:
     """Return one positive number per channel of what was given as one for all or one for each."""
     given = np.asarray(value, float)
     require(given.size in (1, count), f"{given.size} numbers for {what}, {count} channels; give one, or one each")
-    require(bool(np.isfinite(given).all() and np.all(given > 0)), f"{what} = {value} must be positive and finite")
+    require(bool(np.isfinite(given).all() and np.all(given > 0)), f"{what} = {given} must be positive and finite")
     return np.array(np.broadcast_to(given.ravel(), (count,)))

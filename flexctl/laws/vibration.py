@@ -112,5 +112,6 @@ def _controller(
 
 
 def _system(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, dt: float = 0.0) -> FirstOrder:
-    x, u, y = (tuple(Signal(f"{letter}{i + 1}") for i in range(n)) for letter, n in zip("xuy", (len(A), *D.shape[::-1])))
+    sizes = {"x": len(A), "u": D.shape[1], "y": D.shape[0]}
+    x, u, y = (tuple(Signal(f"{letter}{i + 1}") for i in range(n)) for letter, n in sizes.items())
     return FirstOrder(A, B, C, D, x, u, y, dt)
