@@ -39,7 +39,7 @@ from .trajectories import Motion
 LATER = 0.2
 """Time after the end of a command from which on what is left of the motion counts as residual [s]."""
 _ROUNDING = 1e-12
-"""A move smaller than this part of the values is none: sums of shifted copies come back to their first value up to it."""
+"""A move smaller than this part of the values is none: sums of shifted copies return to where they were up to it."""
 
 
 def settling_time(t: FloatArray, error: FloatArray, band: float) -> float:

@@ -2,11 +2,16 @@
 
     minimise    sum of q_i y_i^2 + sum of R_j u_j^2           y_i: measurements as the law sees them, outputs or states
     estimate    x^ = x^- + L (y - C x^-),      x^-[k+1] = A x^ + B u
-    command     u = -K x^ + r                                  r only if the law is told the command
+    command     u = -K x^                     or, told,        u = r - K (x^ - x_ref)
 
-on the model of `sampled_model`. Told means that the moves of the joints pass through the law: the observer knows what
-they will do to the arm, and -K x^ then undoes most of it before any sensor has seen it. That is feedforward, as good as
-the model is. Not told, the moves are disturbances at the inputs of the plant, and only the sensors tell of them.
+on the model of `sampled_model`. Told means that the commands r of the joints pass through the law: the observer knows
+what they will do to the arm, and K undoes most of it before any sensor has seen it. That is feedforward, as good as the
+model is. x_ref is the state that follows a command of constant rate for ever,
+
+    x_ref = N0 r + N1 r',      N0 = (I - A)^-1 B,      N1 = -T (I - A)^-1 N0
+
+without which the law would take slow moves for vibration and pull the joints away from their course. Not told, the
+moves are disturbances at the inputs of the plant, and only the sensors tell of them.
 """
 
 from __future__ import annotations
@@ -76,7 +81,7 @@ def lqg_regulator(
     K, L = regulator_gain(model, weights), filter_gain(model, weights)
     n, p = len(model.A), len(drives)
     update = np.eye(n) - L @ model.C  # x^ = update x^- + L y
-    passed = np.asarray(np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if told else np.zeros((p, 0)), float)
+    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) + K @ slow(model) if told else np.zeros((p, 0))
     law = LinearLaw(
         sample_time, measures, drives, drives if told else (), A=model.A @ update, By=model.A @ L, Bu=model.B,
         C=-K @ update, Dy=-K @ L, Dr=passed,
@@ -86,6 +91,17 @@ def lqg_regulator(
         "told": told, "weights": weights, "states": n,
     }  # fmt: skip
     return Design(model.law(law, limit), plant, assumed, _slowest(model, K, L))
+
+
+def slow(model: SampledModel) -> FloatArray:
+    """Return the rows of x_ref on (r, r', r'') of every command."""
+    rest = np.eye(len(model.A)) - model.A
+    comes_to_rest = bool(np.linalg.cond(rest) < 1e14)
+    require(comes_to_rest, "a law that is told needs a plant at rest under a constant command; this one integrates it")
+    N0 = np.linalg.solve(rest, model.B)
+    N1 = -model.sample_time * np.linalg.solve(rest, N0)
+    parts = zip((N0, N1), np.eye(3)[:2], strict=True)
+    return np.asarray(sum(np.kron(N, row[None, :]) for N, row in parts), float)
 
 
 def regulator_gain(model: SampledModel, weights: Weights) -> FloatArray:

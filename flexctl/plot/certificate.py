@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..certify import Certificate
+    from ..certify.robust import Point
 
 
 def certificate(found: Certificate, *, path: str | Path | None = None, title: str = "") -> Figure:
@@ -60,6 +62,9 @@ def _spillover(ax: Any, found: Certificate) -> None:
 def _grid(ax: Any, found: Certificate) -> None:
     from . import canvas
 
+    if len({p.payload for p in found.points}) == 1:
+        _over_frequency(ax, [p for p in found.points if p.loop is not None])
+        return
     for number, change in enumerate(sorted({p.frequency for p in found.points})):
         points = [p for p in found.points if p.frequency == change and p.loop is not None]
         mass = np.array([1e3 * (p.payload or 0.0) for p in points])
@@ -74,6 +79,19 @@ def _grid(ax: Any, found: Certificate) -> None:
             look = {"color": canvas.GREY, "linestyle": ":", "label": "limit of stability, nominal stiffness"}
             ax.axvline(1e3 * limit.value, **look)
     ax.set(xlabel="payload [g], crosses are unstable", ylabel="disk margin [1]", ylim=(-0.02, None))
+
+
+def _over_frequency(ax: Any, points: Sequence[Point]) -> None:
+    from . import canvas
+
+    x = np.array([100 * p.frequency for p in points])
+    disk = np.array([p.loop.smallest("disk_margin") if p.loop else np.nan for p in points])
+    ax.plot(x, disk, marker="o", markersize=3.5, **canvas.style(0))
+    bad = np.array([not p.stable for p in points], bool)
+    ax.plot(x[bad], disk[bad], "x", color=canvas.PALETTE[0], markersize=9, markeredgewidth=2)
+    top = 1.1 * float(np.nanmax(disk, initial=0.0)) or None
+    told = "change of natural frequencies [%], crosses are unstable"
+    ax.set(xlabel=told, ylabel="disk margin [1]", ylim=(-0.02, top))
 
 
 def _bound(ax: Any, found: Certificate) -> None:
@@ -129,7 +147,9 @@ def _followed(found: Certificate) -> list[str]:
     if run is None:
         return []
     known = [signal.name for signal in run.outputs]
-    return [signal.name for signal in run.references if signal.name in known] or known[:1]
+    followed = [signal.name for signal in run.references if signal.name in known]
+    shaken = [name for name in followed if f"{name}.residual" in run.scores]
+    return [name for name in shaken or followed if run.unit(name) == run.unit((shaken or followed)[0])] or known[:1]
 
 
 def _both(ax: Any, found: Certificate, name: str, line: int) -> None:
@@ -144,6 +164,7 @@ def _both(ax: Any, found: Certificate, name: str, line: int) -> None:
         look["label"] = f"{canvas.words(name)}, {what}"
         if name in found.drives:
             step_lines(ax, run.t, run[name], **look)
-        else:
-            ax.plot(run.t, run[name], **look)
-        ax.set(xlabel="time [s]", ylabel=f"[{run.unit(name)}]", xlim=(0.0, run.t[-1]))
+        else:  # the prediction counts from where the run begins
+            ax.plot(run.t, run[name] - run[name][0], **look)
+        change = "" if name in found.drives else "change "
+        ax.set(xlabel="time [s]", ylabel=f"{change}[{run.unit(name)}]", xlim=(0.0, run.t[-1]))
