@@ -88,7 +88,9 @@ class Shaken:
 # sampled at 5 kHz; the cylinders' own loops leave 173.9, 32.6 (both links), found by an independent code
 SHAKEN = {
     "ralf_servo": Shaken(
-        {"both links": (174.5, 32.9), "lower link": (167.3, 23.9), "upper link": (10.9, 23.7)}, 3 * (0.80, 1.00), 1.71e-3
+        {"both links": (174.5, 32.9), "lower link": (167.3, 23.9), "upper link": (10.9, 23.7)},
+        3 * (0.80, 1.00),
+        1.71e-3,
     ),
 }
 

@@ -78,13 +78,14 @@ def lqg_regulator(
         Largest command of the law.
     """
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
-    K, L = regulator_gain(model, weights), filter_gain(model, weights)
     n, p = len(model.A), len(drives)
+    x_ref = slow(model) if told else np.zeros((n, 0))
+    K, L = regulator_gain(model, weights), filter_gain(model, weights)
     update = np.eye(n) - L @ model.C  # x^ = update x^- + L y
-    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) + K @ slow(model) if told else np.zeros((p, 0))
+    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if told else x_ref[:p]
     law = LinearLaw(
         sample_time, measures, drives, drives if told else (), A=model.A @ update, By=model.A @ L, Bu=model.B,
-        C=-K @ update, Dy=-K @ L, Dr=passed,
+        C=-K @ update, Dy=-K @ L, Dr=passed + K @ x_ref,
     )  # fmt: skip
     assumed = {
         "design": "LQG regulator", "sample_time": sample_time, "delay": delay, "corner": corner, "limit": limit,
