@@ -8,7 +8,7 @@ For each reference channel that is also an output (its error is output minus ref
 * `rms_error`, `max_error`: deviation from the reference over the whole record, in the output's unit
 * `final_error`: at the end of the record
 
-Of an output that should come to rest where it began (`flexctl.motions.Rest`) the first three make no sense; instead
+Of an output that should come to rest where it began (`flexctl.rest.Rest`) the first three make no sense; instead
 
 * `residual`: the largest deviation from its first value from 0.2 s after the end of the command on
 
@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .model import FloatArray, Signal, names
-from .motions import Rest
+from .rest import Rest
 from .track import Channel, Track, track_of
 from .trajectories import Motion
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import NotAvailable
 from .model import OperatingPoint, index_of
-from .motions import Rest
+from .rest import Rest
 
 if TYPE_CHECKING:
     from .catalogue import Plant

@@ -29,7 +29,8 @@ from flexctl.laws.shaping import shaped, shaper_for
 from flexctl.linear.conversion import discretise
 from flexctl.linear.interconnect import closed_loop
 from flexctl.model import Signal, index_of, names
-from flexctl.motions import Rest, Swing
+from flexctl.motions import Swing
+from flexctl.rest import Rest
 from flexctl.scenario import Scenario, scenarios
 from flexctl.signals import Sine
 from flexctl.simulate import simulate

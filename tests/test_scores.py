@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexctl.model import Signal
-from flexctl.motions import Rest
+from flexctl.rest import Rest
 from flexctl.scores import scores, settling_time
 from flexctl.trajectories import Step, quintic
 

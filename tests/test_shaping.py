@@ -10,7 +10,7 @@ import pytest
 import flexctl as fx
 from flexctl.laws.shaping import Shaper, optimised, shaped, shaper, shaper_for
 from flexctl.modes import normal_modes
-from flexctl.motions import Rest
+from flexctl.rest import Rest
 from flexctl.signals import bang_bang
 from flexctl.trajectories import quintic
 

@@ -36,7 +36,7 @@ from ..errors import ConvergenceError, require, unknown
 from ..linear import FirstOrder, SecondOrder
 from ..model import FloatArray
 from ..modes import modes
-from ..motions import Rest
+from ..rest import Rest
 from ..signals import InputSignal
 from ..trajectories import Motion, Part
 
