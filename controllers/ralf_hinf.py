@@ -23,6 +23,7 @@ SETTINGS = {"damping.kind": "modal", "damping.ratio": 0.01}  # chosen
 SAMPLE_TIME = 1e-3  # s
 STEP = 2e-4  # s; at 1 ms the integrator would shift the modes above 100 Hz by 5 %
 DRIVES = ("joint1_command", "joint2_command")
+ALONE = "servo alone"
 HIGH_PASS = 20.0  # rad/s, chosen
 SCALES = Scales(rate=50.0, command=1e-3, output=1e-4)  # rad/s, rad, strain
 WEIGHTS = Weights(noise=0.3, command=0.3)
@@ -45,16 +46,18 @@ def design(plant: fx.Plant) -> fx.Design:
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return one cycle of both links with the law and without, also with natural frequencies 10 % off."""
+    return [*beside(plant, "both links"), *beside(plant, ALONE, fx.LinearLaw(SAMPLE_TIME, (), DRIVES))]
+
+
+def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = None) -> list[Scenario]:
+    """Return the cycle at nominal frequencies and 10 % off, given to the cylinders beside a law."""
     cycle = dict.fromkeys(DRIVES, Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
-    none, found = fx.LinearLaw(SAMPLE_TIME, (), DRIVES), []
-    for name, law in (("both links", None), ("servo alone", none)):
-        for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items():
-            goals = SERVO.goals(plant, settings)
-            found.append(
-                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
-                         against="" if name == "servo alone" else f"servo alone{off}")
-            )  # fmt: skip
-    return found
+    return [
+        Scenario(
+            name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
+            against="" if name == ALONE else ALONE + off,
+        ) for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items()
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -9,20 +9,16 @@ are feedback alone: 11 and 4 times less, with a tenth of a degree.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import flexctl as fx
 from flexctl.laws.lqg_regulator import Weights, lqg_regulator
 from flexctl.motions import Swing
 from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Sine
-from flexctl.variations import frequencies
 
 PLANT = "ralf"
-SERVO = fx.load_controller("ralf_servo")  # the move; here the plant closes the position loops
-SETTINGS = {"damping.kind": "modal", "damping.ratio": 0.01}  # chosen
-SAMPLE_TIME = 1e-3  # s
-STEP = 2e-4  # s; at 1 ms the integrator would shift the modes above 100 Hz by 5 %
-DRIVES = ("joint1_command", "joint2_command")
-HIGH_PASS = 20.0  # rad/s, chosen
+SERVO, HINF = fx.load_controller("ralf_servo"), fx.load_controller("ralf_hinf")  # the move; plant, rate and high-pass
+DRIVES = HINF.DRIVES
 # strain^2, rad^2; chosen: 1e-4 of high-passed strain is worth 3.3e-3 rad of correction
 WEIGHTS = Weights(penalty={"strain_lower": 1.0, "strain_upper": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10)
 REQUIREMENTS = {
@@ -37,26 +33,20 @@ REQUIREMENTS = {
 def design(plant: fx.Plant, told: bool = True) -> fx.Design:
     """Return the law for the undamped arm; told, it follows the commands, and they pass through it."""
     return lqg_regulator(
-        plant.linearise(), WEIGHTS, measures=SERVO.STRAINS, drives=DRIVES, sample_time=SAMPLE_TIME, corner=HIGH_PASS,
-        told=told,
+        plant.linearise(), WEIGHTS, measures=SERVO.STRAINS, drives=DRIVES, sample_time=HINF.SAMPLE_TIME,
+        corner=HINF.HIGH_PASS, told=told,
     )  # fmt: skip
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return one cycle of both links, told, not told and without the law, also with natural frequencies 10 % off."""
+    not_told = HINF.beside(plant, "not told", design(plant, False))
+    alone = HINF.beside(plant, HINF.ALONE, fx.LinearLaw(HINF.SAMPLE_TIME, (), DRIVES))
     through = dict.fromkeys(DRIVES, Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))
-    beside = dict.fromkeys(DRIVES, Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
-    laws = {"both links": None, "not told": design(plant, False), "servo alone": fx.LinearLaw(SAMPLE_TIME, (), DRIVES)}
-    found = []
-    for name, law in laws.items():
-        for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items():
-            goals = {**SERVO.goals(plant, settings), **({} if law else through)}
-            inputs = beside if law else {}
-            found.append(
-                Scenario(f"{name}{off}", goals, SERVO.DURATION, settings, inputs, options={"step": STEP}, law=law,
-                         against="" if name == "servo alone" else f"servo alone{off}")
-            )  # fmt: skip
-    return found
+    told = [
+        replace(item, reference={**item.reference, **through}, inputs={}) for item in HINF.beside(plant, "both links")
+    ]  # fmt: skip
+    return [*told, *not_told, *alone]
 
 
 if __name__ == "__main__":

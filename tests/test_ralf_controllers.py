@@ -40,6 +40,7 @@ NAMES = ("ralf_shaped", "ralf_hinf", "ralf_lqg")
 OFF = {"": 0.0, ", frequencies -10 %": -0.1, ", frequencies +10 %": 0.1}
 UNDAMPED = {"damping.kind": "none", "damping.ratio": 0.0}
 script = cache(fx.load_controller)
+SIGNALS = {"measures": script("ralf_servo").STRAINS, "drives": script("ralf_hinf").DRIVES, "sample_time": 1e-3}
 
 
 @cache
@@ -302,7 +303,7 @@ def test_h_infinity_norm_by_the_responses_themselves() -> None:
 def test_lqg_gains_are_fixed_points() -> None:
     """Cost of the loop by a Lyapunov equation; the gain that is best for this cost is the gain itself, both ways."""
     given = script("ralf_lqg")
-    model = sampled_model(linear(0.0), given.SERVO.STRAINS, given.DRIVES, 1e-3, 1, given.HIGH_PASS)
+    model = sampled_model(linear(0.0), given.SERVO.STRAINS, given.DRIVES, 1e-3, 1, given.HINF.HIGH_PASS)
     weights = given.WEIGHTS
     K, L = regulator_gain(model, weights), filter_gain(model, weights)
     A, B, C, R = model.A, model.B, model.C, weights.command * np.eye(2)
@@ -325,7 +326,7 @@ def test_an_observer_without_the_high_modes_drives_them_unstable_when_it_is_fast
     kept = [i for i, s in enumerate(whole.states) if s.name[:5] not in ("mode4", "mode5", "mode6")]
     states = tuple(whole.states[i] for i in kept)
     reduced = replace(whole, A=whole.A[np.ix_(kept, kept)], B=whole.B[kept], C=whole.C[:, kept], states=states)
-    options = {"measures": given.SERVO.STRAINS, "drives": given.DRIVES, "sample_time": 1e-3, "corner": given.HIGH_PASS}
+    options = {**SIGNALS, "corner": given.HINF.HIGH_PASS}
     fast = replace(given.WEIGHTS, noise=1e-4 * given.WEIGHTS.noise)
     design = lqg_regulator(reduced, fast, **options)
     assert design.stable
@@ -383,14 +384,13 @@ def test_the_high_pass_keeps_the_joints_from_leaning_against_gravity(name: str) 
     assert error(law(name)) < 1e-6
     if name == "ralf_lqg":
         given = script(name)
-        options = {"measures": given.SERVO.STRAINS, "drives": given.DRIVES, "sample_time": 1e-3}
-        assert 1.0 < error(lqg_regulator(linear(0.0), given.WEIGHTS, **options)) < 100.0
+        assert 1.0 < error(lqg_regulator(linear(0.0), given.WEIGHTS, **SIGNALS)) < 100.0
 
 
 def test_noise_of_the_observer_says_nothing_when_it_is_told() -> None:
     """On the linear arm; what an observer that is told corrects it has not measured."""
     given, p = script("ralf_lqg"), linear(0.01)
-    options = {"measures": given.SERVO.STRAINS, "drives": given.DRIVES, "sample_time": 1e-3, "corner": given.HIGH_PASS}
+    options = {**SIGNALS, "corner": given.HINF.HIGH_PASS}
     rest = dict.fromkeys(given.SERVO.STRAINS, Rest(0.0, 2.0))
     cycle = dict.fromkeys(given.DRIVES, Swing(0.0, np.radians(2.0), 0.5))
     inputs = items("ralf_hinf")["both links"].inputs

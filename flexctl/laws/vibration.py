@@ -49,7 +49,9 @@ def vibration_damping(
     plant: LinearPlant, weights: Weights, scales: Scales, *, measures: tuple[str, ...], drives: tuple[str, ...],
     sample_time: float, delay: int = 1, corner: float = 0.0, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:  # fmt: skip
-    """Return the design of a law that is told nothing but its measurements.
+    """Return the design of a law that is told nothing but its measurements, and what they read at rest.
+
+    That is their reference, see `flexctl.variations.resting`.
 
     Parameters
     ----------
