@@ -32,6 +32,7 @@ from ..response import Response
 from ..scenario import Progress, Scenario, design, label, variants
 from ..simulate import as_law
 from ..translate import Fitted, fitted
+from ..variations import residual_ratios
 from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
@@ -292,6 +293,7 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
         {name: run.scores for name, run in good.items()},
         {name: run for name, run in done.items() if isinstance(run, str)}, peaks, tuple(notes),
         {key: run for key, run in responses.items() if isinstance(run, Response)}, identity, 0.0,
+        residual_ratios(good, {one.name: one.against for one in task.items}),
     )  # fmt: skip
 
 
