@@ -107,6 +107,7 @@ def simulate(
     _check_numbers(duration, step, method, scheme)
     _check_names(plant, law, inputs)
     references = _references(plant, law, reference)
+    law = law.told(references) if hasattr(law, "told") else law
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
