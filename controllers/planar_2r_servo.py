@@ -21,9 +21,11 @@ STEP = 5e-3  # s; the arm is integrated together with the law
 SETTINGS = {"damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the thesis has none
 
 
-def design(plant: fx.Plant) -> fx.LinearLaw:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law of both joints."""
-    return servo_law(design_servos(plant.model, STRETCHED))
+    servos = design_servos(plant.model, STRETCHED)
+    gains = {f"{joint}_{key}": getattr(servo, key) for joint, servo in servos.items() for key in ("kp", "kv")}
+    return fx.Design(servo_law(servos), plant.with_(SETTINGS).linearise(), {"pose": STRETCHED}, gains)
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

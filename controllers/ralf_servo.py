@@ -21,11 +21,11 @@ SAMPLE_TIME = 2e-4  # s
 AMPLITUDE, FREQUENCY, DURATION = np.radians(2.0), 0.5, 3.3  # rad, Hz, s
 
 
-def design(plant: fx.Plant) -> fx.LinearLaw:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the two servos, with the gains of the plant file."""
-    return valve_law(
-        {f"joint{i}": ValveServo(plant.arm.joints[i - 1].hydraulic_gain) for i in (1, 2)}, SAMPLE_TIME
-    )  # fmt: skip
+    gains = {f"joint{i}": plant.arm.joints[i - 1].hydraulic_gain for i in (1, 2)}  # 1/s
+    law = valve_law({joint: ValveServo(gain) for joint, gain in gains.items()}, SAMPLE_TIME)
+    return fx.Design(law, plant.with_(SETTINGS).linearise(), {"sample_time": SAMPLE_TIME}, gains)
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

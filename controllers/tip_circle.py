@@ -38,15 +38,22 @@ def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
     return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
 
 
-def design(plant: fx.Plant) -> fx.Quantised:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the whole law, for the eased start."""
-    return law(track(plant, ease=2.0), 8.0, integral=2.0)
+    where = track(plant, ease=2.0)
+    known = {"inertia": INERTIA, "sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
+    return fx.Design(law(where, 8.0, integral=2.0), where.linear_plant(plant.with_(damping(plant))), known)
+
+
+def damping(plant: fx.Plant) -> dict[str, object]:
+    """Return the damping that an arm without any is given."""
+    return DAMPING if plant.arm.damping.kind == "none" else {}
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the paper's two laws, feedforward alone, and the whole law, each from rest."""
     hard, eased = track(plant), track(plant, ease=2.0)
-    arm = DAMPING if plant.arm.damping.kind == "none" else {}
+    arm = damping(plant)
 
     def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
         known = other or law(where, 8.0, integral=2.0)

@@ -40,15 +40,22 @@ def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
     return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
 
 
-def design(plant: fx.Plant) -> fx.Quantised:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the whole law, for the square with stops."""
-    return law(track(plant, stops=True), 8.0, integral=2.0)
+    where = track(plant, stops=True)
+    known = {"inertia": INERTIA, "sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
+    return fx.Design(law(where, 8.0, integral=2.0), where.linear_plant(plant.with_(settings(plant))), known)
+
+
+def settings(plant: fx.Plant) -> dict[str, object]:
+    """Return the lighter arm, and damping where it has none."""
+    return {**ARM, **(DAMPING if plant.arm.damping.kind == "none" else {})}
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the paper's two laws with corners at speed, and three laws with stops, each from rest."""
     fast, stops = track(plant, stops=False), track(plant, stops=True)
-    arm = {**ARM, **(DAMPING if plant.arm.damping.kind == "none" else {})}
+    arm = settings(plant)
 
     def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
         known = other or law(where, 8.0, integral=2.0)

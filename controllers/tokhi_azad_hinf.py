@@ -25,7 +25,7 @@ WEIGHTS = Weights(
 )
 
 
-def design(plant: fx.Plant) -> fx.Delayed:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law for the rated payload."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
     return mixed_sensitivity(

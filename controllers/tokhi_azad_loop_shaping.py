@@ -20,7 +20,7 @@ GAINS = (5.13, 13.87)  # N m/rad on hub and tip
 ROLL_OFF = 5800.0  # rad/s
 
 
-def design(plant: fx.Plant) -> fx.Delayed:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law for the rated payload."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
     return loop_shaping(

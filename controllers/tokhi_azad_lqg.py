@@ -23,7 +23,7 @@ LIMIT = 0.3  # N m
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
 
 
-def design(plant: fx.Plant) -> fx.Delayed:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law for the rated payload."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
     return lqg(

@@ -20,10 +20,11 @@ SAMPLE_TIME = 1e-3  # s
 LIMIT = 0.3  # N m
 
 
-def design(plant: fx.Plant) -> fx.Delayed:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law, tuned for the 60 deg move at this rate and delay (disk margin about 0.26)."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
-    return fx.Delayed(joint_pd(linear, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=SAMPLE_TIME, limit=LIMIT))
+    law = joint_pd(linear, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=SAMPLE_TIME, limit=LIMIT)
+    return fx.Design(fx.Delayed(law), linear, {"payload": RATED_PAYLOAD, "sample_time": SAMPLE_TIME, "limit": LIMIT})
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

@@ -24,14 +24,15 @@ SETTINGS = {
 SAMPLE_TIME = 1e-3  # s
 
 
-def design(plant: fx.Plant) -> fx.Delayed:
+def design(plant: fx.Plant) -> fx.Design:
     """Return the law for a payload of 10 g, which the law does not know in the runs."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": 0.010}).linearise()
     joint = joint_pd(linear, kp=12.6, kd=0.060, filter_time=0.5e-3, sample_time=SAMPLE_TIME)
     root = strain_feedback(
         linear, gain=1.83, frequency=12.0, damping=0.82, sample_time=SAMPLE_TIME, measure="root_curvature"
     )
-    return fx.Delayed(together(joint, root, limit=0.3), 1)
+    law = fx.Delayed(together(joint, root, limit=0.3), 1)
+    return fx.Design(law, linear, {"payload": 0.010, "sample_time": SAMPLE_TIME, "limit": 0.3})
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .frequency.margins import Margins
     from .inverse import InverseDynamics, inverse_dynamics
     from .laws.controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated
+    from .laws.design import Design
     from .laws.servo import Servo, design_servos, servo_law, servo_rule, with_servo
     from .linear import FirstOrder, SecondOrder, linearise
     from .linear.discrete import zero_order_hold
@@ -65,6 +66,7 @@ _NAMES = {
     "frequency": "FrequencyResponse grid loop_gain margins response series",
     "inverse": "InverseDynamics inverse_dynamics",
     "laws.controller": "Controller Delayed LinearLaw Noisy Quantised Saturated",
+    "laws.design": "Design",
     "laws.servo": "Servo design_servos servo_law servo_rule with_servo",
     "linear": "FirstOrder SecondOrder linearise",
     "frequency.margins": "Margins",
@@ -102,6 +104,7 @@ __all__ = [
     "Damping",
     "DefinitionError",
     "Delayed",
+    "Design",
     "ExactBeam",
     "FirstOrder",
     "FlexctlError",

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import NotAvailable
-from .linear import SecondOrder, linearise
-from .linear.interconnect import closed_loop
+from .linear import linearise
+from .linear.interconnect import loop_poles
 from .model import ComplexArray, FloatArray, OperatingPoint
 from .track import Track
 
@@ -84,16 +84,6 @@ def law_at(law: Any, t: float) -> Any:
     return law.at(t) if hasattr(law, "at") else law
 
 
-def loop_poles(plant: SecondOrder, law: Any) -> ComplexArray:
-    """Return the poles of a linear plant with a linear law [rad/s]; of a sampled loop log(z) / T."""
-    feedback = law.feedback()
-    if feedback.dt == 0:
-        return closed_loop(plant.first_order(), feedback).poles()
-    z = closed_loop(plant.discrete(feedback.dt), feedback).poles()
-    # a pole at 0 (a delay) is gone within a period
-    return np.asarray(np.log(np.where(np.abs(z) > 1e-12, z, 1e-12)) / feedback.dt)
-
-
 def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> PathStability:
     """Return the poles of a law on the linear plant at evenly spaced times of a track.
 
@@ -119,7 +109,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     poles = []
     for t, pose in zip(times, angles, strict=True):
         plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))
-        poles.append(loop_poles(plant, law_at(law, float(t))))
+        poles.append(loop_poles(plant, law_at(law, float(t)).feedback()))
     first = [p[np.argmax(p.real)] for p in poles]
     growth, frequency = np.array([p.real for p in first]), np.array([abs(p.imag) for p in first]) / (2.0 * np.pi)
     return PathStability(times, angles, growth, frequency, tuple(poles))

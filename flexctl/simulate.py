@@ -19,7 +19,7 @@ from .commanded import commanded
 from .errors import DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
 from .laws.compile import acts_within_steps
-from .laws.controller import Controller, LinearLaw
+from .laws.controller import Controller, LinearLaw, bare
 from .linear import FirstOrder, SecondOrder
 from .loopstability import warn_if_unstable
 from .model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
@@ -152,7 +152,7 @@ def as_model(system: Any) -> MechanicalModel:
 def as_law(controller: Any) -> Any:
     """Return the controller, a linear system made one, or None."""
     if controller is None or isinstance(controller, Controller):
-        return controller
+        return bare(controller)
     if isinstance(controller, FirstOrder):
         law, inputs, outputs = controller, names(controller.inputs), names(controller.outputs)
     elif all(hasattr(controller, key) for key in ("A", "B", "C", "D", "input_labels", "output_labels")):

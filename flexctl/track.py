@@ -22,7 +22,8 @@ import numpy.typing as npt
 from .arm import Arm
 from .errors import DefinitionError, require
 from .kinematics import JointMotion, RigidArm
-from .model import FloatArray, names
+from .linear import SecondOrder, linearise
+from .model import FloatArray, OperatingPoint, names
 from .paths import Path
 from .trajectories import Motion
 
@@ -120,6 +121,11 @@ class Track:
         ahead, behind = (np.asarray(model.pose(angles + k * h * rates), float) for k in (1.0, -1.0))
         further, back = (np.asarray(model.pose(angles + k * h * rates), float) for k in (2.0, -2.0))
         return q, (8.0 * (ahead - behind) - (further - back)) / (12.0 * h)  # fourth order: exact to rounding
+
+    def linear_plant(self, system: Any) -> SecondOrder:
+        """Return the linear plant of a plant or model about `start`, at rest."""
+        model = getattr(system, "model", system)
+        return linearise(model, OperatingPoint.at_rest(model, self.start(model)[0]))
 
     def poses(self, count: int = 13) -> FloatArray:
         """Return joint angles (count, 2) [rad] at evenly spaced times of the path."""

@@ -49,7 +49,7 @@ def scenarios(plant):
 
 @cache
 def law():
-    return script.design(fx.load_plant(script.PLANT))
+    return script.design(fx.load_plant(script.PLANT)).law
 
 
 @cache

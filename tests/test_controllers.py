@@ -221,7 +221,7 @@ def test_servo_lag_grows_with_the_payload_it_does_not_know():
     """The lag is the torque over kp: the peaks of both follow each other, and all runs end on the target."""
     _, _, law = servo()
     scores = [run.scores for run in runs("planar_2r_servo").values()]
-    kp = -law.Dy[0, 0]
+    kp = -law.law.Dy[0, 0]
     lags, torques = ([s[key] for s in scores] for key in ("joint1_angle.max_error", "joint1_torque.peak"))
     assert lags == sorted(lags)
     for lag, torque in zip(lags, torques, strict=True):
@@ -240,7 +240,7 @@ def test_servo_margins():
     omega = np.geomspace(1.0, 1e3, 4000)
     rows = [[s.name for s in arm.outputs].index(name) for name in law.measures]
     P = arm.transfer(1j * omega)[rows, :2].transpose(2, 0, 1)
-    S = np.linalg.inv(np.eye(2) - law.Dy @ P)
+    S = np.linalg.inv(np.eye(2) - law.law.Dy @ P)
     for j, name in enumerate(law.drives):
         L = 1.0 / S[:, j, j] - 1.0
         assert found[name][0].disk_margin == pytest.approx(np.min(np.abs(2 * (1 + L) / (1 - L))), rel=1e-4)

@@ -154,7 +154,7 @@ def test_lqg_is_its_formulas_step_by_step() -> None:
     Kx, Kp, Ks = K[0, :6], K[0, 6], K[0, 7]
     J = 1.0 / (tip[0] * Gamma[3, 0] / TS)
     bending = held_bending(omega)
-    law = designed().law
+    law = designed().law.law
     rng, state = np.random.default_rng(2), law.initial()
     predicted, p, s, limited = np.zeros(6), 0.0, 0.0, 0
     for k in range(60):

@@ -12,7 +12,8 @@ from test_tracking import plant, track
 import flexctl as fx
 from flexctl.errors import NotAvailable
 from flexctl.laws.tracking import pd_gains, tip_tracking
-from flexctl.loopstability import PathStability, law_at, loop_poles, path_stability, stability_over_damping
+from flexctl.linear.interconnect import loop_poles
+from flexctl.loopstability import PathStability, law_at, path_stability, stability_over_damping
 from flexctl.model import OperatingPoint, index_of
 
 BETAS = (0.0, 1e-4, 1e-3, 3e-3)
@@ -66,7 +67,7 @@ def test_poles_are_those_of_the_quadratic_problem() -> None:
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-(linear.K + B @ Kp @ C), -(linear.D + B @ Kd @ C)]])
     E = sla.block_diag(np.eye(n), linear.M)
     wanted = sla.eigvals(A, E)
-    found = loop_poles(linear, law)
+    found = loop_poles(linear, law.feedback())
     low = wanted[np.abs(wanted) < 2 * np.pi * 500]
     assert low.size >= 10
     for pole in low:

@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import require
 from ..linear import FirstOrder
 from ..model import FloatArray
-from .controller import Delayed, LinearLaw
+from .controller import Delayed, LinearLaw, bare
+
+if TYPE_CHECKING:
+    from .design import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +119,9 @@ class Blended:
         )
 
 
-def blended(laws: Sequence[Delayed], points: Sequence[float], by: str) -> Delayed:
+def blended(designs: Sequence[Delayed | Design], points: Sequence[float], by: str) -> Delayed:
     """Return the blend of delayed laws as one delayed law."""
+    laws = [bare(design) for design in designs]
     delays = {law.samples for law in laws}
     require(len(delays) == 1, f"the scheduled laws have different delays: {sorted(delays)} samples")
     return Delayed(Blended(tuple(law.law for law in laws), tuple(points), by), delays.pop())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -151,6 +151,9 @@ class LinearLaw:
 class _Wrapper:
     """A law with something around it; what is not redefined passes through."""
 
+    informs: ClassVar[bool] = False
+    """Whether the wrapper only tells of the law and does nothing to it."""
+
     law: Any
 
     @property
@@ -286,6 +289,16 @@ class Noisy(_Wrapper):
             noise = self.sequence(2 * len(noise))
         u, inner = self.law.step(inner, t, y + noise[k], r)
         return u, (inner, k + 1, noise)
+
+
+def bare(law: Any) -> Any:
+    """Return the law without those of its wrappers that only tell of it."""
+    if not isinstance(law, _Wrapper):
+        return law
+    inner = bare(law.law)
+    if law.informs:
+        return inner
+    return law if inner is law.law else replace(law, law=inner)
 
 
 def check_answer(answer: Any, law: Any, t: float) -> tuple[FloatArray, Any]:

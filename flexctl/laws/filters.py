@@ -21,7 +21,8 @@ from ..linear.conversion import discretise
 from ..linear.discrete import exact_pair
 from ..model import FloatArray, Signal
 from ..trajectories import Motion, Tabulated
-from .controller import Delayed, LinearLaw
+from .controller import Delayed, LinearLaw, bare
+from .design import Design
 
 
 def _filter(A: FloatArray, B: FloatArray, C: FloatArray, D: float, omega: float) -> FirstOrder:
@@ -54,10 +55,15 @@ def low_pass(omega: float, damping: float = 0.7) -> FirstOrder:
     return _filter(A, np.array([[0.0], [omega]]), np.array([[1.0, 0.0]]), 0.0, omega)
 
 
-def filtered(law: LinearLaw | Delayed, by: FirstOrder) -> LinearLaw | Delayed:
+def filtered(law: LinearLaw | Delayed | Design, by: FirstOrder) -> LinearLaw | Delayed:
     """Return the law with its commands sent through a filter, sampled like the law; limits apply behind the filter."""
-    if isinstance(law, Delayed):
-        return replace(law, law=filtered(law.law, by))
+    inner: LinearLaw | Delayed = bare(law)
+    if isinstance(inner, Delayed):
+        return replace(inner, law=filtered(inner.law, by))
+    return _filtered(inner, by)
+
+
+def _filtered(law: LinearLaw, by: FirstOrder) -> LinearLaw:
     require(law.sample_time > 0, "a continuous law cannot take a sampled filter; discretise it first")
     nu = len(law.drives)
     one = discretise(by, law.sample_time, "prewarped", float(by.provenance["frequency"]))

@@ -24,7 +24,7 @@ from ..linear import SecondOrder
 from ..model import ComplexArray, FloatArray
 from ..signals import Sampled
 from ..trajectories import Motion, Tabulated
-from .controller import Delayed, LinearLaw
+from .controller import Delayed, LinearLaw, bare
 from .design_model import DesignModel, design_model
 
 
@@ -134,6 +134,7 @@ def deviation(law: Any) -> Any:
     What it would do by itself to follow a reference is left out; the torque of the inversion takes its place and is
     given to `simulate` as an input.
     """
+    law = bare(law)
     if isinstance(law, Delayed):
         return replace(law, law=deviation(law.law))
     if not isinstance(law, LinearLaw):

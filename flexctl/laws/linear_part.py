@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ..errors import NotAvailable
 from ..model import MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
-from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
+from .controller import Delayed, LinearLaw, _Wrapper
 
 
 def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = None) -> Any:
@@ -25,14 +26,19 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
+    return linear_part(law, lambda name: _reading(model, name, at))
+
+
+def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
+    """Return the same, from what an output that schedules a law reads."""
     if isinstance(law, LinearLaw):
         return law.limited(-np.inf, np.inf)
     if isinstance(law, Blended):
-        return law.frozen(_reading(model, law.by, at)).limited(-np.inf, np.inf)
-    if isinstance(law, Saturated | Quantised | Noisy):
-        return linear_law(law.law, model, at)
+        return law.frozen(reading(law.by)).limited(-np.inf, np.inf)
     if isinstance(law, Delayed):
-        return replace(law, law=linear_law(law.law, model, at))
+        return replace(law, law=linear_part(law.law, reading))
+    if isinstance(law, _Wrapper):  # saturated, quantised, noisy; a design
+        return linear_part(law.law, reading)
     if hasattr(law, "feedback"):
         return law
     raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()): no poles and no margins")

@@ -24,13 +24,14 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.conversion import discretise
 from ..model import FloatArray, Signal
 from .controller import Delayed
+from .design import Design
 from .design_model import DesignModel, design_model
 
 
 def loop_shaping(
     plant: SecondOrder, *, modes: int, sample_time: float, measures: tuple[str, ...], drive: str, follow: str,
     gains: Sequence[float], roll_off: float, slack: float = 1.1, limit: float = np.inf,
-) -> Delayed:  # fmt: skip
+) -> Design:  # fmt: skip
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
 
     Parameters
@@ -53,8 +54,11 @@ def loop_shaping(
         Largest input.
     """
     model = design_model(plant, modes, measures, drive, follow)
-    K, _ = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)
-    return Delayed(model.law(discretise(K, sample_time), limit), 1)
+    K, least = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)
+    law = Delayed(model.law(discretise(K, sample_time), limit), 1)
+    assumed = {"design": "loop shaping", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
+    numbers = {"gamma_min": least, "gamma": slack * least}
+    return Design(law, plant, {**assumed, "gains": tuple(gains), "roll_off": roll_off}, numbers)
 
 
 def shaped_controller(

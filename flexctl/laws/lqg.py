@@ -27,6 +27,7 @@ from ..linear import SecondOrder
 from ..linear.discrete import exact_pair
 from ..model import FloatArray
 from .controller import Delayed, LinearLaw
+from .design import Design
 from .design_model import DesignModel, Names, design_model
 
 
@@ -61,8 +62,8 @@ class Weights:
 def lqg(
     plant: SecondOrder, weights: Weights, *, modes: int, sample_time: float, measures: Names, drive: Names,
     follow: Names, limit: float = np.inf,
-) -> Delayed:  # fmt: skip
-    """Return the law, one sample of computation delay included.
+) -> Design:  # fmt: skip
+    """Return the design, one sample of computation delay included.
 
     Parameters
     ----------
@@ -97,7 +98,9 @@ def lqg(
     Gamma = integral @ B
     gain = _regulator(Phi, Gamma, model, weights, sample_time)
     correct = _filter(Phi, Gamma, C, weights, sample_time)
-    return Delayed(_assemble(Phi, Gamma, model, gain, correct, sample_time).limited(-limit, limit), 1)
+    law = Delayed(_assemble(Phi, Gamma, model, gain, correct, sample_time).limited(-limit, limit), 1)
+    assumed = {"design": "LQG", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
+    return Design(law, plant, {**assumed, "weights": weights})
 
 
 def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weights, Ts: float) -> FloatArray:

@@ -20,6 +20,7 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.conversion import discretise
 from ..model import FloatArray, Signal
 from .controller import Delayed
+from .design import Design
 from .design_model import DesignModel, design_model
 from .hinf import Problem, Synthesis, synthesise
 
@@ -75,7 +76,7 @@ class Weights:
 def mixed_sensitivity(
     plant: SecondOrder, weights: Weights, scales: Scales, *, modes: int, sample_time: float, measures: tuple[str, ...],
     drive: str, follow: str, slack: float = 1.5, limit: float = np.inf,
-) -> Delayed:  # fmt: skip
+) -> Design:  # fmt: skip
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
 
     Parameters
@@ -96,8 +97,11 @@ def mixed_sensitivity(
         Largest input.
     """
     model = design_model(plant, modes, measures, drive, follow)
-    K, _ = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)
-    return Delayed(model.law(discretise(K, sample_time), limit), 1)
+    K, found = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)
+    law = Delayed(model.law(discretise(K, sample_time), limit), 1)
+    assumed = {"design": "H-infinity", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
+    numbers = {"gamma": found.gamma, "norm": found.norm, "smallest_norm": found.best}
+    return Design(law, plant, {**assumed, "weights": weights, "scales": scales}, numbers)
 
 
 def tracking_controller(

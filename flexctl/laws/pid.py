@@ -16,9 +16,9 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..linear.conversion import discretise
-from ..linear.interconnect import closed_loop
 from ..model import Signal, index_of
 from .controller import Delayed
+from .design import Design
 from .design_model import design_model
 
 
@@ -89,7 +89,7 @@ def gains(
 def pid(
     plant: SecondOrder, *, crossover: float, phase_margin_deg: float, sample_time: float, measure: str, drive: str,
     follow: str, limit: float = np.inf, spread: float = 10.0, reset: float | None = None,
-) -> Delayed:  # fmt: skip
+) -> Design:  # fmt: skip
     """Return the sampled law with feedforward of the rigid arm and one sample of delay, stable on the full plant.
 
     Parameters are those of `gains`, with the control period [s], the followed reference and the largest input.
@@ -102,12 +102,16 @@ def pid(
     C = discretise(found.controller(measure, drive), sample_time)
     K = FirstOrder(C.A, -C.B, C.C, -C.D, C.states, C.inputs, C.outputs, C.dt)
     law = Delayed(design_model(plant, 1, (measure,), drive, follow).law(K, limit), 1)
-    z = closed_loop(plant.discrete(sample_time), law.feedback()).poles()
-    worst = z[np.argmax(np.abs(z))]
-    if abs(worst) >= 1.0:
+    assumed = {"design": "PID", "crossover": crossover, "phase_margin_deg": phase_margin_deg, "spread": spread}
+    result = Design(
+        law, plant, {**assumed, "sample_time": sample_time, "delay": 1, "limit": limit},
+        {"kp": found.kp, "ki": found.ki, "kd": found.kd, "filter_time": found.filter_time},
+    )  # fmt: skip
+    if not result.stable:
+        worst = result.poles[0]
         raise DefinitionError(
             f"crossover {crossover:g} rad/s with {phase_margin_deg:g} deg is unstable on the full plant: a mode at "
-            f"{abs(np.angle(worst)) / sample_time:.4g} rad/s grows by {np.log(abs(worst)) / sample_time:.3g} 1/s; "
+            f"{abs(worst.imag):.4g} rad/s grows by {worst.real:.3g} 1/s; "
             "lower the crossover or spread, or sample faster"
         )
-    return law
+    return result

@@ -14,8 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import DefinitionError, require
-from ..model import FloatArray, Signal, index_of, names
-from . import FirstOrder
+from ..model import ComplexArray, FloatArray, Signal, index_of, names
+from . import FirstOrder, LinearPlant
+from .discrete import zero_order_hold
 
 
 def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
@@ -61,6 +62,15 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
         outputs=(*plant.outputs, *(plant.inputs[i] for i in driven)),
         provenance={**plant.provenance, "controller": dict(controller.provenance)},
     )  # fmt: skip
+
+
+def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:
+    """Return the poles of a plant under feedback as s [rad/s]; of sampled feedback ln(z)/T, the plant behind a hold."""
+    if feedback.dt == 0:
+        return closed_loop(plant if isinstance(plant, FirstOrder) else plant.first_order(), feedback).poles()
+    z = closed_loop(zero_order_hold(plant, feedback.dt), feedback).poles()
+    # a pole at 0 (a delay) is gone within a period
+    return np.asarray(np.log(np.where(np.abs(z) > 1e-12, z, 1e-12).astype(complex)) / feedback.dt)
 
 
 def _inverse(m: FloatArray) -> FloatArray:
