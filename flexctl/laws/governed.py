@@ -20,7 +20,7 @@ FINEST = 1e-3
 """Relative error of the pace at which a move begins."""
 TAIL = 0.3
 """How long the loop is predicted after the path's end [s]."""
-SLACK = 2e-3
+SLACK = 5e-3
 """Excess over a bound, in parts of it, that counts as rounding: references are interpolated within an interval."""
 
 
@@ -30,9 +30,9 @@ class Predictor:
 
     Attributes
     ----------
-    A, B0, B1, C, D : ndarray
-        The closed loop over one interval: state (plant, law, waiting commands); references at its begin and its end,
-        between which they are interpolated; bounded signals.
+    A, B0, Bm, B1, C, D : ndarray
+        The closed loop over one interval: state (plant, law, waiting commands); references at its begin, middle and
+        end, between which they are interpolated; bounded signals.
     lower, upper : ndarray
         Bounds of these signals, the margin taken off.
     Phi, Gamma, measure, correct : ndarray
@@ -43,6 +43,7 @@ class Predictor:
 
     A: FloatArray
     B0: FloatArray
+    Bm: FloatArray
     B1: FloatArray
     C: FloatArray
     D: FloatArray
@@ -111,6 +112,8 @@ class Governed(_Wrapper):
         Rate at which the pace decays in the predicted continuation [1/s]; 0: it is held.
     horizon : float
         Longest prediction [s].
+    rests : ndarray
+        Path parameters at which the path comes to rest for three intervals or for good [s].
     path : ndarray
         Value, rate, acceleration of each reference channel at every control period; known once the law is `told`.
     """
@@ -121,18 +124,29 @@ class Governed(_Wrapper):
     keep: float
     brake: float
     horizon: float
+    rests: FloatArray = field(default_factory=lambda: np.zeros(1))
     path: FloatArray = field(default_factory=lambda: np.zeros((2, 0)))
 
     def told(self, references: Mapping[str, Any]) -> Governed:
         """Return the law that knows the motions it will be asked for."""
-        motions = tuple(references[name] for name in self.follows)
-        end = max(motion.duration for motion in motions)
-        covered = self.brake > 0 or end < self.horizon
+        motions = [references[name] for name in self.follows]
+        for name, motion in zip(self.follows, motions, strict=True):
+            _check_path(name, motion, self.sample_time)
+        t = self.sample_time * np.arange(int(np.ceil(max(m.duration for m in motions) / self.sample_time)) + 2)
+        path = np.ascontiguousarray(np.vstack([row for motion in motions for row in motion(t)]).T)
+        rests = self.sample_time * self._rests(path)
+        longest = float(np.diff(rests, prepend=0.0).max())
         remedy = "make it longer, or give brake = (time constant of a stop on the path)"
-        require(covered, f"the motion takes {end:g} s, horizon = {self.horizon:g} s ends before; {remedy}")
-        t = self.sample_time * np.arange(int(np.ceil(end / self.sample_time)) + 2)
-        rows = np.vstack([row for motion in motions for row in motion(t)])
-        return replace(self, path=np.ascontiguousarray(rows.T))
+        covered = self.brake > 0 or longest < self.horizon
+        require(covered, f"a motion takes {longest:g} s, horizon = {self.horizon:g} s ends before; {remedy}")
+        return replace(self, rests=rests, path=path)
+
+    def _rests(self, path: FloatArray) -> FloatArray:
+        """Return the samples at which a rest of three intervals begins, and the last one."""
+        still = ~_rates(path).any(axis=1)
+        begins = np.flatnonzero(still[1:] & ~still[:-1]) + 1
+        long = [k for k in begins if still[k : k + 3 * self.interval + 1].all()]
+        return np.array(sorted({*long, len(path) - 1}), float)
 
     def initial(self) -> GovernorState:
         """Return the state before the first call: nothing has been measured, the pace is free."""
@@ -178,8 +192,11 @@ class Governed(_Wrapper):
 
     def _moves(self, begin: float, end: float) -> bool:
         rows = np.clip(np.array([begin, end]) / self.sample_time + [0.5, 1.5], 0, len(self.path)).astype(int)
-        part = self.path[slice(*rows)].reshape(-1, self.path.shape[1] // 3, 3)[:, :, 1:]
-        return bool(np.any(part))
+        return bool(np.any(_rates(self.path[slice(*rows)])))
+
+    def _end(self, sigma: float) -> float:
+        """Return where the path comes to the next rest that is long enough for the pace to be free again."""
+        return float(self.rests[np.searchsorted(self.rests, sigma)]) if sigma < self.rests[-1] else sigma
 
     def prediction(self, x: FloatArray, sigma: float, s: float, w: float) -> FloatArray:
         """Return the bounded signals over the horizon [interval, signal] for a state, a pace and its first slope."""
@@ -188,8 +205,9 @@ class Governed(_Wrapper):
         p, h = self.predictor, self.interval * self.sample_time
         z = np.empty((int(np.ceil(self.horizon / h)), len(p.C)))
         tail = int(np.ceil(TAIL / h))
-        pace, path = np.array([sigma, s, w]), (self.path, self.sample_time)
-        return z[: predict(p.A, p.B0, p.B1, p.C, p.D, x, *path, pace, h, self.keep, self.brake, tail, z)]
+        pace = np.array([sigma, s, w])
+        path = self.path, self.sample_time, self._end(sigma)
+        return z[: predict(p.A, p.B0, p.Bm, p.B1, p.C, p.D, x, *path, pace, h, self.keep, self.brake, tail, z)]
 
     def _begin(self, x: FloatArray, sigma: float) -> float:
         """Return the fastest pace, held, at which a move can begin."""
@@ -222,3 +240,18 @@ class Governed(_Wrapper):
         size = min(len(held), len(more))
         w = rest + p.admitted(held[:size], more[:size]) * (most - rest)
         return w if p.excess(self.prediction(x, sigma, s, w)) <= 0.0 else rest
+
+
+def _rates(path: FloatArray) -> FloatArray:
+    """Return rates and accelerations of a sampled path, one row per sample."""
+    return path[:, np.arange(path.shape[1]) % 3 > 0]
+
+
+def _check_path(name: str, motion: Any, sample_time: float) -> None:
+    """Refuse a motion that jumps or does not end at rest."""
+    t = np.arange(-1.0, motion.duration / sample_time + 2.0) * sample_time
+    value, rate, _ = motion(t)
+    extent, largest = np.ptp(value), np.abs(rate).max()
+    smooth = bool(np.all(np.abs(np.diff(value)) <= 1.5 * sample_time * largest + 1e-9 * extent))
+    require(smooth, f'the motion of "{name}" jumps: no pace makes it slower; give e.g. flexctl.trajectories.quintic')
+    require(bool(rate[-1] == 0.0), f'the motion of "{name}" ends at a rate of {rate[-1]:.3g}/s; it must end at rest')

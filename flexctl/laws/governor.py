@@ -19,13 +19,14 @@ Assumptions: the design plant, and limits that are not reached, so that the loop
 state of the design plant by a Kalman filter of its own; states of the law and commands on their way are known. Payload,
 higher modes and disturbances are not predicted: `margin` is kept for them, and the limits of the law stay in force. If
 no pace is admitted the one that exceeds the bounds least is taken. The feedback loop is the law's own: the governor
-passes references, so that it cannot make a stable linear loop unstable.
+passes references that stay bounded whatever it decides, so that it cannot make a stable linear loop unstable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +36,23 @@ from ..linear.discrete import delay_outputs, zero_order_hold
 from ..linear.interconnect import closed_loop
 from ..linear.realise import first_order
 from ..model import FloatArray, Signal, index_of, names
-from .controller import Delayed, LinearLaw
+from .controller import Delayed, LinearLaw, bare
+from .design import Design
 from .governed import Governed, Predictor
 from .lqg import riccati
 
 
 def governor(
-    law: LinearLaw | Delayed, plant: SecondOrder, *, modes: int, margin: float = 0.15,
+    law: LinearLaw | Delayed | Design, plant: SecondOrder, *, modes: int, margin: float = 0.15,
     bounds: Mapping[str, float] | None = None, interval: int = 10, slope: float = 0.2, smooth: float = 0.05,
     brake: float | None = None, horizon: float = 4.0, noise: float = 1e-4, disturbance: float = 0.1,
-) -> Governed:  # fmt: skip
+) -> Design:  # fmt: skip
     """Return the law with a governor that slows its references so that its limits are not reached.
 
     Parameters
     ----------
-    law : LinearLaw or Delayed
-        A sampled law with limits, delayed by some samples or not, that follows references.
+    law : LinearLaw, Delayed or Design
+        A sampled linear law with limits, delayed by some samples or not, that follows references.
     plant : SecondOrder
         Linear plant for the prediction.
     modes : int
@@ -75,6 +77,8 @@ def governor(
     disturbance : float
         Standard deviation of the input torques for the estimate, in parts of the limit.
     """
+    assumed = dict(law.assumptions) if isinstance(law, Design) else {}
+    law = bare(law)
     inner = law.law if isinstance(law, Delayed) else law
     if not isinstance(inner, LinearLaw):
         kind = type(inner).__name__
@@ -86,7 +90,7 @@ def governor(
     require(limited, "the law has no limits on both sides of zero: use law.limited(-limit, limit)")
     require(0 <= margin < 1, f"margin = {margin} must lie between 0 and 1")
     require(interval >= 1, f"interval = {interval} control periods must be at least 1")
-    given = {"slope": slope, "smooth": smooth, "horizon": horizon, "noise": noise, "disturbance": disturbance}
+    given: dict[str, Any] = {"slope": slope, "smooth": smooth, "horizon": horizon, "noise": noise, "disturbance": disturbance}
     for name, value in {**given, **({} if brake is None else {"brake": brake})}.items():
         require(bool(np.isfinite(value)) and value > 0, f"{name} = {value} must be positive and finite")
     h = interval * law.sample_time
@@ -94,7 +98,9 @@ def governor(
     model = zero_order_hold(first_order(plant, "modal", modes), law.sample_time)
     predictor = _predictor(law, inner, model, margin, bounds or {}, interval, noise, disturbance)
     rate = 0.0 if brake is None else 1.0 / brake
-    return Governed(law, predictor, interval, slope, float(np.exp(-h / smooth)), rate, horizon)
+    governed = Governed(law, predictor, interval, slope, float(np.exp(-h / smooth)), rate, horizon)
+    given = {"governor_modes": modes, "margin": margin, "bounds": dict(bounds or {}), **given, "brake": brake}
+    return Design(governed, plant, {**assumed, **given})
 
 
 def _predictor(
@@ -111,13 +117,15 @@ def _predictor(
     kept = [*range(len(model.outputs), len(loop.outputs)), *extra]
     A, B = loop.A, np.ascontiguousarray(loop.B[:, :references])
     steps = np.array([np.linalg.matrix_power(A, interval - 1 - k) @ B for k in range(interval)])
-    late = np.tensordot(np.arange(interval) / interval, steps, 1)
+    z = np.arange(interval) / interval
+    weights = (1 - z) * (1 - 2 * z), 4 * z * (1 - z), z * (2 * z - 1)
+    inputs = (np.ascontiguousarray(np.tensordot(weight, steps, 1)) for weight in weights)
     large = np.array([*bounds.values()], float)
     require(bool((large > 0).all()), f"bounds {dict(bounds)} must be positive")
     Gamma, measure = model.B[:, columns], model.C[rows]
     strength = disturbance * 0.5 * (inner.upper - inner.lower)
     return Predictor(
-        np.linalg.matrix_power(A, interval), steps.sum(axis=0) - late, late, np.ascontiguousarray(loop.C[kept]),
+        np.linalg.matrix_power(A, interval), *inputs, np.ascontiguousarray(loop.C[kept]),
         np.ascontiguousarray(loop.D[kept, :references]), (1 - margin) * np.r_[inner.lower, -large],
         (1 - margin) * np.r_[inner.upper, large], model.A, Gamma, measure,
         _filter(model.A, Gamma * strength, measure, noise), _at_rest(model, measure),

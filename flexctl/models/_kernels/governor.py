@@ -1,8 +1,8 @@
 """Prediction of a sampled closed loop along a path whose pace is slowed, compiled.
 
-    x+ = A x + B0 r + B1 r+,    z = C x + D r,    r = (p, p' s, p'' s^2 + p' w) of each channel at path parameter sigma
+    x+ = A x + B0 r + Bm rm + B1 r+,    z = C x + D r,    r = (p, p' s, p'' s^2 + p' w) of each channel at path parameter sigma
 
-One step is one interval of the governor, r and r+ belong to its begin and its end. The pace s changes at the rate w
+One step is one interval of the governor; r, rm, r+ belong to its begin, middle and end. The pace s changes at the rate w
 within an interval; from one to the next w+ = keep w - (1 - keep) brake s.
 """
 
@@ -37,16 +37,19 @@ def reference_at(path, spacing, sigma, s, w, r):  # type: ignore[no-untyped-def]
         r[c + 2] = ((1.0 - z) * dda + z * ddb) * s * s + rate * w
 
 
-@njit(int64(MAT, MAT, MAT, MAT, MAT, VEC, MAT, float64, VEC, float64, float64, float64, int64, MAT), cache=True)
-def predict(A, B0, B1, C, D, x, path, spacing, pace, interval, keep, brake, tail, z):  # type: ignore[no-untyped-def]
-    """Fill the rows of z from the state x and pace = (sigma, s, w); return how many, `tail` after the path's end."""
+@njit(int64(MAT, MAT, MAT, MAT, MAT, MAT, VEC, MAT, float64, float64, VEC, float64, float64, float64, int64, MAT), cache=True)
+def predict(A, B0, Bm, B1, C, D, x, path, spacing, end, pace, interval, keep, brake, tail, z):  # type: ignore[no-untyped-def]
+    """Fill the rows of z from the state x and pace = (sigma, s, w); return how many: `tail` after it ends.
+
+    `end` is the path parameter from which on the path is at rest.
+    """
     n, nr, nz = A.shape[0], B0.shape[1], C.shape[0]
     sigma, s, w = pace[0], pace[1], pace[2]
-    end = (path.shape[0] - 1) * spacing
-    now, new, r, ahead = x.copy(), np.empty(n), np.empty(nr), np.empty(nr)
+    now, new = x.copy(), np.empty(n)
+    r, middle, ahead = np.empty(nr), np.empty(nr), np.empty(nr)
     left = tail
     for k in range(z.shape[0]):
-        reference_at(path, spacing, sigma, s, w, r)
+        reference_at(path, spacing, min(sigma, end), s, w, r)
         for i in range(nz):
             total = 0.0
             for j in range(n):
@@ -54,15 +57,18 @@ def predict(A, B0, B1, C, D, x, path, spacing, pace, interval, keep, brake, tail
             for j in range(nr):
                 total += D[i, j] * r[j]
             z[k, i] = total
+        half = 0.5 * interval
+        between = sigma + half * s + 0.5 * half**2 * w
+        reference_at(path, spacing, min(between, end), s + half * w, w, middle)
         sigma += interval * s + 0.5 * interval**2 * w
         s += interval * w
-        reference_at(path, spacing, sigma, s, w, ahead)
+        reference_at(path, spacing, min(sigma, end), s, w, ahead)
         for i in range(n):
             total = 0.0
             for j in range(n):
                 total += A[i, j] * now[j]
             for j in range(nr):
-                total += B0[i, j] * r[j] + B1[i, j] * ahead[j]
+                total += B0[i, j] * r[j] + Bm[i, j] * middle[j] + B1[i, j] * ahead[j]
             new[i] = total
         for i in range(n):
             now[i] = new[i]
