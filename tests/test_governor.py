@@ -49,7 +49,7 @@ def governed(**options) -> fx.Design:
 
 
 def loop(design, moves, model: fx.FirstOrder, duration: float, push=lambda t: 0.0):
-    """Run law and sampled plant, plain; returns law, times, torques, measurements, and the law's states before calls."""
+    """Run law and sampled plant, plain; returns law, times, torques, measurements, the law's states after each call."""
     law = bare(design)
     if isinstance(law, Governed):
         law = law.told(dict(zip(law.follows, moves, strict=True)))
@@ -86,7 +86,7 @@ def test_the_prediction_is_what_happens_without_governor_on_a_slower_path():
     law, _, _, _, states = loop(governed(), [MOVE], truncated(), 0.01)
     s = states[0].pace.s
     assert 0.3 < s < 0.6
-    predicted = law.prediction(np.zeros(len(law.predictor.A)), 0.0, s, 0.0)[:, 0]
+    predicted = law.prediction(np.zeros(len(law.predictor.loop[0])), 0.0, s, 0.0)[:, 0]
     _, _, wanted, _, _ = loop(lqg(), [quintic(0.0, np.radians(60.0), MOVE.duration / s)], truncated(), 1.2)
     size = int(MOVE.duration / s / (law.interval * TS))  # but for the interval in which the path ends
     assert size > 100
@@ -147,10 +147,9 @@ def whole(grams: float) -> fx.FirstOrder:
 
 
 def test_limits_are_kept_with_payloads_that_it_does_not_know():
-    """The limit itself: payloads up to 20 g and the modes that are not predicted take their part of the margin."""
-    grams = np.random.default_rng(5).choice([0.0, 10.0, 20.0], 6)
-    for mass, move in zip(grams, random_paths(3, 6), strict=True):
-        _, _, torques, measured, _ = loop(governed(), [move], whole(mass), 6.0)
+    """The limit itself is never reached: 20 g take 15 % more torque, modes that are not predicted the rest of 20 %."""
+    for mass, move in zip((20.0, 20.0, 20.0, 0.0, 20.0, 10.0), random_paths(3, 6), strict=True):
+        _, _, torques, measured, _ = loop(governed(margin=0.2), [move], whole(mass), 6.0)
         assert np.abs(torques).max() < LIMIT
         assert measured[-1, 1] == pytest.approx(move.target, abs=1e-3)
 
@@ -166,15 +165,15 @@ def test_after_a_pause_the_pace_is_free_again():
     assert measured[-1, 1] == pytest.approx(1.2, abs=1e-3)
 
 
-def test_a_push_in_mid_move_slows_the_pace_and_not_the_end():
+def test_a_push_in_mid_move_slows_the_pace_and_does_not_break_the_limit():
     def push(t: float) -> float:
-        return 0.04 if 0.25 < t < 0.35 else 0.0
+        return -0.04 if 0.25 < t < 0.35 else 0.0
 
-    _, _, calm, _, held = loop(governed(), [MOVE], whole(10.0), 2.5)
-    _, t, torques, measured, states = loop(governed(), [MOVE], whole(10.0), 2.5, push)
+    _, _, _, _, calm = loop(governed(), [MOVE], whole(10.0), 0.45)
+    _, _, torques, measured, states = loop(governed(), [MOVE], whole(10.0), 2.5, push)
     assert np.abs(torques).max() < LIMIT
-    assert np.abs(torques - calm).max() > 0.02
-    assert abs(measured[-1, 1] - MOVE.target) < 1e-3
+    assert states[349].pace.s < calm[349].pace.s - 0.004
+    assert measured[-1, 1] == pytest.approx(MOVE.target, abs=1e-3)
 
 
 @cache

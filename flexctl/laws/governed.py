@@ -30,9 +30,9 @@ class Predictor:
 
     Attributes
     ----------
-    A, B0, Bm, B1, C, D : ndarray
-        The closed loop over one interval: state (plant, law, waiting commands); references at its begin, middle and
-        end, between which they are interpolated; bounded signals.
+    loop : tuple of ndarray
+        A, B0, Bm, B1, C, D of the closed loop over one interval: state (plant, law, waiting commands); references at
+        its begin, middle and end, between which they are interpolated; bounded signals.
     lower, upper : ndarray
         Bounds of these signals, the margin taken off.
     Phi, Gamma, measure, correct : ndarray
@@ -41,12 +41,7 @@ class Predictor:
         Estimate of the plant's state at rest per measured output.
     """
 
-    A: FloatArray
-    B0: FloatArray
-    Bm: FloatArray
-    B1: FloatArray
-    C: FloatArray
-    D: FloatArray
+    loop: tuple[FloatArray, ...]
     lower: FloatArray
     upper: FloatArray
     Phi: FloatArray
@@ -143,9 +138,9 @@ class Governed(_Wrapper):
 
     def _rests(self, path: FloatArray) -> FloatArray:
         """Return the samples at which a rest of three intervals begins, and the last one."""
-        still = ~_rates(path).any(axis=1)
+        still = np.asarray(~_rates(path).any(axis=1))
         begins = np.flatnonzero(still[1:] & ~still[:-1]) + 1
-        long = [k for k in begins if still[k : k + 3 * self.interval + 1].all()]
+        long = [int(k) for k in begins if still[k : k + 3 * self.interval + 1].all()]
         return np.array(sorted({*long, len(path) - 1}), float)
 
     def initial(self) -> GovernorState:
@@ -200,14 +195,13 @@ class Governed(_Wrapper):
 
     def prediction(self, x: FloatArray, sigma: float, s: float, w: float) -> FloatArray:
         """Return the bounded signals over the horizon [interval, signal] for a state, a pace and its first slope."""
-        from ..models._kernels.governor import predict
+        from ..models._kernels.governor import Going, Loop, Path, predict
 
-        p, h = self.predictor, self.interval * self.sample_time
-        z = np.empty((int(np.ceil(self.horizon / h)), len(p.C)))
-        tail = int(np.ceil(TAIL / h))
-        pace = np.array([sigma, s, w])
-        path = self.path, self.sample_time, self._end(sigma)
-        return z[: predict(p.A, p.B0, p.Bm, p.B1, p.C, p.D, x, *path, pace, h, self.keep, self.brake, tail, z)]
+        h, tail = self.interval * self.sample_time, int(np.ceil(TAIL / (self.interval * self.sample_time)))
+        z = np.empty((int(np.ceil(self.horizon / h)), self.predictor.lower.size))
+        path = Path(self.path, self.sample_time, self._end(sigma))
+        going = Going(sigma, s, w, h, self.keep, self.brake)
+        return z[: predict(Loop(*self.predictor.loop), path, going, x, tail, z)]
 
     def _begin(self, x: FloatArray, sigma: float) -> float:
         """Return the fastest pace, held, at which a move can begin."""

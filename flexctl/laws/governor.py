@@ -43,7 +43,7 @@ from .lqg import riccati
 
 
 def governor(
-    law: LinearLaw | Delayed | Design, plant: SecondOrder, *, modes: int, margin: float = 0.15,
+    law: LinearLaw | Delayed | Design, plant: SecondOrder, *, modes: int, margin: float = 0.2,
     bounds: Mapping[str, float] | None = None, interval: int = 10, slope: float = 0.2, smooth: float = 0.05,
     brake: float | None = None, horizon: float = 4.0, noise: float = 1e-4, disturbance: float = 0.1,
 ) -> Design:  # fmt: skip
@@ -58,13 +58,14 @@ def governor(
     modes : int
         Flexible modes of the plant that are predicted.
     margin : float
-        Part of every limit that is kept for what is not predicted.
+        Part of every limit that is kept for what is not predicted, such as a payload: the torque that accelerates it.
     bounds : mapping, optional
         Further bounds by output of the plant, e.g. ``{"root_strain": 3e-4}``: |output| stays below in the prediction.
     interval : int
         Control periods between two decisions; also the step of the prediction.
     slope : float
-        Largest change of the pace per second while something moves [1/s].
+        Largest change of the pace per second while something moves [1/s]. A change of the pace is an acceleration,
+        which takes torque too: 1 would make the law work for the governor. What happens faster is left to `margin`.
     smooth : float
         Time constant with which this change begins and ends [s]; a jump of it would be a jump of the torque.
     brake : float, optional
@@ -90,21 +91,22 @@ def governor(
     require(limited, "the law has no limits on both sides of zero: use law.limited(-limit, limit)")
     require(0 <= margin < 1, f"margin = {margin} must lie between 0 and 1")
     require(interval >= 1, f"interval = {interval} control periods must be at least 1")
-    given: dict[str, Any] = {"slope": slope, "smooth": smooth, "horizon": horizon, "noise": noise, "disturbance": disturbance}
-    for name, value in {**given, **({} if brake is None else {"brake": brake})}.items():
-        require(bool(np.isfinite(value)) and value > 0, f"{name} = {value} must be positive and finite")
+    given: dict[str, Any] = {"slope": slope, "smooth": smooth, "brake": brake, "horizon": horizon}
+    for name, value in {**given, "noise": noise, "disturbance": disturbance}.items():
+        proper = (name == "brake" and value is None) or (bool(np.isfinite(value)) and value > 0)
+        require(proper, f"{name} = {value} must be positive and finite")
     h = interval * law.sample_time
     require(brake is None or brake > h, f"brake = {brake} s must be longer than the interval of {h:g} s")
     model = zero_order_hold(first_order(plant, "modal", modes), law.sample_time)
     predictor = _predictor(law, inner, model, margin, bounds or {}, interval, noise, disturbance)
     rate = 0.0 if brake is None else 1.0 / brake
     governed = Governed(law, predictor, interval, slope, float(np.exp(-h / smooth)), rate, horizon)
-    given = {"governor_modes": modes, "margin": margin, "bounds": dict(bounds or {}), **given, "brake": brake}
-    return Design(governed, plant, {**assumed, **given})
+    chosen = {"governor_modes": modes, "margin": margin, "bounds": dict(bounds or {}), "interval": interval, **given}
+    return Design(governed, plant, {**assumed, **chosen})
 
 
 def _predictor(
-    law: LinearLaw | Delayed, inner: LinearLaw, model: FirstOrder, margin: float, bounds: Mapping[str, float],
+    law: Any, inner: LinearLaw, model: FirstOrder, margin: float, bounds: Mapping[str, float],
     interval: int, noise: float, disturbance: float,
 ) -> Predictor:  # fmt: skip
     rows = [index_of("output", name, model.outputs) for name in law.measures]
@@ -122,17 +124,17 @@ def _predictor(
     inputs = (np.ascontiguousarray(np.tensordot(weight, steps, 1)) for weight in weights)
     large = np.array([*bounds.values()], float)
     require(bool((large > 0).all()), f"bounds {dict(bounds)} must be positive")
+    C, D = np.ascontiguousarray(loop.C[kept]), np.ascontiguousarray(loop.D[kept, :references])
     Gamma, measure = model.B[:, columns], model.C[rows]
     strength = disturbance * 0.5 * (inner.upper - inner.lower)
     return Predictor(
-        np.linalg.matrix_power(A, interval), *inputs, np.ascontiguousarray(loop.C[kept]),
-        np.ascontiguousarray(loop.D[kept, :references]), (1 - margin) * np.r_[inner.lower, -large],
+        (np.linalg.matrix_power(A, interval), *inputs, C, D), (1 - margin) * np.r_[inner.lower, -large],
         (1 - margin) * np.r_[inner.upper, large], model.A, Gamma, measure,
         _filter(model.A, Gamma * strength, measure, noise), _at_rest(model, measure),
     )  # fmt: skip
 
 
-def _with_references(law: LinearLaw | Delayed, inner: LinearLaw) -> FirstOrder:
+def _with_references(law: Any, inner: LinearLaw) -> FirstOrder:
     """Return the law from measured outputs and references to commands, limits left out, delay included."""
     back = inner.feedback()
     parts = [Signal(f"{name}, {part}") for name in law.follows for part in ("value", "rate", "acceleration")]

@@ -1,17 +1,58 @@
 """Prediction of a sampled closed loop along a path whose pace is slowed, compiled.
 
-    x+ = A x + B0 r + Bm rm + B1 r+,    z = C x + D r,    r = (p, p' s, p'' s^2 + p' w) of each channel at path parameter sigma
+    x+ = A x + B0 r + Bm rm + B1 r+,    z = C x + D r,    r = (p, p' s, p'' s^2 + p' w) of each channel at sigma
 
-One step is one interval of the governor; r, rm, r+ belong to its begin, middle and end. The pace s changes at the rate w
-within an interval; from one to the next w+ = keep w - (1 - keep) brake s.
+One step is one interval of the governor; r, rm, r+ belong to its begin, middle and end. The pace s changes at the rate
+w within an interval; from one to the next w+ = keep w - (1 - keep) brake s.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import float64, int64, njit, types
 
 VEC, MAT = float64[::1], float64[:, ::1]
+
+
+class Loop(NamedTuple):
+    """The closed loop over one interval; see the module docstring."""
+
+    A: np.ndarray
+    B0: np.ndarray
+    Bm: np.ndarray
+    B1: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+
+
+LOOP = types.NamedUniTuple(MAT, 6, Loop)
+
+
+class Path(NamedTuple):
+    """Samples of value, rate, acceleration of each channel, their distance, and where the path comes to rest."""
+
+    samples: np.ndarray
+    spacing: float
+    end: float
+
+
+PATH = types.NamedTuple((MAT, float64, float64), Path)
+
+
+class Going(NamedTuple):
+    """How the pace goes on: path parameter, pace and slope at the begin; see the module docstring for the rest."""
+
+    sigma: float
+    s: float
+    w: float
+    interval: float
+    keep: float
+    brake: float
+
+
+GOING = types.NamedUniTuple(float64, 6, Going)
 
 
 @njit(float64(float64, float64, float64, float64, float64, float64), cache=True)
@@ -37,19 +78,18 @@ def reference_at(path, spacing, sigma, s, w, r):  # type: ignore[no-untyped-def]
         r[c + 2] = ((1.0 - z) * dda + z * ddb) * s * s + rate * w
 
 
-@njit(int64(MAT, MAT, MAT, MAT, MAT, MAT, VEC, MAT, float64, float64, VEC, float64, float64, float64, int64, MAT), cache=True)
-def predict(A, B0, Bm, B1, C, D, x, path, spacing, end, pace, interval, keep, brake, tail, z):  # type: ignore[no-untyped-def]
-    """Fill the rows of z from the state x and pace = (sigma, s, w); return how many: `tail` after it ends.
-
-    `end` is the path parameter from which on the path is at rest.
-    """
+@njit(int64(LOOP, PATH, GOING, VEC, int64, MAT), cache=True)
+def predict(loop, path, going, x, tail, z):  # type: ignore[no-untyped-def]
+    """Fill the rows of z from the state x; return how many: to the end of the path, and `tail` more."""
+    A, B0, Bm, B1, C, D = loop
+    samples, spacing, end = path
+    sigma, s, w, interval, keep, brake = going
     n, nr, nz = A.shape[0], B0.shape[1], C.shape[0]
-    sigma, s, w = pace[0], pace[1], pace[2]
     now, new = x.copy(), np.empty(n)
     r, middle, ahead = np.empty(nr), np.empty(nr), np.empty(nr)
     left = tail
     for k in range(z.shape[0]):
-        reference_at(path, spacing, min(sigma, end), s, w, r)
+        reference_at(samples, spacing, min(sigma, end), s, w, r)
         for i in range(nz):
             total = 0.0
             for j in range(n):
@@ -59,10 +99,10 @@ def predict(A, B0, Bm, B1, C, D, x, path, spacing, end, pace, interval, keep, br
             z[k, i] = total
         half = 0.5 * interval
         between = sigma + half * s + 0.5 * half**2 * w
-        reference_at(path, spacing, min(between, end), s + half * w, w, middle)
+        reference_at(samples, spacing, min(between, end), s + half * w, w, middle)
         sigma += interval * s + 0.5 * interval**2 * w
         s += interval * w
-        reference_at(path, spacing, min(sigma, end), s, w, ahead)
+        reference_at(samples, spacing, min(sigma, end), s, w, ahead)
         for i in range(n):
             total = 0.0
             for j in range(n):
