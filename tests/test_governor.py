@@ -154,6 +154,24 @@ def test_limits_are_kept_with_payloads_that_it_does_not_know():
         assert measured[-1, 1] == pytest.approx(move.target, abs=1e-3)
 
 
+def test_a_pace_so_slow_that_the_motion_outlasts_the_horizon_is_seen_to_its_end():
+    """A move of 3 s at a sixtieth of the limit: the braking towards its end, 9 s later, bounds the pace at its begin."""
+    weak = governor(weaker(0.005), linear(), modes=2)
+    law = bare(weak).told({"tip_angle": quintic(0.0, 1.0, 3.0)})
+    x = np.zeros(len(law.predictor.loop[0]))
+    s = law._begin(x, 0.0)
+    assert 3.0 / s > 2 * law.horizon
+    z = law.prediction(x, 0.0, s, 0.0)
+    assert len(z) * law.interval * TS > 3.0 / s
+    assert law.predictor.excess(z) <= 0.0
+    assert z.min() < -0.9 * z.max() < 0.0
+
+
+def weaker(limit: float) -> fx.Delayed:
+    law = bare(lqg())
+    return fx.Delayed(law.law.limited(-limit, limit), 1)
+
+
 def test_after_a_pause_the_pace_is_free_again():
     """A slow move, a pause, one that is too fast: the first is not slowed for the sake of the second."""
     first = quintic(0.0, 0.2, 0.8)

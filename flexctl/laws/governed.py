@@ -106,7 +106,7 @@ class Governed(_Wrapper):
     brake : float
         Rate at which the pace decays in the predicted continuation [1/s]; 0: it is held.
     horizon : float
-        Longest prediction [s].
+        Longest motion that is predicted to its end, and longest prediction of a stop [s].
     rests : ndarray
         Path parameters at which the path comes to rest for three intervals or for good [s].
     path : ndarray
@@ -194,12 +194,15 @@ class Governed(_Wrapper):
         return float(self.rests[np.searchsorted(self.rests, sigma)]) if sigma < self.rests[-1] else sigma
 
     def prediction(self, x: FloatArray, sigma: float, s: float, w: float) -> FloatArray:
-        """Return the bounded signals over the horizon [interval, signal] for a state, a pace and its first slope."""
+        """Return the bounded signals [interval, signal] for a state, a pace and its first slope."""
         from ..models._kernels.governor import Going, Loop, Path, predict
 
-        h, tail = self.interval * self.sample_time, int(np.ceil(TAIL / (self.interval * self.sample_time)))
-        z = np.empty((int(np.ceil(self.horizon / h)), self.predictor.lower.size))
-        path = Path(self.path, self.sample_time, self._end(sigma))
+        h, end = self.interval * self.sample_time, self._end(sigma)
+        slowest = max(min(s, s + w * h / (1.0 - self.keep)), FINEST)
+        longest = self.horizon if self.brake > 0 else (end - sigma) / slowest
+        tail = int(np.ceil(TAIL / h))
+        z = np.empty((int(np.ceil(longest / h)) + tail + 2, self.predictor.lower.size))
+        path = Path(self.path, self.sample_time, end)
         going = Going(sigma, s, w, h, self.keep, self.brake)
         return z[: predict(Loop(*self.predictor.loop), path, going, x, tail, z)]
 

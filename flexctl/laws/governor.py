@@ -69,10 +69,10 @@ def governor(
     smooth : float
         Time constant with which this change begins and ends [s]; a jump of it would be a jump of the torque.
     brake : float, optional
-        Time constant of a stop on the path [s], for paths longer than the horizon. By default the pace is held in the
+        Time constant of a stop on the path [s], for motions longer than the horizon. By default the pace is held in the
         prediction, to the end of the path.
     horizon : float
-        Longest prediction [s].
+        Longest motion, between two rests, that is predicted to its end [s]; with `brake` the longest prediction.
     noise : float
         Standard deviation of the measured outputs for the estimate, in their unit.
     disturbance : float
