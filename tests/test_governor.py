@@ -155,7 +155,7 @@ def test_limits_are_kept_with_payloads_that_it_does_not_know():
 
 
 def test_a_pace_so_slow_that_the_motion_outlasts_the_horizon_is_seen_to_its_end():
-    """A move of 3 s at a sixtieth of the limit: the braking towards its end, 9 s later, bounds the pace at its begin."""
+    """A move of 3 s at a sixtieth of the limit: the braking, up to 9 s later, bounds the pace at its begin."""
     weak = governor(weaker(0.005), linear(), modes=2)
     law = bare(weak).told({"tip_angle": quintic(0.0, 1.0, 3.0)})
     x = np.zeros(len(law.predictor.loop[0]))
