@@ -270,7 +270,7 @@ def test_balanced_truncation_with_a_rigid_mode_at_400_states():
 
 
 def test_lqr_at_400_states():
-    """The regulator of `laws.lqg` on 200 modes: its own cost, summed without a Riccati equation, gives the gain back."""
+    """The regulator of `laws.lqg` on 200 modes: its cost, summed without a Riccati equation, gives the gain back."""
     plant, period = beams.hub_beam(100, ("torque",), ("hub", "tip")).with_modal_damping(0.005), 1e-3
     weights = Weights(rate=1e-4, energy=1e-4, integral=0.1, command=1e-2, disturbance=0.1, noise=(1e-8, 1e-8))
     model = design_model(plant, 200, ("hub", "tip"), "torque", "hub")
