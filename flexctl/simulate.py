@@ -182,7 +182,8 @@ def _state_space(controller: Any) -> Any:
         return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
     except ValueError as error:
         remedy = "add poles, e.g. a filter of the derivative"
-        raise DefinitionError(f"the transfer function of the controller has no state space: {error}; {remedy}") from error
+        message = f"the transfer function of the controller has no state space: {error}; {remedy}"
+        raise DefinitionError(message) from error
 
 
 def _check_numbers(duration: float, step: float | None, method: str, scheme: Scheme | None) -> None:
