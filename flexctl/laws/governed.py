@@ -228,7 +228,7 @@ class Governed(_Wrapper):
         most = min(rest + kick, (1.0 - s) * (1.0 - keep) / h)
         if p.excess(held) > SLACK:
             least = max(rest - kick, -s * (1.0 - keep) / h)
-            return min((rest, most, least), key=lambda w: p.excess(self.prediction(x, sigma, s, w)))
+            return self._remedy(x, sigma, s, (rest, p.excess(held)), (least, most))
         if most <= rest:
             return rest
         more = self.prediction(x, sigma, s, most)
@@ -237,6 +237,15 @@ class Governed(_Wrapper):
         size = min(len(held), len(more))
         w = rest + p.admitted(held[:size], more[:size]) * (most - rest)
         return w if p.excess(self.prediction(x, sigma, s, w)) <= 0.0 else rest
+
+    def _remedy(
+        self, x: FloatArray, sigma: float, s: float, held: tuple[float, float], others: tuple[float, float]
+    ) -> float:
+        """Return the slope that exceeds the bounds least, no farther from the held one than it takes."""
+        excess, w = min((self.predictor.excess(self.prediction(x, sigma, s, w)), w) for w in others)
+        if excess >= held[1]:
+            return held[0]
+        return held[0] + (w - held[0]) * min(1.0, held[1] / (held[1] - excess))
 
 
 def _rates(path: FloatArray) -> FloatArray:
