@@ -217,6 +217,15 @@ def test_without_the_governor_the_same_law_is_lost():
     assert abs(run.scores["tip_angle.final_error"]) > np.radians(5.0)
 
 
+def test_on_nonlinear_timoshenko_beams_it_is_the_same():
+    """Another formulation, another name for every signal, 20 g that nothing knows."""
+    (found,) = fx.compare(["tokhi_azad_governor"], models=["timoshenko_planar"], only=["60 deg, 20 g"], workers=1).runs
+    mine, march = found.response.scores, runs()["60 deg, 20 g"].scores
+    assert mine["hub_torque.peak"] < LIMIT
+    for band in ("1pct", "0p1pct"):
+        assert mine[f"tip_angle.settle_{band}_s"] == pytest.approx(march[f"tip_angle.settle_{band}_s"], rel=0.01)
+
+
 # --- other laws, other bounds ----------------------------------------------------------------------------------------
 
 
