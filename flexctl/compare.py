@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .certify.loops import examine
-from .certify.runs import references
 from .errors import FlexctlError, NotAvailable, require
 from .laws.linear_part import linear_law
 from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
-from .simulate import as_law, simulate
-from .translate import dictionary, told_back, translated
+from .simulate import as_law
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -196,17 +194,9 @@ def _performed(job: _Job) -> Compared:
 
 
 def _run(job: _Job) -> tuple[Response, float | None]:
-    item, law = job.item, job.law
-    arm, options = item.plant(job.plant), dict(item.options)
-    if job.kind is not None and job.kind != arm.kind:
-        arm = arm.with_(model=job.kind)
-        # how the other formulation was integrated says nothing about this one
-        options = {key: value for key, value in options.items() if key not in ("method", "scheme", "initial")}
-    arm, words = dictionary(arm, law)
-    known, motions = translated(law, words), references(item, law)
-    inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
-    run = simulate(arm, known, motions, duration=item.duration, inputs=inputs, payload=item.payload, **options)
-    return told_back(run, words, motions), _margin(arm, known)
+    item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
+    arm, law, _ = item.fitted(job.law, job.plant)
+    return item.run(job.law, job.plant), _margin(arm, law)
 
 
 def _margin(arm: Plant, law: Any) -> float | None:

@@ -7,6 +7,7 @@ For each reference channel that is also an output (its error is output minus ref
 * `overshoot_pct`: how far it goes beyond the target, in percent of the move
 * `rms_error`, `max_error`: deviation from the reference over the whole record, in the output's unit
 * `final_error`: at the end of the record
+* `residual`: largest distance from the target once the command has ended (not given when the record ends before)
 
 For each input: `peak` and `rms`. When nothing is followed only these and the outputs' extremes are given.
 
@@ -76,6 +77,8 @@ def scores(
         result[f"{name}.rms_error"] = _rms(t, value - wanted)
         result[f"{name}.max_error"] = float(np.abs(value - wanted).max())
         result[f"{name}.final_error"] = float(value[-1] - wanted[-1])
+        if (over := t >= motion.duration).any():
+            result[f"{name}.residual"] = float(np.abs(error[over]).max())
     for i, signal in enumerate(inputs):
         result[f"{signal.name}.peak"] = float(np.abs(u[:, i]).max())
         result[f"{signal.name}.rms"] = _held_rms(t, u[:, i])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.laws.controller import bare
+from flexctl.laws.controller import bare, initial_at
 from flexctl.laws.governed import SLACK, Governed
 from flexctl.laws.governor import governor
 from flexctl.laws.lqg import Weights
@@ -48,14 +48,15 @@ def governed(**options) -> fx.Design:
     return governor(lqg(), linear(), **{"modes": 2, "margin": MARGIN, **options})
 
 
-def loop(design, moves, model: fx.FirstOrder, duration: float, push=lambda t: 0.0):
+def loop(design, moves, model: fx.FirstOrder, duration: float, push=lambda t: 0.0, start=None):
     """Run law and sampled plant, plain; returns law, times, torques, measurements, the law's states after each call."""
     law = bare(design)
     if isinstance(law, Governed):
         law = law.told(dict(zip(law.follows, moves, strict=True)))
     rows = [[s.name for s in model.outputs].index(name) for name in law.measures]
     columns = [[s.name for s in model.inputs].index(name) for name in law.drives]
-    x, state = np.zeros(len(model.states)), law.initial()
+    x = np.zeros(len(model.states)) if start is None else start
+    state = initial_at(law, model.C[rows] @ x)
     t = TS * np.arange(round(duration / TS))
     torques, measured, states = [], [], []
     references = np.vstack([part for move in moves for part in move(t)]).T
@@ -181,6 +182,18 @@ def test_after_a_pause_the_pace_is_free_again():
     assert set(paces[t < 0.89]) == {1.0}
     assert 0.3 < paces[950] < 0.6
     assert measured[-1, 1] == pytest.approx(1.2, abs=1e-3)
+
+
+def test_a_move_may_begin_anywhere():
+    """From 30 to 90 deg, at rest: the same torques and the same pace as from 0 to 60 deg."""
+    move = quintic(np.radians(30.0), np.radians(90.0), MOVE.duration)
+    start = bare(governed()).predictor.rigid @ np.radians([30.0, 30.0])
+    _, _, torques, measured, states = loop(governed(), [move], truncated(), 2.0, start=start)
+    _, _, wanted, _, other = loop(governed(), [MOVE], truncated(), 2.0)
+    assert measured[0] == pytest.approx(np.radians([30.0, 30.0]))
+    assert measured[-1] == pytest.approx(np.radians([90.0, 90.0]), abs=1e-3)
+    assert torques == pytest.approx(wanted, abs=2e-3 * LIMIT)
+    assert states[0].pace.s == pytest.approx(other[0].pace.s, abs=2e-3)
 
 
 def test_a_push_in_mid_move_slows_the_pace_and_does_not_break_the_limit():

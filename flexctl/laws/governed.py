@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import require
 from ..model import FloatArray
-from .controller import Delayed, _Wrapper
+from .controller import Delayed, _Wrapper, initial_at
 
 FINEST = 1e-3
 """Relative error of the pace at which a move begins."""
@@ -146,6 +146,10 @@ class Governed(_Wrapper):
     def initial(self) -> GovernorState:
         """Return the state before the first call: nothing has been measured, the pace is free."""
         return GovernorState(self.law.initial(), None, 0, Pace(0.0, 0.0, 1.0, 0.0))
+
+    def initial_at(self, y: FloatArray) -> GovernorState:
+        """Return the same for measured outputs y, with the state of the law that belongs to them."""
+        return self.initial()._replace(law=initial_at(self.law, y))
 
     def step(self, state: GovernorState, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, GovernorState]:
         """Return the law's command for the slowed references."""
