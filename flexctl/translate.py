@@ -164,6 +164,10 @@ class Translated:
         """Reference channels."""
         return tuple(self.law.follows)
 
+    def told(self, references: Mapping[str, Motion]) -> Translated:
+        """Return the same around a law that has got its references in advance, if it asks for them."""
+        return replace(self, law=self.law.told(references)) if hasattr(self.law, "told") else self
+
     def initial(self) -> Any:
         """Return the law's state."""
         return self.law.initial()

@@ -71,6 +71,12 @@ ENTRIES = {
         (0.29, 0.29, 0.29),
         0.3,
     ),
+    # own numbers: what bounds them, and what the same law does without the governor, is in test_governor.py
+    "tokhi_azad_governor": Entry(
+        {"60 deg, 0 g": (1.070, 1.215), "60 deg, 10 g": (1.062, 1.115), "60 deg, 20 g": (1.090, 1.241)},
+        (0.30, 0.40, 0.43),
+        0.3,
+    ),
     # the law has no limit: 3.64, 5.44 and 7.50 N m on the three payloads; margins see test_servo_margins
     "planar_2r_servo": Entry({}, (), 8.0, "joint1_torque", "joint1_angle"),
 }

@@ -131,7 +131,7 @@ def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: Weights, Ts: f
 
 
 def riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, what: str) -> FloatArray:
-    """Return the solution of the discrete Riccati equation of `what`, its residual checked."""
+    """Return the stabilising solution of the discrete Riccati equation, its residual checked."""
     try:
         P: FloatArray = sla.solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:
