@@ -3,9 +3,9 @@
 Folding the elbow takes three quarters of the inertia away that joint 1 feels, and moves the modes. Four designs, from
 the stretched to the folded arm, each on its own linear plant with two flexible modes, are blended by the measured elbow
 angle; the torques of the rigid arm are fed forward. The move goes through all poses. The same law frozen at one of the
-designs does not serve them all: those for the stretched arm are unstable when it is folded, and the other way round with a
-payload. The law is made for 0.25 kg; it is not told the actual payload, except in the last runs, where it is designed
-for it (scheduling over the payload).
+designs does not serve them all: those for the stretched arm are unstable when it is folded, and the other way round
+with a payload. The law is made for 0.25 kg; it is not told the actual payload, except in the last runs, where it is
+designed for it (scheduling over the payload).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import flexctl as fx
 from flexctl.laws.blended import blended
 from flexctl.laws.design_model import design_model
-from flexctl.laws.rigid_reference import fed_forward, references
 from flexctl.laws.lqg import Weights, lqg
+from flexctl.laws.rigid_reference import fed_forward, references
 from flexctl.scenario import Scenario, main
 from flexctl.trajectories import quintic
 

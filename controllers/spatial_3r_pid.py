@@ -18,7 +18,8 @@ from flexctl.scenario import Scenario, main
 from flexctl.trajectories import quintic
 
 PLANT = "spatial_3r"
-SETTINGS = {"damping": {"kind": "rayleigh", "beta": 1e-4}}  # s; chosen: 0.5 % at 16 Hz, 3 % at 100 Hz
+# beta [s] chosen: 0.5 % at 16 Hz, 3 % at 100 Hz
+SETTINGS = {"model.elements": 4, "damping": {"kind": "rayleigh", "beta": 1e-4}}
 BEGIN = (0.0, -0.6, 1.0)  # rad: upper link 34 deg above the horizontal, the last one 23 deg below
 END = tuple(angle + np.pi / 3 for angle in BEGIN)
 MOVES = {f"joint{i}": quintic(a, b, 1.0) for i, (a, b) in enumerate(zip(BEGIN, END, strict=True), 1)}  # rad, s

@@ -107,7 +107,7 @@ def simulate(
     _check_numbers(duration, step, method, scheme)
     references = _references(plant, law, reference)
     if isinstance(law, MotionCommand):
-        law, motions = None, {**law.motions(references), **(motions or {})}
+        motions, law = {**law.motions(references), **(motions or {})}, None
     plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_names(plant, law, inputs)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)

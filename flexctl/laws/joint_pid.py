@@ -4,8 +4,8 @@
 
 P_i is the plant from the joint's own drive to its own angle (or extension) with the other joints held: what its drive
 feels while the others do their work. `flexctl.laws.pid` says how the gains follow. tau is the inverse dynamics of the
-straight links, weight included (`flexctl.laws.rigid_reference`); without it every joint lags and sags. The loops see each
-other through the arm: whether all of them together are stable is checked on the whole plant.
+straight links, weight included (`flexctl.laws.rigid_reference`); without it every joint lags and sags. The loops see
+each other through the arm: whether all of them together are stable is checked on the whole plant.
 """
 
 from __future__ import annotations
