@@ -3,8 +3,8 @@
 Post and links bend and twist; the law reads the joint angles alone, 2 kHz with one sample of delay. Each joint's gains
 come from the linear plant with the other joints held, about the arm at rest under its weight; the loops together are
 checked on the whole plant. The torques of the rigid arm, weight included, are fed forward: they carry the arm and take
-the lag away. Without them the integrals have to find 140 N m after the start. The payload is not known to the law: its
-weight is left to the integrals, which at 3 rad/s take a second or two, and to the links, which sag.
+the lag away; without them the integrals would have to find more than 100 N m at joint 2. The payload is not known to
+the law: its weight is left to the integrals, which take a second or two, and to the links, which sag.
 """
 
 from __future__ import annotations

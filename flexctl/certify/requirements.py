@@ -56,7 +56,8 @@ class Verdict:
 def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
     """Return the requirements, or refuse a name or bound that is not understood, before anything is computed.
 
-    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s".
+    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s", or for
+    those of some scenarios: "5 deg: tip_angle.settle_1pct_s" is about "5 deg" and "5 deg, 20 g".
     """
     found: dict[str, Any] = {}
     for name, bound in requirements.items():
@@ -69,7 +70,8 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
         elif name in LEAST or name in MOST or "." in name:
             found[name] = _number(name, bound)
         else:
-            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, "OUTPUT.SCORE"])
+            scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, *scores])
     return found
 
 
@@ -140,11 +142,15 @@ def _told(value: float) -> str:
 
 
 def _score(found: Certificate, name: str, bound: float) -> Verdict:
-    values = {label: scores[name] for label, scores in found.runs.items() if name in scores}
+    which, _, score = name.rpartition(": ")
+    about = {run: scores for run, scores in found.runs.items() if not which or f"{run},".startswith(f"{which},")}
+    if not about and found.runs:
+        raise unknown(f'requirement "{name}": scenario', which, list(found.runs))
+    values = {run: scores[score] for run, scores in about.items() if score in scores}
     if not values:
-        known = sorted({key for scores in found.runs.values() for key in scores})
-        raise unknown("requirement: score", name, known)
-    worst = max(values, key=lambda label: values[label])
+        known = sorted({key for scores in about.values() for key in scores})
+        raise unknown("requirement: score", score, known)
+    worst = max(values, key=lambda run: values[run])
     return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
 
 

@@ -215,7 +215,7 @@ def grid(found: Certificate) -> Table:
     listed = table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
     for p in found.points:
         disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
-        state = "stable" if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
+        state = ("stable" if p.loop else "none") if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
         mass = "" if p.payload is None else compact(1e3 * p.payload)
         cells = [_seconds(p.scores, k) for k in keys]
         mark = "worst" if p is found.worst else ""
