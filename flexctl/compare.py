@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .certify.loops import examine
-from .certify.runs import references
 from .errors import FlexctlError, NotAvailable, require
 from .laws.linear_part import linear_law
 from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
+<<<<<<< HEAD
 from .simulate import as_law, simulate
 from .translate import dictionary, reformulated, told_back, translated
+=======
+from .simulate import as_law
+>>>>>>> main
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -199,6 +202,7 @@ def _performed(job: _Job) -> Compared:
         return Compared(job.label, job.item.name, None, None, str(error))
 
 
+<<<<<<< HEAD
 def _run(job: _Job) -> Compared:
     item, law, note = job.item, job.law if job.item.law is None else as_law(job.item.law), ""
     arm, options = item.plant(job.plant), dict(item.options)
@@ -211,6 +215,12 @@ def _run(job: _Job) -> Compared:
     inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
     run = simulate(arm, known, motions, duration=item.duration, inputs=inputs, payload=item.payload, **options)
     return Compared(job.label, item.name, told_back(run, words, motions), _margin(arm, known), note=note)
+=======
+def _run(job: _Job) -> tuple[Response, float | None]:
+    item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
+    arm, law, _ = item.fitted(job.law, job.plant)
+    return item.run(job.law, job.plant), _margin(arm, law)
+>>>>>>> main
 
 
 def _margin(arm: Plant, law: Any) -> float | None:

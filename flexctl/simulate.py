@@ -20,6 +20,7 @@ from .errors import DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
 from .laws.compile import acts_within_steps
 from .laws.controller import Controller, LinearLaw, bare
+from .laws.motion_command import MotionCommand
 from .linear import FirstOrder, SecondOrder
 from .loopstability import warn_if_unstable
 from .model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
@@ -103,10 +104,13 @@ def simulate(
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_numbers(duration, step, method, scheme)
-    _check_names(plant, law, inputs)
     references = _references(plant, law, reference)
+    if isinstance(law, MotionCommand):
+        motions = {**law.motions(references), **(motions or {})}
+        law = None
+    plant, commands, driving, start = commanded(plant, law, motions, inputs)
+    _check_names(plant, law, inputs)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:

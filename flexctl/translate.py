@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+<<<<<<< HEAD
 from .errors import DefinitionError, NotAvailable, did_you_mean
 from .laws.controller import Delayed, LinearLaw, Saturated, bare
+=======
+from .errors import DefinitionError, did_you_mean
+from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, initial_at
+from .laws.design import Design
+>>>>>>> main
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -46,6 +52,24 @@ class Dictionary:
     outputs: Mapping[str, tuple[str, float]]
     inputs: Mapping[str, str]
 
+    def told(self, drive: str) -> str:
+        """Return how the law calls an input of the plant."""
+        return next((own for own, name in self.inputs.items() if name == drive), drive)
+
+
+class Fitted(NamedTuple):
+    """A plant with the sensors that a law needs, the law in the words of that plant, and what stands for what."""
+
+    plant: Plant
+    law: Any
+    words: Dictionary
+
+
+def fitted(plant: Plant, law: Any) -> Fitted:
+    """Return the plant and the law in its words; both are as given where the law's names are known."""
+    plant, words = dictionary(plant, law)
+    return Fitted(plant, translated(law, words), words)
+
 
 def reformulated(plant: Plant, kind: str) -> tuple[Plant, str]:
     """Return the same arm in another formulation, and what had to be changed for that.
@@ -72,13 +96,11 @@ def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     """Return the plant, with a sensor at the tip if the law reads it, and what stands for the law's signals there."""
     model = plant.model
     outputs, inputs = set(names(model.outputs)), set(names(model.inputs))
-    length = plant.arm.links[0].length
-    known = {
-        "hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0), "tip": (TIP, 1.0),
-        "tip_angle": (TIP, 1.0 / length),
-    }  # fmt: skip
-    if len(plant.arm.links) > 1:
-        known = {name: found for name, found in known.items() if not name.startswith("tip")}
+    if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
+        return plant, Dictionary({}, {})
+    known = {"hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0)}
+    if len(plant.arm.links) == 1:
+        known |= {"tip": (TIP, 1.0), "tip_angle": (TIP, 1.0 / plant.arm.links[0].length)}
     wanted = [name for name in dict.fromkeys((*law.measures, *law.follows)) if name not in outputs]
     used = {name: known[name] for name in wanted if name in known}
     if any(name == TIP for name, _ in used.values()):
@@ -117,12 +139,19 @@ def translated(law: Any, words: Dictionary) -> Any:
     law = bare(law)
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
+    if type(law) is Design:
+        return translated(law.law, words)
+    if type(law) is Quantised:
+        scaled = {name: words.outputs.get(name, (name, 1.0)) for name in law.quanta}
+        quanta = {name: law.quanta[own] / abs(factor) for own, (name, factor) in scaled.items()}
+        return Quantised(translated(law.law, words), quanta)
     if type(law) is not LinearLaw:
         return Translated(law, words)
     factor = _factors(law, words)
     return replace(
-        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor
-    )
+        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor,
+        start=law.start * factor,
+    )  # fmt: skip
 
 
 def _factors(law: Any, words: Dictionary) -> FloatArray:
@@ -168,6 +197,10 @@ class Translated:
         """Return the law's state."""
         return self.law.initial()
 
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the law's state with which a run begins at these outputs of the plant."""
+        return initial_at(self.law, y * _factors(self.law, self.words))
+
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the law's command."""
         answer: tuple[FloatArray, Any] = self.law.step(state, t, y * _factors(self.law, self.words), r)
@@ -190,8 +223,7 @@ def told_back(run: Response, words: Dictionary, references: Mapping[str, Motion]
     columns = [factor * run[name] for name, factor in words.outputs.values()]
     y = np.column_stack([run.y, *columns])
     outputs = (*run.outputs, *(Signal(name, UNITS[name]) for name in words.outputs))
-    back = {plant: law for law, plant in words.inputs.items()}
-    inputs = tuple(replace(s, name=back.get(s.name, s.name)) for s in run.inputs)
+    inputs = tuple(replace(s, name=words.told(s.name)) for s in run.inputs)
     units = {s.name: s.unit for s in outputs}
     channels = tuple(replace(s, unit=units.get(s.name, s.unit)) for s in run.references)
     numbers = scores(run.t, y, run.u, outputs, inputs, references)

@@ -298,6 +298,14 @@ def test_a_nonlinear_plant_parts_from_the_prediction_as_the_square_of_the_amplit
     assert rates == pytest.approx([2.0, 2.0], abs=0.15)
 
 
+def test_encoders_take_the_place_of_those_of_the_law() -> None:
+    """A law with encoders of 20 bits is examined with 12 bits, not with both."""
+    plant, item = arm(), fx.Scenario("5 deg", quintic(0.0, math.radians(5.0), 0.4), 1.0, options={"method": "march"})
+    fine = fx.Quantised(law(), {"hub_angle": 2 * math.pi / 2**20})
+    one, other = (runs.quantised(plant, x, item, 12) for x in (fine, law()))
+    assert one.scores == other.scores
+
+
 class TestScaled:
     def test_motions_keep_their_beginning(self) -> None:
         motion = quintic(0.3, 1.3, 1.0)
@@ -364,6 +372,21 @@ class TestCommand:
         told = json.loads(Path("out/pd_certificate.json").read_text())
         assert {v["name"] for v in told["requirements"]} == {"stable", "gain_margin", "hub_angle.max_error"}
         assert told["quantisation"][0]["quanta"]["hub_rate"] < 0.1, "twice the largest rate in 2^12 steps"
+
+    def test_another_formulation(self, place: Path) -> None:
+        """Designed on finite differences, examined on a nonlinear beam, in the words of the law."""
+        result = call("pd.py", "--model", "timoshenko_planar", "--set", "model.sections=8", "--workers", "1", "--json")
+        assert result.exit_code == 0, result.stderr
+        told, own = json.loads(result.stdout), json.loads(call("pd.py", "--workers", "1", "--json").stdout)
+        assert (told["model"], own["model"]) == ("timoshenko_planar", "finite_difference")
+        assert set(told["scores"]) == set(own["scores"])
+        for run, scores in told["scores"].items():
+            assert scores["hub_torque.peak"] == pytest.approx(own["scores"][run]["hub_torque.peak"], rel=0.05)
+        one, other = (next(iter(x["loops"].values()))["margins"]["hub_torque"] for x in (told, own))
+        assert one["phase_margin_deg"] == pytest.approx(other["phase_margin_deg"], rel=0.1)
+        assert [limit["what"] for limit in told["limits"]] == [limit["what"] for limit in own["limits"]]
+        assert told["quantisation"][0]["quanta"]["hub_angle"] == pytest.approx(2 * math.pi / 2**12)
+        assert 0.0 < told["linear_validity"]["deviation"][0] < 0.02
 
     def test_exit_code_1_when_a_requirement_fails(self, place: Path) -> None:
         result = call("pd.py", "--workers", "1", "--require", "phase_margin_deg=80", "--json")

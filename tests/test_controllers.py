@@ -118,12 +118,21 @@ TRACKING = {
 }  # fmt: skip
 
 
+<<<<<<< HEAD
 SINGLE_LINK = ("tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped")
 """Asserted in `test_single_link_controllers`."""
 
 
 def test_every_controller_has_an_entry():
     assert sorted({**ENTRIES, **TRACKING, **SHAKEN, **dict.fromkeys(SINGLE_LINK)}) == fx.list_controllers()
+=======
+# asserted in test_planar_controllers.py
+ARMS = {"planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped"}
+
+
+def test_every_controller_has_an_entry():
+    assert sorted({*ENTRIES, *TRACKING, *SHAKEN, *ARMS}) == fx.list_controllers()
+>>>>>>> main
 
 
 @pytest.mark.parametrize("name", TRACKING)
@@ -214,7 +223,7 @@ def servo():
 def test_servo_tip_errors_of_the_nonlinear_arm():
     """Tip against the commanded rigid arm; the numbers are of springs and dampers as joints, by another code."""
     script, plant, _ = servo()
-    run = runs("planar_2r_servo")["60 deg, 0 g"]
+    run = runs("planar_2r_servo")["f0/2, 0 g"]
     tip = plant.model.rigid_tip(np.column_stack([script.MOVE(run.t)[0]] * 2))
     errors = [1e3 * f(run[f"tip_{axis}"] - tip[:, k]) for k, axis in enumerate("xy") for f in (np.min, np.max)]
     np.testing.assert_allclose(errors, [-20.166, 9.325, -25.117, 4.492], rtol=0, atol=0.03)
@@ -224,7 +233,7 @@ def test_servo_tip_errors_of_the_nonlinear_arm():
 def test_servo_lag_grows_with_the_payload_it_does_not_know():
     """The lag is the torque over kp: the peaks of both follow each other, and all runs end on the target."""
     _, _, law = servo()
-    scores = [run.scores for run in runs("planar_2r_servo").values()]
+    scores = [runs("planar_2r_servo")[f"f0/2, {g} g"].scores for g in (0, 250, 500)]
     kp = -law.law.Dy[0, 0]
     lags, torques = ([s[key] for s in scores] for key in ("joint1_angle.max_error", "joint1_torque.peak"))
     assert lags == sorted(lags)

@@ -25,9 +25,9 @@ TIERS = (
     ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
      "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "methods"),
+     "methods", "translate"),
     ("export", "export.", "plot", "plot.", "animate"),
-    ("catalogue", "catalogue.", "workers", "translate", "certify", "certify.", "compare", "sweep", "sweep.",
+    ("catalogue", "catalogue.", "workers", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),
 )  # fmt: skip
 
@@ -40,6 +40,7 @@ CONVENIENCE = {
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
+    ("models.ancf_damping", "modes"): "modal damping as a law of the strain rates",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.hydraulic", "statics"): "the arm at rest with its cylinders still",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",

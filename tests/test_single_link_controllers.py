@@ -28,7 +28,7 @@ from flexctl.laws.shaping import shaped
 from flexctl.modes import normal_modes
 from flexctl.scenario import robustness
 from flexctl.trajectories import quintic
-from flexctl.translate import reformulated
+from flexctl.translate import dictionary, reformulated, translated
 
 NAMES = [name for name in fx.list_controllers() if name.startswith("tokhi_azad")]
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}
@@ -340,7 +340,7 @@ class TestOtherTruths:
                                  ("tip_angle.settle_0p1pct_s", 0.10)):  # fmt: skip
                 assert other[score] == pytest.approx(first[score], rel=close), (name, score)
         for run in found.runs[1:] if name != "shaped" else ():
-            assert run.disk_margin > 0.2
+            assert run.disk_margin > 0.15  # on coarse meshes, see below
 
     @pytest.mark.parametrize("name", ["lqg", "robust", "hinf", "loop_shaping", "pd", "ppf", "inversion", "shaped"])
     def test_absolute_nodal_coordinates(self, name: str) -> None:
@@ -361,6 +361,17 @@ class TestOtherTruths:
     def test_the_large_move(self, name: str) -> None:
         models = ("finite_difference", "finite_segment", "timoshenko_planar", "ancf")
         self.compared(name, *models, only="60 deg, 0 g")
+
+    def test_margins_agree_on_fine_meshes(self) -> None:
+        """H-infinity at 0 g is stable to +4.4 % of frequency; 16 elements are 2.5 % stiff in the third mode."""
+        disks = []
+        for kind, mesh in (("finite_difference", {"sections": 160}), ("timoshenko_planar", {"elements": 64}),
+                           ("timoshenko_planar", {"elements": 16})):  # fmt: skip
+            plant, words = dictionary(arm().with_(model=kind).with_(model=mesh), law("hinf"))
+            loop = examine(plant.linearise(), translated(law("hinf"), words), "")
+            disks.append(loop.smallest("disk_margin"))
+        assert disks[0] == pytest.approx(disks[1], rel=0.03)
+        assert disks == pytest.approx([0.263, 0.257, 0.175], rel=0.01)
 
     def test_modal_damping_becomes_damping_of_the_strain_rates(self) -> None:
         same, told = reformulated(arm(), "finite_segment")

@@ -29,6 +29,7 @@ from ..model import OperatingPoint
 from ..response import Response
 from ..scenario import Progress, Scenario, design, label, variants
 from ..simulate import as_law
+from ..translate import Fitted, fitted
 from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
@@ -57,6 +58,7 @@ def certify(
     requirements: Mapping[str, Any] | None = None,
     scenarios: Sequence[Scenario] | None = None,
     scenario: str | None = None,
+    model: str | None = None,
     payload: tuple[float, float] | None = None,
     frequency: tuple[float, float] | None = None,
     bits: Sequence[int] = BITS,
@@ -77,7 +79,11 @@ def certify(
     scenarios : sequence of Scenario, optional
         By default those of the script.
     scenario : str, optional
-        Name of the one that is run with other payloads, encoders and amplitudes; by default the first.
+        Name of the one that is run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
+        law of their own, to compare with, are left out.
+    model : str, optional
+        Kind of model in which the arm is examined; the controller is still designed on `plant` as it is. The law then
+        reads and drives what stands for its signals there (`flexctl.translate`).
     payload : (low, high), optional
         Range of payloads [kg]; by default that of the requirement, else of the scenarios.
     frequency : (low, high), optional
@@ -92,7 +98,7 @@ def certify(
         Called with what is done and its part of the whole.
     """
     started = time.perf_counter()
-    task = _prepared(controller, plant, requirements, scenarios, scenario)
+    task = _prepared(controller, plant, requirements, scenarios, scenario, model)
     asked = {"payload_kg": payload, "frequency_change": frequency}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
     jobs = _jobs(task, stated, bits, [*task.poses, *poses])
@@ -122,7 +128,7 @@ class _Task:
 
 def _prepared(
     controller: Any, plant: Any, requirements: Mapping[str, Any] | None, given: Sequence[Scenario] | None,
-    only: str | None,
+    only: str | None, model: str | None,
 ) -> _Task:  # fmt: skip
     from ..catalogue import load_controller, load_plant
 
@@ -138,7 +144,10 @@ def _prepared(
     else:
         law, items = controller, list(given or ())
         require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
-    law = as_law(law)
+    law, items = as_law(law), [item for item in items if item.law is None]
+    require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
+    if model is not None:
+        items = [item.in_formulation(model, arm) for item in items]
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
         raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
@@ -159,7 +168,7 @@ def _jobs(
 ) -> dict[str, Any]:
     """Return what is to be computed, by label, long jobs first."""
     plant, law, item = task.plant, task.law, task.chosen
-    base = item.plant(plant)
+    base, known, _ = item.fitted(law, plant)
     jobs: dict[str, Any] = {}
     for factor in AMPLITUDES:
         jobs[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
@@ -175,24 +184,24 @@ def _jobs(
             text = ", ".join(([] if mass is None else [f"{1e3 * mass:g} g"]) + [f"frequencies {100 * change:+g} %"])
             jobs[f"grid: {text}"] = (_quietly, (robust.point, plant, law, item, mass, change, text))
     try:
-        linear_law(law, base.model)
+        linear_law(known, base.model)
     except NotAvailable:
         return jobs
     jobs["linear prediction"] = (_quietly, (runs.predicted, plant, law, item))
     for variant, arm in variants([one.plant(plant) for one in task.items]).items():
-        jobs[f"loop {variant}"] = (_loop, (arm, law, item, variant))
+        jobs[f"loop {variant}"] = (_loop, (fitted(arm, law), item, variant))
         for sign, end in zip((-1, 1), _ENDS, strict=True):
             search = ("frequency_change", 0.0, 0.02 * sign, end, variant)
-            jobs[f"limit {variant} {sign}"] = (_quietly, (robust.stability_limit, arm, law, *search))
+            jobs[f"limit {variant} {sign}"] = (_quietly, (robust.stability_limit, fitted(arm, law), *search))
     for pose in poses:
         text = f"joints at {', '.join(f'{float(np.degrees(x)):.4g}' for x in pose)} deg"
-        jobs[f"loop {text}"] = (_loop, (base, law, item, text, tuple(pose)))
+        jobs[f"loop {text}"] = (_loop, (fitted(base, law), item, text, tuple(pose)))
     if masses:
         span = max(masses) or 0.01
         upwards = ("payload_kg", min(masses), 0.25 * span, 100.0 * span)
-        jobs["payload limit"] = (_quietly, (robust.stability_limit, base, law, *upwards))
+        jobs["payload limit"] = (_quietly, (robust.stability_limit, fitted(base, law), *upwards))
         if len(masses) > 1:
-            jobs["bound"] = (robust.payload_bound, (base, law, min(masses), max(masses)))
+            jobs["bound"] = (robust.payload_bound, (base, known, min(masses), max(masses)))
     return jobs
 
 
@@ -220,14 +229,16 @@ def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
         return str(error)
 
 
-def _loop(plant: Plant, law: Any, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
+def _loop(on: Fitted, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
+    plant, law, words = on
     point = runs.start_point(plant, item)
     if pose is not None:
         bend = getattr(plant.model, "pose", None)
         if bend is None:
             raise NotAvailable(f"{plant.kind} has no poses: leave them out")
         point = OperatingPoint.at_rest(plant.model, bend([float(x) for x in pose]))
-    return examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
+    found = examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
+    return replace(found, margins={words.told(name): margin for name, margin in found.margins.items()})
 
 
 def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
@@ -252,7 +263,8 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
     responses = {"linear": prediction, "full": nominal}
     points = sorted((p for p in of("grid") if isinstance(p, Point)), key=lambda p: (p.payload or 0.0, p.frequency))
     loops = sorted(of("loop"), key=lambda loop: str(loop.variant))
-    identity = {k: task.plant.identity[k] for k in ("plant", "model", "overrides", "version")}
+    examined = task.chosen.plant(task.plant)
+    identity = {k: task.plant.identity[k] for k in ("plant", "overrides", "version")} | {"model": examined.kind}
     return Certificate(
         task.name, task.plant.name, task.chosen.name, tuple(task.law.drives), tuple(loops), tuple(points),
         tuple(x for key in ("limit", "payload limit") for x in of(key) if isinstance(x, Limit)),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
     from ..frequency.structured import RobustBound
     from ..scenario import Scenario
+    from ..translate import Fitted
 
 INPUT_UNCERTAINTY = 0.3
 """Relative complex uncertainty of every command in the bound."""
@@ -87,17 +88,17 @@ class Point:
 
 def point(plant: Plant, law: Any, item: Scenario, payload: float | None, frequency: float, label: str) -> Point:
     """Return the loop and the run of a scenario on a changed plant."""
-    base = item.plant(plant)
-    extra = changed(base, payload, frequency)
-    arm, loop, failure = base.with_(overrides=extra) if extra else base, None, ""
-    at = start_point(arm, item)
+    extra = changed(item.plant(plant), payload, frequency)
+    item = replace(item, overrides={**item.overrides, **extra})
+    arm, known, _ = item.fitted(law, plant)
+    at, loop, failure = start_point(arm, item), None, ""
     scores: Mapping[str, float] = {}
     with contextlib.suppress(NotAvailable):  # a law without a linear part is judged by its run alone
-        loop = examine(arm.linearise(at), linear_law(law, arm.model, at), label)
+        loop = examine(arm.linearise(at), linear_law(known, arm.model, at), label)
     if loop is not None and not loop.stable:
         return Point(payload, frequency, loop, scores, "")
     try:
-        scores = replace(item, overrides={**item.overrides, **extra}).run(law, plant).scores
+        scores = item.run(law, plant).scores
     except ConvergenceError as error:
         failure = str(error)
     return Point(payload, frequency, loop, scores, failure)
@@ -125,10 +126,9 @@ class Limit:
     variant: str
 
 
-def stability_limit(
-    plant: Plant, law: Any, what: str, start: float, step: float, bound: float, variant: str = ""
-) -> Limit:
+def stability_limit(on: Fitted, what: str, start: float, step: float, bound: float, variant: str = "") -> Limit:
     """Return the limit of stability from a stable value on, in the direction of `step`, not beyond a bound."""
+    plant, law, _ = on
 
     def stable(value: float) -> bool:
         extra = changed(plant, **{"payload" if what == "payload_kg" else "frequency": value})

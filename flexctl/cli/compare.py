@@ -99,10 +99,17 @@ def _write(place: Path, found: Comparison, numbers: bytes) -> None:
         if path.suffix.lower() == ".json":
             write_atomically(path, lambda stream: stream.write(numbers))
         elif found.scenarios:
-            draw(found.scenarios, found.signals or None, path=path, titled=True)
+            draw(found.scenarios, _drawn(found) or None, path=path, titled=True)
         else:
             continue
         tell(path)
+
+
+def _drawn(found: Comparison) -> list[str]:
+    """Return the signals to draw: below each followed output its error, in which good runs differ."""
+    runs = [run.response for run in found.runs if run.response is not None]
+    followed = {signal.name for run in runs for signal in run.references}
+    return [x for name in found.signals for x in ([name, f"error:{name}"] if name in followed else [name])]
 
 
 def _print(found: Comparison) -> None:

@@ -178,4 +178,8 @@ def _assemble(
     By[s] += back @ Dy
     Br[s] += back @ Dr
     Bu[s] -= back
-    return LinearLaw(Ts, model.measures, model.drives, model.follows, A=A, By=By, Br=Br, Bu=Bu, C=Cu, Dy=Dy, Dr=Dr)
+    start = np.zeros((n + 2 * k, ny))  # the rigid arm that stands where it is measured
+    start[:k] = np.linalg.pinv(model.rows[:, :k])
+    return LinearLaw(
+        Ts, model.measures, model.drives, model.follows, A=A, By=By, Br=Br, Bu=Bu, C=Cu, Dy=Dy, Dr=Dr, start=start
+    )  # fmt: skip
