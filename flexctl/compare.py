@@ -22,12 +22,7 @@ from .laws.linear_part import linear_law
 from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
-<<<<<<< HEAD
-from .simulate import as_law, simulate
-from .translate import dictionary, reformulated, told_back, translated
-=======
 from .simulate import as_law
->>>>>>> main
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -50,8 +45,6 @@ class Compared:
         Smallest disk margin of the linear loop on this plant, 0 if it is unstable; None for a law that is not linear.
     failure : str
         Why there is no run.
-    note : str
-        What of the arm had to be changed for the other formulation.
     """
 
     label: str
@@ -59,7 +52,6 @@ class Compared:
     response: Response | None
     disk_margin: float | None
     failure: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,9 +85,7 @@ class Comparison:
         found: dict[str, Any] = {}
         for run in self.runs:
             numbers = {} if run.response is None else dict(run.response.scores)
-            entry = {
-                "scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "note": run.note
-            }  # fmt: skip
+            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure}
             found.setdefault(run.label, {})[run.scenario] = entry
         return {"runs": found}
 
@@ -197,30 +187,16 @@ def _common(jobs: list[list[_Job]]) -> list[_Job]:
 
 def _performed(job: _Job) -> Compared:
     try:
-        return _run(job)
+        response, margin = _run(job)
     except FlexctlError as error:
         return Compared(job.label, job.item.name, None, None, str(error))
+    return Compared(job.label, job.item.name, response, margin)
 
 
-<<<<<<< HEAD
-def _run(job: _Job) -> Compared:
-    item, law, note = job.item, job.law if job.item.law is None else as_law(job.item.law), ""
-    arm, options = item.plant(job.plant), dict(item.options)
-    if job.kind is not None and job.kind != arm.kind:
-        arm, note = reformulated(arm, job.kind)
-        # how the other formulation was integrated says nothing about this one
-        options = {key: value for key, value in options.items() if key not in ("method", "scheme", "initial")}
-    arm, words = dictionary(arm, law)
-    known, motions = translated(law, words), references(item, law)
-    inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
-    run = simulate(arm, known, motions, duration=item.duration, inputs=inputs, payload=item.payload, **options)
-    return Compared(job.label, item.name, told_back(run, words, motions), _margin(arm, known), note=note)
-=======
 def _run(job: _Job) -> tuple[Response, float | None]:
     item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
     arm, law, _ = item.fitted(job.law, job.plant)
     return item.run(job.law, job.plant), _margin(arm, law)
->>>>>>> main
 
 
 def _margin(arm: Plant, law: Any) -> float | None:

@@ -77,13 +77,8 @@ def scores(
         result[f"{name}.rms_error"] = _rms(t, value - wanted)
         result[f"{name}.max_error"] = float(np.abs(value - wanted).max())
         result[f"{name}.final_error"] = float(value[-1] - wanted[-1])
-<<<<<<< HEAD
-        if t[-1] >= motion.duration:
-            result[f"{name}.residual"] = float(np.abs(error[t >= motion.duration]).max())
-=======
         if (over := t >= motion.duration).any():
             result[f"{name}.residual"] = float(np.abs(error[over]).max())
->>>>>>> main
     for i, signal in enumerate(inputs):
         result[f"{signal.name}.peak"] = float(np.abs(u[:, i]).max())
         result[f"{signal.name}.rms"] = _held_rms(t, u[:, i])

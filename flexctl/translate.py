@@ -2,9 +2,9 @@
 
 A law made for the finite-difference arm reads hub_angle, hub_rate, tip (displacement along the arc) or tip_angle
 (the same divided by the length) and drives hub_torque. Every other solver has joint1_angle, joint1_rate, joint1_torque,
-and a displacement sensor can be put at the tip of its link. `reformulated` makes the other model, `Dictionary` says
-what stands for what, `translated` makes the law that reads and drives those, and `told_back` gives a run its first
-names again, so that scores and pictures compare.
+and a displacement sensor can be put at the tip of its link. `Dictionary` says what stands for what, `translated` makes
+the law that reads and drives those, and `told_back` gives a run its first names again, so that scores and pictures
+compare.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-<<<<<<< HEAD
-from .errors import DefinitionError, NotAvailable, did_you_mean
-from .laws.controller import Delayed, LinearLaw, Saturated, bare
-=======
 from .errors import DefinitionError, did_you_mean
 from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, initial_at
 from .laws.design import Design
->>>>>>> main
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -71,27 +66,6 @@ def fitted(plant: Plant, law: Any) -> Fitted:
     return Fitted(plant, translated(law, words), words)
 
 
-def reformulated(plant: Plant, kind: str) -> tuple[Plant, str]:
-    """Return the same arm in another formulation, and what had to be changed for that.
-
-    A formulation without modal damping gets damping of the strain rates (Rayleigh, beta alone) with the same ratio at
-    the first flexible mode; higher modes then have more, in proportion to their frequencies.
-    """
-    other, damping = plant.with_(model=kind), plant.arm.damping
-    try:
-        _ = other.model
-    except NotAvailable:
-        if damping.kind != "modal":
-            raise
-    else:
-        return other, ""
-    first = plant.modes(1).frequencies_hz[0]
-    beta = damping.ratio / (np.pi * first)
-    other = plant.with_(model=kind, damping={"kind": "rayleigh", "ratio": 0.0, "beta": beta})
-    told = f"{kind} has no modal damping: its strain rates are damped, {100 * damping.ratio:g} % at {first:.4g} Hz"
-    return other, f"{told}, more at higher frequencies"
-
-
 def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     """Return the plant, with a sensor at the tip if the law reads it, and what stands for the law's signals there."""
     model = plant.model
@@ -136,7 +110,6 @@ def translated(law: Any, words: Dictionary) -> Any:
     """Return the law that reads and drives what stands for its signals; a linear one stays compiled."""
     if not words.outputs and not words.inputs:
         return law
-    law = bare(law)
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
     if type(law) is Design:

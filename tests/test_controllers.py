@@ -118,21 +118,13 @@ TRACKING = {
 }  # fmt: skip
 
 
-<<<<<<< HEAD
-SINGLE_LINK = ("tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped")
-"""Asserted in `test_single_link_controllers`."""
-
-
-def test_every_controller_has_an_entry():
-    assert sorted({**ENTRIES, **TRACKING, **SHAKEN, **dict.fromkeys(SINGLE_LINK)}) == fx.list_controllers()
-=======
-# asserted in test_planar_controllers.py
+# asserted in test_planar_controllers.py and test_single_link_controllers.py
 ARMS = {"planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped"}
+SINGLE_LINK = {"tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped"}
 
 
 def test_every_controller_has_an_entry():
-    assert sorted({*ENTRIES, *TRACKING, *SHAKEN, *ARMS}) == fx.list_controllers()
->>>>>>> main
+    assert sorted({*ENTRIES, *TRACKING, *SHAKEN, *ARMS, *SINGLE_LINK}) == fx.list_controllers()
 
 
 @pytest.mark.parametrize("name", TRACKING)

@@ -63,7 +63,7 @@ def compare(
     have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
     signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
 
-    JSON: runs (scores, disk_margin, failure, note by label and scenario); controllers, version.
+    JSON: runs (scores, disk_margin, failure by label and scenario); controllers, version.
     """
     from .. import __version__
     from ..catalogue.overrides import parse_override
@@ -129,5 +129,3 @@ def _print(found: Comparison) -> None:
     for failed in found.runs:
         if failed.failure:
             stdout().print(f"failed, {failed.label}, {failed.scenario}: {failed.failure}")
-    for note in dict.fromkeys(run.note for run in found.runs if run.note):
-        stdout().print(note, soft_wrap=True)
