@@ -56,14 +56,15 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the command shaped and as it is with 0, 10 and 20 g, on the finite-difference march; then 10 % off."""
     found = []
     for payload in PAYLOADS:
-        law = design(plant, payload)
+        law = design(plant, payload)  # the first is the one that the script returns
         angle = TORQUE * HALF_TIME**2 / law.found["inertia"]  # rad: how far the torque turns a rigid arm
         move = Trapezoid(0.0, angle, 2 * HALF_TIME, HALF_TIME)
         motions = {kind.upper(): shaped(move, shaper(plant, kind, payload)) for kind in ("zvd", "zv")}
         overrides = {**SETTINGS, "payload.mass": payload}
         for name, motion in {**motions, "unshaped": move}.items():
             label = f"{name}, {1e3 * payload:g} g"
-            found.append(Scenario(label, motion, 2.0, overrides, options={"method": "march"}, law=law))
+            own = law if payload else None
+            found.append(Scenario(label, motion, 2.0, overrides, options={"method": "march"}, law=own))
     for item in found[: len(found) // len(PAYLOADS)]:
         for change in OFF:
             other = {**item.overrides, **changed(plant, None, change)}

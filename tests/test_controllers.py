@@ -101,8 +101,6 @@ SHAKEN = {
 }
 
 
-ELSEWHERE = {"ralf_shaped", "ralf_hinf", "ralf_lqg"}  # test_ralf_controllers
-
 
 @cache
 def runs(name: str):
@@ -131,6 +129,7 @@ TRACKING = {
 
 # asserted in files of their own
 ELSEWHERE = {
+    "ralf_hinf", "ralf_lqg", "ralf_shaped",  # test_ralf_controllers.py
     "planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped",  # test_planar_controllers.py
     "tian_feedforward_tip", "tian_square_eased", "tian_two_phase",  # test_ancf_controllers.py
     "tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped",  # test_single_link_controllers.py

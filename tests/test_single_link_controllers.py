@@ -28,6 +28,7 @@ from flexctl.laws.shaping import shaped
 from flexctl.modes import normal_modes
 from flexctl.scenario import robustness
 from flexctl.trajectories import quintic
+from flexctl.translate import fitted
 
 NAMES = [name for name in fx.list_controllers() if name.startswith("tokhi_azad")]
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}
@@ -83,7 +84,7 @@ class TestShaped:
         item = items("shaped")[scenario]
         end = item.reference.duration + 2e-3
         recorded = replace(item, duration=end, options={**item.options, "record_states": True})
-        run, plant = recorded.run(None, fx.load_plant("tokhi_azad_1994")), item.plant(arm()).linearise()
+        run, plant = recorded.run(law("shaped"), fx.load_plant("tokhi_azad_1994")), item.plant(arm()).linearise()
         normal, k = normal_modes(plant.M, plant.K), int(np.searchsorted(run.t, item.reference.duration - 1e-9))
         eta, rate = (normal.shapes.T @ plant.M @ x for x in (run.q[k], run.v[k]))
         tip = plant.Cq[[y.name for y in plant.outputs].index("tip")] @ normal.shapes
@@ -119,7 +120,7 @@ class TestShaped:
         item, plant = items("shaped")["ZVD, 0 g"], fx.load_plant("tokhi_azad_1994")
         move = items("shaped")["unshaped, 0 g"].reference
         single = replace(item, reference=shaped(move, script("shaped").shaper(plant, "zvd", 0.0, modes=1)))
-        one, two = single.run(None, plant).scores, scores("shaped", "ZVD, 0 g")
+        one, two = single.run(law("shaped"), plant).scores, scores("shaped", "ZVD, 0 g")
         assert one["tip_angle.residual"] / two["tip_angle.residual"] > 15
 
     def test_a_law_that_measures_nothing_has_no_loop(self) -> None:
@@ -155,7 +156,7 @@ class TestRobust:
         for at in ((0.025, 0.0), (0.0, 0.05), (0.020, -0.05)):
             rates = [growth(loop_poles(linear(*at), law(name)), 1e-3) for name in ("lqg", "robust")]
             assert rates[0] > 0 > rates[1], at
-        limit = robust.stability_limit(arm(), law("robust").law, "payload_kg", 0.0, 0.02, 0.2)
+        limit = robust.stability_limit(fitted(arm(), law("robust")), "payload_kg", 0.0, 0.02, 0.2)
         assert limit.reached
         assert limit.value == pytest.approx(0.088, rel=0.02)
 
@@ -329,37 +330,58 @@ class TestOtherTruths:
     """Designed on finite differences, run on other formulations of the same arm, nonlinear ones."""
 
     def compared(self, name: str, *models: str, only: str = "") -> None:
-        """Settling to 1 % and peak torque within 2 %, to 0.1 % within 10 %, on the first and any other model."""
+        """The first and any other model."""
         move = only or JUDGED_BY.get(name, "5 deg, 20 g")
         found = fx.compare([f"tokhi_azad_{name}"], models=models, only=[move], workers=1)
         assert [run.failure for run in found.runs] == [""] * len(models)
         first, *others = (run.response.scores for run in found.runs)
         for other in others:
-            for score, close in (("tip_angle.settle_1pct_s", 0.02), ("hub_torque.peak", 0.02),
-                                 ("tip_angle.settle_0p1pct_s", 0.10)):  # fmt: skip
-                assert other[score] == pytest.approx(first[score], rel=close), (name, score)
+            self.agree(other, first)
         for run in found.runs[1:] if name != "shaped" else ():
-            assert run.disk_margin > 0.2
+            assert run.disk_margin > 0.15  # on coarse meshes, see below
 
     @pytest.mark.parametrize("name", ["lqg", "robust", "hinf", "loop_shaping", "pd", "ppf", "inversion", "shaped"])
     def test_absolute_nodal_coordinates(self, name: str) -> None:
-        self.compared(name, "finite_difference", "ancf")
+        """Damping of the strain rates in place of modal damping, 1 % in the first mode: much faster to compute."""
+        plant, item = fx.load_plant("tokhi_azad_1994"), items(name)[JUDGED_BY.get(name, "5 deg, 20 g")]
+        strained = {**item.overrides, "damping": {"kind": "rayleigh", "beta": 0.01 / (np.pi * 11.8)}}
+        other = replace(item, overrides=strained).in_formulation("ancf", plant)
+        run, wanted = other.run(law(name), plant), scores(name, item.name)
+        assert other.plant(plant).kind == "ancf"
+        self.agree(run.scores, wanted)
 
-    @pytest.mark.parametrize("name", ["lqg", "shaped"])
+    @staticmethod
+    def agree(found: dict[str, float], wanted: dict[str, float]) -> None:
+        """Settling to 1 % and peak torque within 2 %, to 0.1 % within 10 %."""
+        for score, close in (("tip_angle.settle_1pct_s", 0.02), ("hub_torque.peak", 0.02),
+                             ("tip_angle.settle_0p1pct_s", 0.10)):  # fmt: skip
+            assert found[score] == pytest.approx(wanted[score], rel=close), score
+
+    @pytest.mark.parametrize("name", ["lqg"])
     def test_segments(self, name: str) -> None:
         """And Timoshenko elements in `test_compare`."""
         self.compared(name, "finite_difference", "finite_segment")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["lqg", "robust", "hinf", "loop_shaping", "pd", "ppf", "inversion", "shaped"])
-    def test_segments_and_timoshenko_elements(self, name: str) -> None:
-        self.compared(name, "finite_difference", "finite_segment", "timoshenko_planar")
+    def test_segments_timoshenko_elements_and_nodal_coordinates(self, name: str) -> None:
+        self.compared(name, "finite_difference", "finite_segment", "timoshenko_planar", "ancf")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["lqg", "robust", "hinf", "loop_shaping"])
     def test_the_large_move(self, name: str) -> None:
         models = ("finite_difference", "finite_segment", "timoshenko_planar", "ancf")
         self.compared(name, *models, only="60 deg, 0 g")
+
+    def test_margins_agree_on_fine_meshes(self) -> None:
+        """H-infinity at 0 g is stable to +4.4 % of frequency; 16 elements are 2.5 % stiff in the third mode."""
+        disks = []
+        for kind, mesh in (("finite_difference", {"sections": 160}), ("timoshenko_planar", {"elements": 64}),
+                           ("timoshenko_planar", {"elements": 16})):  # fmt: skip
+            plant, same, _ = fitted(arm().with_(model=kind).with_(model=mesh), law("hinf"))
+            disks.append(examine(plant.linearise(), same).smallest("disk_margin"))
+        assert disks[0] == pytest.approx(disks[1], rel=0.03)
+        assert disks == pytest.approx([0.263, 0.257, 0.175], rel=0.01)
 
 
 class TestCertificates:
