@@ -37,7 +37,7 @@ from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
 from .loops import Loop, examine
-from .requirements import checked, judged
+from .requirements import checked, concerning, judged
 from .robust import Limit, Point
 from .runs import QuantisedRun, Scaling
 
@@ -157,7 +157,10 @@ def _prepared(
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
         raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
-    stated = {**getattr(script, "REQUIREMENTS", {}), **(requirements or {})}
+    asked = getattr(script, "REQUIREMENTS", {})
+    if given:  # in place of the script's scenarios
+        asked = concerning(asked, [item.name for item in items])
+    stated = {**asked, **(requirements or {})}
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
     name = label(script).removesuffix(".py") if is_script else type(law).__name__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -149,9 +149,19 @@ def _told(value: float) -> str:
     return "not available" if math.isnan(value) else f"{value:.4g}"
 
 
+def _is_about(which: str, scenario: str) -> bool:
+    return not which or f"{scenario},".startswith(f"{which},")
+
+
+def concerning(requirements: Mapping[str, Any], scenarios: Sequence[str]) -> dict[str, Any]:
+    """Return the requirements without those that are about other scenarios than these."""
+    about = {name: name.rpartition(": ")[0] for name in requirements}
+    return {name: bound for name, bound in requirements.items() if any(_is_about(about[name], x) for x in scenarios)}
+
+
 def _score(found: Certificate, name: str, bound: float) -> Verdict:
     which, _, score = name.rpartition(": ")
-    about = {run: scores for run, scores in found.runs.items() if not which or f"{run},".startswith(f"{which},")}
+    about = {run: scores for run, scores in found.runs.items() if _is_about(which, run)}
     if not about and found.runs:
         raise unknown(f'requirement "{name}": scenario', which, list(found.runs))
     values = {run: scores[score] for run, scores in about.items() if score in scores}

@@ -26,9 +26,10 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
+    linear = linear_part(law, lambda name: _reading(model, name, at))
     if not law.measures:
         raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
-    return linear_part(law, lambda name: _reading(model, name, at))
+    return linear
 
 
 def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
