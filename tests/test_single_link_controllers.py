@@ -425,7 +425,7 @@ class TestCertificates:
         assert judged("5 deg: y.time", 1.9).found == "2 (5 deg, 20 g)"
         assert judged("5 deg, 0 g: y.time", 1.0).passed
         assert not judged("y.time", 2.0).passed
-        with pytest.raises(fx.DefinitionError, match='did you mean "5 deg, 0 g"'):
-            judged("5 deg, 1 g: y.time", 1.0)
+        with pytest.raises(fx.DefinitionError, match='scenario "5 deg, 1 g" \\(did you mean "5 deg, 0 g"'):
+            requirements.check_scenarios({"5 deg, 1 g: y.time": 1.0}, ["5 deg, 0 g", "50 deg, 0 g"])
         with pytest.raises(fx.DefinitionError, match="score"):
             judged("5 deg: y.times", 1.0)
