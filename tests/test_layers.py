@@ -22,10 +22,10 @@ TIERS = (
     ("models", "models."),
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
-    ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
-     "analog", "loopstability"),
+    ("actuators", "signals", "trajectories", "motions", "rest", "kinematics", "curves", "paths", "track",
+     "laws", "laws.", "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "methods", "translate"),
+     "tracked", "methods", "translate", "variations"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "workers", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),

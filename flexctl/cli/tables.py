@@ -81,10 +81,29 @@ def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | N
     return listed
 
 
+def times_less(runs: Mapping[str, Response], ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
+    """Return columns of how many times less is left of the motion than in the run that each stands against."""
+    return {
+        f"{signal.replace('_', ' ')}\nless by\n[1]": [factor(ratios.get(name, {}), signal) for name in runs]
+        for signal in dict.fromkeys(signal for found in ratios.values() for signal in found)
+    }
+
+
+def factor(ratios: Mapping[str, float], signal: str) -> str:
+    """Return "19.3x", empty where there is no ratio."""
+    return times(ratios[signal]) if signal in ratios else ""
+
+
+def times(ratio: float) -> str:
+    """Return "19.3x" or "1987x"."""
+    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+
+
 TRACKED = {
     "rms\nx": ("tip_x.rms_error", 1e3), "rms\ny": ("tip_y.rms_error", 1e3), "largest": ("tip.max_error", 1e3),
     "settled\nrms x": ("tip_x.settled_rms_error", 1e3), "settled\nrms y": ("tip_y.settled_rms_error", 1e3),
-    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled\ncontour": ("tip.settled_max_contour", 1e3),
+    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled rms\ncontour": ("tip.settled_rms_contour", 1e3),
+    "largest\ncontour": ("tip.settled_max_contour", 1e3),
     "peak\ntau 1": ("joint1_torque.peak", 1.0), "peak\ntau 2": ("joint2_torque.peak", 1.0),
     "bent\nlink 1": ("link1_deflection.peak", 1e3), "bent\nlink 2": ("link2_deflection.peak", 1e3),
     "to\n0.1 %": ("tip.settle_0p1pct_s", 1.0),

@@ -69,6 +69,7 @@ class Ancf(AncfArm):
     kind = "ancf"
     analysis = "nonlinear"
     any_scheme = True  # its stepper knows all of `integrate.Scheme`
+    takes_continuous_laws = True  # and integrates them together with the arm
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
     )

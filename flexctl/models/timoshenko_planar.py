@@ -101,8 +101,8 @@ class TimoshenkoPlanar(SerialArm):
         needed = (a + self.alpha * v) @ self.M - self.weight
         # the torque of joint j is the moment of all that lies beyond
         phi = q[..., self.mesh.joint]
-        unit = np.eye(phi.shape[-1])
-        columns = [self._rigid_motion(phi, np.broadcast_to(row, phi.shape), 0.0 * phi)[1] for row in unit]
+        unit, zero = np.eye(phi.shape[-1]), np.zeros_like(phi)
+        columns = [self._rigid_motion(phi, np.broadcast_to(row, phi.shape), zero)[1] for row in unit]
         return np.stack([(column * needed).sum(axis=-1) for column in columns], axis=-1)
 
     def turning(self, rates: Any, angles: Any = None) -> FloatArray:

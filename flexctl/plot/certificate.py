@@ -166,7 +166,9 @@ def _followed(found: Certificate) -> list[str]:
     if run is None:
         return []
     known = [signal.name for signal in run.outputs]
-    return [signal.name for signal in run.references if signal.name in known] or known[:1]
+    followed = [signal.name for signal in run.references if signal.name in known]
+    shaken = [name for name in followed if f"{name}.residual" in run.scores]
+    return [name for name in shaken or followed if run.unit(name) == run.unit((shaken or followed)[0])] or known[:1]
 
 
 def _both(ax: Any, found: Certificate, name: str, line: int) -> None:
