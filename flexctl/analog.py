@@ -11,6 +11,7 @@ accelerations or feed the input through would make an algebraic loop and are ref
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,7 @@ from .model import (
     index_of,
     with_payload,
 )
+from .models.serial_arm import SerialArm
 from .trajectories import InputSignal, Motion, Part
 
 PREFIX = "analog:"
@@ -39,7 +41,7 @@ PREFIX = "analog:"
 
 def analog_loop(
     model: MechanicalModel, law: Any, references: Mapping[str, Motion], inputs: dict[str, InputSignal]
-) -> AnalogLoop | LinearLoop:
+) -> Any:
     """Return the model with the continuous law around it; its reference channels are added to `inputs`."""
     if type(law) is not LinearLaw:
         raise NotAvailable(
@@ -55,7 +57,52 @@ def analog_loop(
             signal = f"{PREFIX}{name}.{label}"
             rows.append(Signal(signal))
             inputs[signal] = Part(references[name], part)
-    return _surround(model, law, tuple(rows))
+    return servo_arm(model, law, tuple(rows)) or _surround(model, law, tuple(rows))
+
+
+def servo_arm(model: MechanicalModel, law: LinearLaw, references: tuple[Signal, ...]) -> Any | None:
+    """Return a serial arm whose joints have the law as springs and dampers, so that its own stepper serves; or None.
+
+    A law without states that gives each joint a torque by its own angle and rate is just that. The reference channels
+    are inputs that act on the joint with the law's gains.
+    """
+    if not isinstance(model, SerialArm) or len(law.A) or model.analysis != "nonlinear" or not model.own_stepper:
+        return None
+    number = {torque: int(joint.removeprefix("joint")) - 1 for torque, joint in model.joints.items()}
+    gains = _joint_gains(model, law, number)
+    # every reference moves one joint at most
+    driven = [np.flatnonzero(column) for column in law.Dr.T]
+    if gains is None or any(rows.size > 1 for rows in driven):
+        return None
+    at = [number[law.drives[rows[0]]] if rows.size else 0 for rows in driven]
+    coordinates = [int(model.mesh.joint[i]) for i in at]
+    columns = np.zeros((len(model.coordinates), len(references)))
+    columns[coordinates, range(len(references))] = law.Dr.sum(axis=0)
+    arm: Any = copy.copy(model)
+    arm.kp, arm.kv = model.kp + gains[0], model.kv + gains[1]
+    arm.inputs, arm.B = model.inputs + references, np.hstack([model.B, columns])
+    arm.rows = (*model.rows, *coordinates)
+    p, measured = len(model.inputs), [index_of("output", name, model.outputs) for name in law.measures]
+    place = np.eye(p)[:, [index_of("input", name, model.inputs) for name in law.drives]]
+    arm.applied = lambda y, u: u[:, :p] + (y[:, measured] @ law.Dy.T + u[:, p:] @ law.Dr.T) @ place.T
+    arm.with_payload = lambda mass, inertia: servo_arm(with_payload(model, mass, inertia), law, references)
+    return arm
+
+
+def _joint_gains(model: SerialArm, law: LinearLaw, number: Mapping[str, int]) -> FloatArray | None:
+    """Return springs and dampers of all joints, 2 x joints, or None for a law that is not made of such."""
+    gains = np.zeros((2, len(model.arm.joints)))
+    for row, torque in zip(law.Dy, law.drives, strict=True):
+        if torque not in number:
+            return None
+        i = number[torque]
+        own = {f"joint{i + 1}_angle": 0, f"joint{i + 1}_extension": 0, f"joint{i + 1}_rate": 1}
+        for gain, name in zip(row, law.measures, strict=True):
+            if gain and name not in own:
+                return None
+            if gain:
+                gains[own[name], i] -= gain
+    return gains
 
 
 def _surround(model: MechanicalModel, law: LinearLaw, references: tuple[Signal, ...]) -> AnalogLoop | LinearLoop:

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .certify.loops import examine
-from .certify.runs import references
 from .errors import FlexctlError, NotAvailable, require
 from .laws.linear_part import linear_law
 from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
-from .simulate import as_law, simulate
-from .translate import dictionary, told_back, translated
+from .simulate import as_law
+from .variations import residual_ratios
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -82,12 +81,22 @@ class Comparison:
         acting = [[n for n in names(r.inputs) if np.any(r[n])] for r in runs]
         return [*_shared(followed), *_shared(acting)]
 
+    @property
+    def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return by scenario, label and signal how many times less is left of the motion than in the first run."""
+        return {
+            name: residual_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
+            for name, runs in self.scenarios.items()
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return scores and margins by label and scenario, for JSON."""
         found: dict[str, Any] = {}
+        ratios = self.ratios
         for run in self.runs:
             numbers = {} if run.response is None else dict(run.response.scores)
-            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure}
+            less = ratios.get(run.scenario, {}).get(run.label, {})
+            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "residual_ratios": less}
             found.setdefault(run.label, {})[run.scenario] = entry
         return {"runs": found}
 
@@ -196,17 +205,9 @@ def _performed(job: _Job) -> Compared:
 
 
 def _run(job: _Job) -> tuple[Response, float | None]:
-    item, law = job.item, job.law
-    arm, options = item.plant(job.plant), dict(item.options)
-    if job.kind is not None and job.kind != arm.kind:
-        arm = arm.with_(model=job.kind)
-        # how the other formulation was integrated says nothing about this one
-        options = {key: value for key, value in options.items() if key not in ("method", "scheme", "initial")}
-    arm, words = dictionary(arm, law)
-    known, motions = translated(law, words), references(item, law)
-    inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
-    run = simulate(arm, known, motions, duration=item.duration, inputs=inputs, payload=item.payload, **options)
-    return told_back(run, words, motions), _margin(arm, known)
+    item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
+    arm, law, _ = item.fitted(job.law, job.plant)
+    return item.run(job.law, job.plant), _margin(arm, law)
 
 
 def _margin(arm: Plant, law: Any) -> float | None:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .analog import AnalogLoop, LinearLoop
 from .errors import ConvergenceError, NotAvailable, require
 from .integrate import Scheme
-from .laws.compile import compile_law, empty_law, hold_law, takes_continuous_laws
-from .laws.controller import check_answer
+from .laws.compile import begin, compile_law, empty_law, hold_law, takes_continuous_laws
+from .laws.controller import check_answer, initial_at
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
 from .scores import scores
@@ -103,7 +102,6 @@ class Run:
         # nothing acts before the run begins: the first values are a jump
         u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
         self.memory = self.compiled[1] if self.compiled else np.zeros((1, max(1, len(law.drives))))
-        self.law_state = None if self.compiled else law.initial()
         for number, (first, last) in enumerate(pairwise(points)):
             if number:
                 model = _with_payload(model, *payload[number - 1][1:])
@@ -111,10 +109,24 @@ class Run:
                 continue
             engine = self._engine(model, u, first)
             engine.held[:] = held
+            if first == 0:
+                self._begin(engine)
             self._advance(engine, first, last, report)
             for what, count in getattr(engine, "counts", {}).items():
                 self.work[what] = self.work.get(what, 0) + count
             (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
+
+    def _begin(self, engine: Any) -> None:
+        """Put the law into the state with which it begins where the plant is."""
+        self.law_state, law = None, self.setup.law
+        if law is None:
+            return
+        y = np.asarray(engine.measure(), float)
+        y = y[[index_of("output", name, self.setup.model.outputs) for name in law.measures]]
+        if not self.compiled:
+            self.law_state = initial_at(law, y)
+        elif law.sample_time > 0:
+            begin(law, y, self.memory)
 
     def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
         from . import engines
@@ -165,7 +177,7 @@ class Run:
         setup, plant, record = self.setup, self.setup.plant, self.record
         outputs, inputs, n = plant.outputs, plant.inputs, len(plant.coordinates)
         y, u = record.y[:, : len(outputs)], record.u
-        if isinstance(setup.model, AnalogLoop | LinearLoop):
+        if hasattr(setup.model, "applied"):  # a continuous law is part of it: what reached the inputs of the plant
             u = setup.model.applied(record.y, record.u)
         bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
         if bad.size:

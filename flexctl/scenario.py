@@ -33,6 +33,7 @@ from .response import Response
 from .simulate import as_law, simulate
 from .track import Track, track_of
 from .trajectories import InputSignal, Motion
+from .translate import Fitted, fitted, told_back
 
 if TYPE_CHECKING:
     from .catalogue import Plant
@@ -66,6 +67,11 @@ class Scenario:
         Further arguments of `flexctl.simulate`: step, method, scheme, initial, record_states.
     law : Controller, optional
         Another law for this run, to compare the script's own with.
+    formulation : str
+        Kind of model in which the arm is run instead of the plant's own; the law then reads and drives what stands for
+        its signals there, see `flexctl.translate`.
+    against : str
+        Name of the scenario with which what this one leaves of vibration is compared.
     """
 
     name: str
@@ -76,6 +82,8 @@ class Scenario:
     payload: Sequence[tuple[float, float, float]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Any = None
+    formulation: str = ""
+    against: str = ""
 
     @property
     def track(self) -> Track | None:
@@ -85,16 +93,39 @@ class Scenario:
 
     def plant(self, nominal: Plant) -> Plant:
         """Return the variant of the nominal plant that this run uses."""
-        return nominal.with_(overrides=self.overrides) if self.overrides else nominal
+        arm = nominal.with_(overrides=self.overrides) if self.overrides else nominal
+        return arm.with_(model=self.formulation) if self.formulation and self.formulation != arm.kind else arm
+
+    def in_formulation(self, kind: str, nominal: Plant) -> Scenario:
+        """Return the scenario on another kind of model; how the first one is integrated says nothing about that."""
+        if self.plant(nominal).kind == kind:
+            return self
+        options = {key: value for key, value in self.options.items() if key not in ("method", "scheme")}
+        if not callable(options.get("initial")):  # coordinates of the other model
+            options.pop("initial", None)
+        return replace(self, formulation=kind, options=options)
+
+    def fitted(self, controller: Any, nominal: Plant) -> Fitted:
+        """Return the variant of the nominal plant with the law in its words."""
+        return fitted(self.plant(nominal), as_law(controller if self.law is None else self.law))
 
     def run(self, controller: Any, nominal: Plant, progress: Callable[[float], None] | None = None) -> Response:
-        """Return the run of a controller on this scenario's variant of the nominal plant."""
-        motions = self.reference if isinstance(self.reference, Mapping) else {"": self.reference}
-        law = controller if self.law is None else self.law
-        return simulate(
-            self.plant(nominal), law, self.reference if motions else None, duration=self.duration,
-            inputs=self.inputs, payload=self.payload, progress=progress or False, **self.options,
+        """Return the run of a controller on this scenario's variant of the nominal plant, in the words of the law."""
+        arm, law, words = self.fitted(controller, nominal)
+        motions = self.motions(law)
+        inputs = {words.inputs.get(name, name): signal for name, signal in self.inputs.items()}
+        run = simulate(
+            arm, law, motions or None, duration=self.duration, inputs=inputs, payload=self.payload,
+            progress=progress or False, **self.options,
         )  # fmt: skip
+        return told_back(run, words, motions)
+
+    def motions(self, law: Any) -> dict[str, Motion]:
+        """Return the motion of every channel of a law."""
+        found = self.reference
+        if isinstance(found, Mapping):
+            return dict(found)
+        return dict.fromkeys(() if law is None else law.follows, found)
 
 
 def moves_with_payloads(
@@ -273,8 +304,12 @@ def variants(plants: Sequence[Plant]) -> dict[str, Plant]:
     found: dict[str, Plant] = {}
     for plant in plants:
         told = {key: plant.overrides[key] for key in differing if key in plant.overrides}
-        found.setdefault(", ".join(f"{key} = {value}" for key, value in told.items()), plant)
+        found.setdefault(", ".join(f"{key} = {_short(value)}" for key, value in told.items()), plant)
     return found
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and abs(value) >= 1e6 else str(value)
 
 
 def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:

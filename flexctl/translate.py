@@ -2,21 +2,21 @@
 
 A law made for the finite-difference arm reads hub_angle, hub_rate, tip (displacement along the arc) or tip_angle
 (the same divided by the length) and drives hub_torque. Every other solver has joint1_angle, joint1_rate, joint1_torque,
-and a displacement sensor can be put at the tip of its link. `Dictionary` says what stands for what, `translated` makes
-the law that reads and drives those, and `told_back` gives a run its first names again, so that scores and pictures
-compare.
+and a displacement sensor can be put at the tip of its link. `Dictionary` says what stands for what,
+`translated` makes the law that reads and drives those, and `told_back` gives a run its first names again, so that
+scores and pictures compare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .errors import DefinitionError, did_you_mean
-from .laws.controller import Delayed, LinearLaw, Saturated
+from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -46,18 +46,34 @@ class Dictionary:
     outputs: Mapping[str, tuple[str, float]]
     inputs: Mapping[str, str]
 
+    def told(self, drive: str) -> str:
+        """Return how the law calls an input of the plant."""
+        return next((own for own, name in self.inputs.items() if name == drive), drive)
+
+
+class Fitted(NamedTuple):
+    """A plant with the sensors that a law needs, the law in the words of that plant, and what stands for what."""
+
+    plant: Plant
+    law: Any
+    words: Dictionary
+
+
+def fitted(plant: Plant, law: Any) -> Fitted:
+    """Return the plant and the law in its words; both are as given where the law's names are known."""
+    plant, words = dictionary(plant, law)
+    return Fitted(plant, translated(law, words), words)
+
 
 def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     """Return the plant, with a sensor at the tip if the law reads it, and what stands for the law's signals there."""
     model = plant.model
     outputs, inputs = set(names(model.outputs)), set(names(model.inputs))
-    length = plant.arm.links[0].length
-    known = {
-        "hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0), "tip": (TIP, 1.0),
-        "tip_angle": (TIP, 1.0 / length),
-    }  # fmt: skip
-    if len(plant.arm.links) > 1:
-        known = {name: found for name, found in known.items() if not name.startswith("tip")}
+    if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
+        return plant, Dictionary({}, {})
+    known = {"hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0)}
+    if len(plant.arm.links) == 1:
+        known |= {"tip": (TIP, 1.0), "tip_angle": (TIP, 1.0 / plant.arm.links[0].length)}
     wanted = [name for name in dict.fromkeys((*law.measures, *law.follows)) if name not in outputs]
     used = {name: known[name] for name in wanted if name in known}
     if any(name == TIP for name, _ in used.values()):
@@ -93,14 +109,20 @@ def translated(law: Any, words: Dictionary) -> Any:
     """Return the law that reads and drives what stands for its signals; a linear one stays compiled."""
     if not words.outputs and not words.inputs:
         return law
+    law = bare(law)
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
+    if type(law) is Quantised:
+        scaled = {name: words.outputs.get(name, (name, 1.0)) for name in law.quanta}
+        quanta = {name: law.quanta[own] / abs(factor) for own, (name, factor) in scaled.items()}
+        return Quantised(translated(law.law, words), quanta)
     if type(law) is not LinearLaw:
         return Translated(law, words)
     factor = _factors(law, words)
     return replace(
-        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor
-    )
+        law, measures=_measures(law, words), drives=_drives(law, words), By=law.By * factor, Dy=law.Dy * factor,
+        start=law.start * factor,
+    )  # fmt: skip
 
 
 def _factors(law: Any, words: Dictionary) -> FloatArray:
@@ -142,9 +164,17 @@ class Translated:
         """Reference channels."""
         return tuple(self.law.follows)
 
+    def told(self, references: Mapping[str, Motion]) -> Translated:
+        """Return the same around a law that has got its references in advance, if it asks for them."""
+        return replace(self, law=self.law.told(references)) if hasattr(self.law, "told") else self
+
     def initial(self) -> Any:
         """Return the law's state."""
         return self.law.initial()
+
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the law's state with which a run begins at these outputs of the plant."""
+        return initial_at(self.law, y * _factors(self.law, self.words))
 
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the law's command."""
@@ -168,8 +198,7 @@ def told_back(run: Response, words: Dictionary, references: Mapping[str, Motion]
     columns = [factor * run[name] for name, factor in words.outputs.values()]
     y = np.column_stack([run.y, *columns])
     outputs = (*run.outputs, *(Signal(name, UNITS[name]) for name in words.outputs))
-    back = {plant: law for law, plant in words.inputs.items()}
-    inputs = tuple(replace(s, name=back.get(s.name, s.name)) for s in run.inputs)
+    inputs = tuple(replace(s, name=words.told(s.name)) for s in run.inputs)
     units = {s.name: s.unit for s in outputs}
     channels = tuple(replace(s, unit=units.get(s.name, s.unit)) for s in run.references)
     numbers = scores(run.t, y, run.u, outputs, inputs, references)

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from flexctl.laws.lqg import Weights, lqg
 from flexctl.linear.interconnect import closed_loop
 from flexctl.scenario import robustness
 from flexctl.trajectories import quintic
+from flexctl.variations import changed
 
 script = fx.load_controller("tokhi_azad_lqg")
 
@@ -262,7 +264,7 @@ def test_stability_limit_by_bisection() -> None:
 
 def test_stiffness_changes_all_frequencies_alike() -> None:
     plant = fx.load_plant("tokhi_azad_1994")
-    softer = plant.with_(overrides=robust.changed(plant, None, -0.1))
+    softer = plant.with_(overrides=changed(plant, None, -0.1))
     ratio = softer.modes(5).frequencies_hz / plant.modes(5).frequencies_hz
     assert ratio == pytest.approx(np.full(5, 0.9), rel=1e-9)
 
@@ -296,6 +298,14 @@ def test_a_nonlinear_plant_parts_from_the_prediction_as_the_square_of_the_amplit
     assert not found.saturated.any()
     rates = np.log2(found.deviation[1:] / found.deviation[:-1])
     assert rates == pytest.approx([2.0, 2.0], abs=0.15)
+
+
+def test_encoders_take_the_place_of_those_of_the_law() -> None:
+    """A law with encoders of 20 bits is examined with 12 bits, not with both."""
+    plant, item = arm(), fx.Scenario("5 deg", quintic(0.0, math.radians(5.0), 0.4), 1.0, options={"method": "march"})
+    fine = fx.Quantised(law(), {"hub_angle": 2 * math.pi / 2**20})
+    one, other = (runs.quantised(plant, x, item, 12) for x in (fine, law()))
+    assert one.scores == other.scores
 
 
 class TestScaled:
@@ -365,6 +375,21 @@ class TestCommand:
         assert {v["name"] for v in told["requirements"]} == {"stable", "gain_margin", "hub_angle.max_error"}
         assert told["quantisation"][0]["quanta"]["hub_rate"] < 0.1, "twice the largest rate in 2^12 steps"
 
+    def test_another_formulation(self, place: Path) -> None:
+        """Designed on finite differences, examined on a nonlinear beam, in the words of the law."""
+        result = call("pd.py", "--model", "timoshenko_planar", "--set", "model.sections=8", "--workers", "1", "--json")
+        assert result.exit_code == 0, result.stderr
+        told, own = json.loads(result.stdout), json.loads(call("pd.py", "--workers", "1", "--json").stdout)
+        assert (told["model"], own["model"]) == ("timoshenko_planar", "finite_difference")
+        assert set(told["scores"]) == set(own["scores"])
+        for run, scores in told["scores"].items():
+            assert scores["hub_torque.peak"] == pytest.approx(own["scores"][run]["hub_torque.peak"], rel=0.05)
+        one, other = (next(iter(x["loops"].values()))["margins"]["hub_torque"] for x in (told, own))
+        assert one["phase_margin_deg"] == pytest.approx(other["phase_margin_deg"], rel=0.1)
+        assert [limit["what"] for limit in told["limits"]] == [limit["what"] for limit in own["limits"]]
+        assert told["quantisation"][0]["quanta"]["hub_angle"] == pytest.approx(2 * math.pi / 2**12)
+        assert 0.0 < told["linear_validity"]["deviation"][0] < 0.02
+
     def test_exit_code_1_when_a_requirement_fails(self, place: Path) -> None:
         result = call("pd.py", "--workers", "1", "--require", "phase_margin_deg=80", "--json")
         assert result.exit_code == 1
@@ -385,3 +410,23 @@ class TestCommand:
         told = json.loads(result.stdout)
         assert told["requirements"] == [told["requirements"][0]]
         assert "UNSTABLE" in told["requirements"][0]["found"]
+
+
+def test_residual_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
+    ratios = {"a": {"strain": 12.0, "tip": 30.0}, "b": {"strain": 5.0}}
+    found = SimpleNamespace(loops=(), failures={"c": "diverged"}, plant="p", ratios=ratios)
+
+    def verdicts(bound: object) -> list[tuple[str, str, bool]]:
+        checked = requirements.checked({"residual_ratio": bound})
+        return [(v.name, v.found, v.passed) for v in requirements.judged(found, checked)[1:]]
+
+    assert verdicts(5) == [("residual_ratio", "5", True)]
+    assert verdicts(5.1) == [("residual_ratio", "5", False)]
+    assert verdicts({"a": 12, "b": 6, "c": 1}) == [
+        ("residual_ratio: a", "12", True), ("residual_ratio: b", "5", False),
+        ("residual_ratio: c", "not available", False),
+    ]  # fmt: skip
+    with pytest.raises(fx.DefinitionError, match="scenario of the requirement residual_ratio"):
+        verdicts({"aa": 1.0})
+    with pytest.raises(fx.DefinitionError, match="not a finite number"):
+        verdicts({"a": math.inf})

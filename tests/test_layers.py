@@ -22,12 +22,12 @@ TIERS = (
     ("models", "models."),
     ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
      "models.linear_model"),  # a linear plant in the role of a solver
-    ("actuators", "signals", "trajectories", "motions", "kinematics", "curves", "paths", "track", "laws", "laws.",
-     "analog", "loopstability"),
+    ("actuators", "signals", "trajectories", "motions", "rest", "kinematics", "curves", "paths", "track",
+     "laws", "laws.", "analog", "loopstability"),
     ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "methods"),
+     "tracked", "methods", "translate", "variations"),
     ("export", "export.", "plot", "plot.", "animate"),
-    ("catalogue", "catalogue.", "workers", "translate", "certify", "certify.", "compare", "sweep", "sweep.",
+    ("catalogue", "catalogue.", "workers", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),
 )  # fmt: skip
 
@@ -40,6 +40,7 @@ CONVENIENCE = {
     ("models.timoshenko_planar", "modes"): "modal damping as a law of the strain rates",
     ("models.timoshenko_spatial", "modes"): "the same in space",
     ("models.assumed_modes", "modes"): "modal damping as a matrix",
+    ("models.ancf_damping", "modes"): "modal damping as a law of the strain rates",
     ("models.assumed_poses", "statics"): "the arm at rest with its joints held",
     ("models.hydraulic", "statics"): "the arm at rest with its cylinders still",
     ("models.exact_beam", "linear"): "modal_plant(): the exact modes as a plant",

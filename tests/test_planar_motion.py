@@ -19,6 +19,7 @@ from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.integrate import generalised_alpha, trapezoidal
 from flexctl.laws.compile import empty_law
 from flexctl.laws.controller import LinearLaw
+from flexctl.laws.servo import design_servos, servo_law
 from flexctl.model import names
 from flexctl.models import build
 from flexctl.models._kernels import loop
@@ -352,16 +353,75 @@ def test_drives_mix_torque_and_motion() -> None:
     )
 
 
-def test_commanded_joints_with_modal_damping_run_by_their_accelerations() -> None:
-    machine = arm("planar_2r_flexible", damping=Damping("modal", ratio=0.01), sensors=())
+def plain_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make modal damping go through the plain steps in Python."""
+    monkeypatch.setattr("flexctl.models.timoshenko_planar.STRONG", 0.0)
+
+
+def test_strong_modal_damping_has_no_compiled_stepper() -> None:
+    machine = arm("planar_2r_flexible", damping=Damping("modal", ratio=0.3), sensors=())
     model = build(machine, "timoshenko_planar", elements=2)
     assert model.compiled() is None
+    assert not model.own_stepper
     run = fx.simulate(model, motions={k: quintic(0.0, 0.2, 0.1) for k in CYCLOID}, duration=0.2, step=1e-3)
     assert run["joint1_angle"][-1] == pytest.approx(0.2, abs=2e-4)  # integrated twice
-    free = build(replace(machine, damping=Damping()), "timoshenko_planar", elements=2)
-    undamped = fx.simulate(free, motions={k: quintic(0.0, 0.2, 0.1) for k in CYCLOID}, duration=0.2, step=1e-3)
-    late = run.t > 0.12
-    assert 0.5 < np.ptp(run["tip_error_y"][late]) / np.ptp(undamped["tip_error_y"][late]) < 1.0
+
+
+def test_modal_damping_in_the_compiled_stepper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same steps as in Python, by torques and a sampled law; the tangent leaves the damping out."""
+    machine = arm("planar_2r_flexible", damping=Damping("modal", ratio=0.05))
+    model = build(machine, "timoshenko_planar", elements=3)
+    signals = ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)
+    law = LinearLaw(2e-3, *signals, Dy=[[-2.0]], Dr=[[2.0, 0.2, 0.5]])
+    command = {"joint1_angle": quintic(0.0, 0.5, 0.1)}
+    options = {"inputs": {"joint2_torque": fx.bang_bang(0.3, 0.05)}, "duration": 0.2, "step": 2e-4}
+    fast = fx.simulate(model, law, command, **options)
+    plain_engine(monkeypatch)
+    plain = fx.simulate(model, law, command, **options)
+    assert "iterations" in plain.provenance
+    assert "iterations" not in fast.provenance, "not the engine in Python"
+    for name in ("joint1_angle", "joint2_angle", "tip_y", "link1_deflection", "joint1_torque"):
+        np.testing.assert_allclose(fast[name], plain[name], atol=1e-7 * np.abs(plain[name]).max(), err_msg=name)
+
+
+def test_modal_damping_of_commanded_arms_in_all_analyses() -> None:
+    """After a small move the arm with its joints held decays as its linear plant says, in both analyses alike."""
+    for ratio in (0.0, 0.05):
+        damping, tails = Damping("modal", ratio=ratio) if ratio else Damping(), {}
+        for analysis in ("nonlinear", "linear"):
+            machine = arm("planar_2r_flexible", damping=damping, sensors=())
+            model = build(machine, "timoshenko_planar", elements=3, analysis=analysis)
+            moves = {k: quintic(0.0, 0.02, 0.5) for k in CYCLOID}
+            run = fx.simulate(model, motions=moves, duration=2.6, step=1e-3)
+            tails[analysis] = run["tip_error_y"][run.t > 0.55]
+        one, other = tails["nonlinear"], tails["linear"]
+        assert np.abs(one - other).max() < 0.02 * np.abs(one).max()
+        held = fx.lock(fx.linearise(build(machine, "timoshenko_planar", elements=3)), ["joint1", "joint2"]).modes(1)
+        period = round(1e3 / float(held.frequencies_hz[0]))
+        decay = np.ptp(other[7 * period : 8 * period]) / np.ptp(other[:period])
+        # modal damping of the free arm's modes damps the held arm less
+        assert decay == pytest.approx(math.exp(-2.0 * math.pi * 7.0 * float(held.damping[0])), abs=0.01)
+    assert decay < 0.97
+
+
+def test_a_continuous_joint_law_is_servo_joints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Springs and dampers in the stepper give the run of the loop that is integrated as a whole in Python."""
+    machine = arm("planar_2r_flexible", damping=Damping("modal", ratio=0.02))
+    model = build(machine, "timoshenko_planar", elements=3)
+    law = servo_law(design_servos(model))
+    command = {f"joint{i}_angle": quintic(0.0, 0.3 * i, 0.4) for i in (1, 2)}
+    options = {"duration": 0.6, "step": 2e-3, "inputs": {"joint2_torque": fx.bang_bang(0.3, 0.05)}}
+    fast = fx.simulate(model, law, command, **options)
+    loads = {**options, "payload": [(0.3, 0.2, 0.0)]}
+    loaded = fx.simulate(model, law, command, **loads)
+    plain_engine(monkeypatch)
+    for quick, how in ((fast, options), (loaded, loads)):
+        plain = fx.simulate(model, law, command, **how)
+        assert "iterations" not in quick.provenance
+        for name in ("joint1_angle", "joint2_angle", "tip_y", "joint1_torque", "joint2_torque"):
+            np.testing.assert_allclose(quick[name], plain[name], atol=1e-7 * np.abs(plain[name]).max(), err_msg=name)
+    assert np.abs(fast["tip_y"] - loaded["tip_y"]).max() > 1e-4
+    assert [s.name for s in fast.inputs] == [s.name for s in model.inputs]
 
 
 def test_drive_motion_of_a_plant() -> None:

@@ -5,6 +5,7 @@
 
 * the linear loop on the whole plant, sampled, with its computation delay: poles, damping, margins, spill-over
 * payload and stiffness that differ: a grid of loops and runs, limits of stability, a structured-singular-value bound
+* where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, the amplitude up to which the linear prediction holds
 
 A controller script states what must be reached as ``REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0.0, 0.02)}``;
@@ -25,10 +26,13 @@ import numpy as np
 from .. import scenario as judged_by
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require
 from ..laws.linear_part import linear_law
+from ..loopstability import law_at
 from ..model import OperatingPoint
 from ..response import Response
 from ..scenario import Progress, Scenario, design, label, variants
 from ..simulate import as_law
+from ..translate import Fitted, fitted
+from ..variations import residual_ratios
 from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
@@ -47,6 +51,8 @@ FREQUENCY_CHANGE = (-0.05, 0.05)
 PAYLOADS, CHANGES = 5, 3
 """Points of the grid over payload and frequency."""
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
+POSES_OF_A_PATH = 6
+"""Poses in which the linear loop is examined, besides the first, where a scenario follows a path."""
 _ENDS = (-0.5, 1.0)  # beyond these changes of frequency no limit is looked for
 
 
@@ -57,6 +63,7 @@ def certify(
     requirements: Mapping[str, Any] | None = None,
     scenarios: Sequence[Scenario] | None = None,
     scenario: str | None = None,
+    model: str | None = None,
     payload: tuple[float, float] | None = None,
     frequency: tuple[float, float] | None = None,
     bits: Sequence[int] = BITS,
@@ -77,7 +84,11 @@ def certify(
     scenarios : sequence of Scenario, optional
         By default those of the script.
     scenario : str, optional
-        Name of the one that is run with other payloads, encoders and amplitudes; by default the first.
+        Name of the one that is run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
+        law of their own, to compare with, are left out.
+    model : str, optional
+        Kind of model in which the arm is examined; the controller is still designed on `plant` as it is. The law then
+        reads and drives what stands for its signals there (`flexctl.translate`).
     payload : (low, high), optional
         Range of payloads [kg]; by default that of the requirement, else of the scenarios.
     frequency : (low, high), optional
@@ -85,14 +96,15 @@ def certify(
     bits : sequence of int
         Encoder resolutions to try.
     poses : sequence of sequences of float, optional
-        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES).
+        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES), and of a path
+        that the scenario follows.
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
         Called with what is done and its part of the whole.
     """
     started = time.perf_counter()
-    task = _prepared(controller, plant, requirements, scenarios, scenario)
+    task = _prepared(controller, plant, requirements, scenarios, scenario, model)
     asked = {"payload_kg": payload, "frequency_change": frequency}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
     jobs = _jobs(task, stated, bits, [*task.poses, *poses])
@@ -122,7 +134,7 @@ class _Task:
 
 def _prepared(
     controller: Any, plant: Any, requirements: Mapping[str, Any] | None, given: Sequence[Scenario] | None,
-    only: str | None,
+    only: str | None, model: str | None,
 ) -> _Task:  # fmt: skip
     from ..catalogue import load_controller, load_plant
 
@@ -138,7 +150,10 @@ def _prepared(
     else:
         law, items = controller, list(given or ())
         require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
-    law = as_law(law)
+    law, items = as_law(law), [item for item in items if item.law is None]
+    require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
+    if model is not None:
+        items = [item.in_formulation(model, arm) for item in items]
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
         raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
@@ -159,13 +174,15 @@ def _jobs(
 ) -> dict[str, Any]:
     """Return what is to be computed, by label, long jobs first."""
     plant, law, item = task.plant, task.law, task.chosen
-    base = item.plant(plant)
+    base, known, _ = item.fitted(law, plant)
     jobs: dict[str, Any] = {}
-    for factor in AMPLITUDES:
+    # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it
+    on_a_path = item.track is not None
+    for factor in () if on_a_path else AMPLITUDES:
         jobs[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
     for one in task.items:
         jobs[f"run {one.name}"] = (_run, (plant, law, one))
-    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})}):
+    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})} if law.measures else ()):
         jobs[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     masses = _range(stated.get("payload_kg") or _payloads(task), PAYLOADS)
     changes = _range(stated.get("frequency_change") or FREQUENCY_CHANGE, CHANGES)
@@ -175,25 +192,37 @@ def _jobs(
             text = ", ".join(([] if mass is None else [f"{1e3 * mass:g} g"]) + [f"frequencies {100 * change:+g} %"])
             jobs[f"grid: {text}"] = (_quietly, (robust.point, plant, law, item, mass, change, text))
     try:
-        linear_law(law, base.model)
+        linear_law(known, base.model)
     except NotAvailable:
         return jobs
-    jobs["linear prediction"] = (_quietly, (runs.predicted, plant, law, item))
+    if not on_a_path:
+        jobs["linear prediction"] = (_quietly, (runs.predicted, plant, law, item))
     for variant, arm in variants([one.plant(plant) for one in task.items]).items():
-        jobs[f"loop {variant}"] = (_loop, (arm, law, item, variant))
+        jobs[f"loop {variant}"] = (_loop, (fitted(arm, law), item, variant))
         for sign, end in zip((-1, 1), _ENDS, strict=True):
             search = ("frequency_change", 0.0, 0.02 * sign, end, variant)
-            jobs[f"limit {variant} {sign}"] = (_quietly, (robust.stability_limit, arm, law, *search))
+            jobs[f"limit {variant} {sign}"] = (_quietly, (robust.stability_limit, fitted(arm, law), *search))
     for pose in poses:
         text = f"joints at {', '.join(f'{float(np.degrees(x)):.4g}' for x in pose)} deg"
-        jobs[f"loop {text}"] = (_loop, (base, law, item, text, tuple(pose)))
+        jobs[f"loop {text}"] = (_loop, (fitted(base, law), item, text, tuple(pose)))
+    for t, pose in _along(item):
+        text = f"t = {t:5.2f} s of the path"  # padded: loops are sorted by name
+        jobs[f"loop {text}"] = (_loop, (fitted(base, law_at(law, t)), item, text, pose))
     if masses:
         span = max(masses) or 0.01
         upwards = ("payload_kg", min(masses), 0.25 * span, 100.0 * span)
-        jobs["payload limit"] = (_quietly, (robust.stability_limit, base, law, *upwards))
+        jobs["payload limit"] = (_quietly, (robust.stability_limit, fitted(base, law), *upwards))
         if len(masses) > 1:
-            jobs["bound"] = (robust.payload_bound, (base, law, min(masses), max(masses)))
+            jobs["bound"] = (robust.payload_bound, (base, known, min(masses), max(masses)))
     return jobs
+
+
+def _along(item: Scenario) -> list[tuple[float, tuple[float, ...]]]:
+    """Return times and joint angles of some poses after the first of the path that a scenario follows, if any."""
+    if item.track is None:
+        return []
+    times = np.linspace(0.0, item.track.path.duration, POSES_OF_A_PATH + 1)[1:]
+    return [(float(t), tuple(pose)) for t, pose in zip(times, item.track.joints(times).angles, strict=True)]
 
 
 def _payloads(task: _Task) -> tuple[float, float]:
@@ -220,14 +249,16 @@ def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
         return str(error)
 
 
-def _loop(plant: Plant, law: Any, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
+def _loop(on: Fitted, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
+    plant, law, words = on
     point = runs.start_point(plant, item)
     if pose is not None:
         bend = getattr(plant.model, "pose", None)
         if bend is None:
             raise NotAvailable(f"{plant.kind} has no poses: leave them out")
         point = OperatingPoint.at_rest(plant.model, bend([float(x) for x in pose]))
-    return examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
+    found = examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
+    return replace(found, margins={words.told(name): margin for name, margin in found.margins.items()})
 
 
 def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
@@ -252,15 +283,17 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
     responses = {"linear": prediction, "full": nominal}
     points = sorted((p for p in of("grid") if isinstance(p, Point)), key=lambda p: (p.payload or 0.0, p.frequency))
     loops = sorted(of("loop"), key=lambda loop: str(loop.variant))
-    identity = {k: task.plant.identity[k] for k in ("plant", "model", "overrides", "version")}
+    examined = task.chosen.plant(task.plant)
+    identity = {k: task.plant.identity[k] for k in ("plant", "overrides", "version")} | {"model": examined.kind}
     return Certificate(
         task.name, task.plant.name, task.chosen.name, tuple(task.law.drives), tuple(loops), tuple(points),
         tuple(x for key in ("limit", "payload limit") for x in of(key) if isinstance(x, Limit)),
         found.get("bound", "no range of payloads"), tuple(sorted(_quantised(found), key=lambda q: q.bits)),
-        runs.ripples(nominal, task.law) if nominal is not None else {}, valid,
+        runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {}, valid,
         {name: run.scores for name, run in good.items()},
         {name: run for name, run in done.items() if isinstance(run, str)}, peaks, tuple(notes),
         {key: run for key, run in responses.items() if isinstance(run, Response)}, identity, 0.0,
+        residual_ratios(good, {one.name: one.against for one in task.items}),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Payload and stiffness that differ from what the law was designed for: a grid, the limits of stability, a bound.
 
-Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x.
+How they are varied is in `flexctl.variations`.
 
 The bound is the structured singular value with the payload as real parameter and 30 % complex uncertainty of every
 command. A point mass changes the mass matrix alone, by dm (e1 e1' + ...): each e is a force input and an acceleration
@@ -11,7 +11,6 @@ can only make the bound larger.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from ..errors import ConvergenceError, FlexctlError, NotAvailable
 from ..laws.linear_part import linear_law
 from ..linear import SecondOrder
 from ..model import FloatArray, Signal
+from ..variations import changed
 from .loops import Loop, examine, growth, loop_poles
 from .runs import start_point
 
@@ -29,20 +29,10 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
     from ..frequency.structured import RobustBound
     from ..scenario import Scenario
+    from ..translate import Fitted
 
 INPUT_UNCERTAINTY = 0.3
 """Relative complex uncertainty of every command in the bound."""
-
-
-def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) -> dict[str, Any]:
-    """Return the overrides for a payload [kg] and a relative change of all natural frequencies."""
-    found: dict[str, Any] = {} if payload is None else {"payload.mass": payload}
-    if frequency:
-        moduli = {r.key: r.value for r in plant.rows if re.fullmatch(r"material\.[^.]+\.youngs_modulus", r.key)}
-        if not moduli:
-            raise NotAvailable(f"{plant.name} has no Young's modulus: its stiffness cannot be varied")
-        found |= {key: float(value) * (1.0 + frequency) ** 2 for key, value in moduli.items()}
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +77,17 @@ class Point:
 
 def point(plant: Plant, law: Any, item: Scenario, payload: float | None, frequency: float, label: str) -> Point:
     """Return the loop and the run of a scenario on a changed plant."""
-    base = item.plant(plant)
-    extra = changed(base, payload, frequency)
-    arm, loop, failure = base.with_(overrides=extra) if extra else base, None, ""
-    at = start_point(arm, item)
+    extra = changed(item.plant(plant), payload, frequency)
+    item = replace(item, overrides={**item.overrides, **extra})
+    arm, known, _ = item.fitted(law, plant)
+    at, loop, failure = start_point(arm, item), None, ""
     scores: Mapping[str, float] = {}
     with contextlib.suppress(NotAvailable):  # a law without a linear part is judged by its run alone
-        loop = examine(arm.linearise(at), linear_law(law, arm.model, at), label)
+        loop = examine(arm.linearise(at), linear_law(known, arm.model, at), label)
     if loop is not None and not loop.stable:
         return Point(payload, frequency, loop, scores, "")
     try:
-        scores = replace(item, overrides={**item.overrides, **extra}).run(law, plant).scores
+        scores = item.run(law, plant).scores
     except ConvergenceError as error:
         failure = str(error)
     return Point(payload, frequency, loop, scores, failure)
@@ -125,10 +115,9 @@ class Limit:
     variant: str
 
 
-def stability_limit(
-    plant: Plant, law: Any, what: str, start: float, step: float, bound: float, variant: str = ""
-) -> Limit:
+def stability_limit(on: Fitted, what: str, start: float, step: float, bound: float, variant: str = "") -> Limit:
     """Return the limit of stability from a stable value on, in the direction of `step`, not beyond a bound."""
+    plant, law, _ = on
 
     def stable(value: float) -> bool:
         extra = changed(plant, **{"payload" if what == "payload_kg" else "frequency": value})

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FlexctlError, NotAvailable
-from ..laws.controller import LinearLaw, Quantised
+from ..laws.controller import LinearLaw, Quantised, bare
 from ..laws.linear_part import linear_law
 from ..model import FloatArray, OperatingPoint, names
 from ..response import Response
 from ..simulate import simulate
+from ..track import Track
 from ..trajectories import InputSignal, Motion
+from ..translate import UNITS, told_back
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 TAIL = 0.3
 """Last part of a run in which what is left of the motion counts as a limit cycle."""
+STRAIN = "1"
+"""Unit of strain outputs: they take part in the comparison with the linear prediction, each against its own size."""
 PARTED = 0.05
 """Deviation from the linear prediction, in parts of the move, at which the two have parted."""
 
@@ -38,7 +42,8 @@ class QuantisedRun:
     quanta : mapping
         Step of each measured output.
     ripple : mapping
-        Half of peak to peak of every driven input and followed output over the last 30 % of the run.
+        Half of peak to peak of every driven input and followed output over the last 30 % of the run;
+        along a path without the motion itself.
     scores : mapping
         Scores of the run.
     failure : str
@@ -158,22 +163,32 @@ def quantised(plant: Plant, law: Any, item: Scenario, bits: int) -> QuantisedRun
     quanta: dict[str, float] = {}
     try:
         quanta = {name: scale / 2.0**bits for name, scale in full_scales(plant, law, item).items()}
-        run = item.run(Quantised(law, quanta), plant)
+        inner = bare(law)
+        if isinstance(inner, Quantised):  # these encoders take the place of its own
+            quanta, inner = {**inner.quanta, **quanta}, inner.law
+        run = item.run(Quantised(inner, quanta), plant)
     except FlexctlError as error:
         return QuantisedRun(bits, quanta, {}, {}, str(error))
-    return QuantisedRun(bits, quanta, ripples(run, law), run.scores)
+    return QuantisedRun(bits, quanta, ripples(run, law, item.track), run.scores)
 
 
-def ripples(run: Response, law: Any) -> dict[str, float]:
-    """Return half of peak to peak of every driven input and followed output over the last part of a run."""
+def ripples(run: Response, law: Any, track: Track | None = None) -> dict[str, float]:
+    """Return half of peak to peak of every driven input and followed output over the last part of a run.
+
+    Along a path the motion itself is taken off: what the rigid arm would read, and the torques that it would need.
+    """
     tail = run.t >= run.t[-1] * (1.0 - TAIL)
+    t, rigid = run.t[tail], {} if track is None else track.channels()
+    motion = {name.replace("_feedforward", "_torque"): channel for name, channel in rigid.items()}
     followed = [name for name in law.follows if name in names(run.outputs)]
-    return {name: 0.5 * float(np.ptp(run[name][tail])) for name in (*law.drives, *followed)}
+    driven = [name for name in law.drives if name in names(run.inputs)]  # motions are prescribed, not recorded
+    left = {n: run[n][tail] - (motion[n](t)[0] if n in motion else 0.0) for n in (*driven, *followed)}
+    return {name: 0.5 * float(np.ptp(value)) for name, value in left.items()}
 
 
 def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:
     """Return what 2^bits steps of each sensor span: one turn for angles, twice the largest reading otherwise."""
-    units = {signal.name: signal.unit for signal in item.plant(plant).model.outputs}
+    units = {**UNITS, **{signal.name: signal.unit for signal in item.plant(plant).model.outputs}}
     found = {name: 2 * np.pi for name in law.measures if units.get(name) == "rad"}
     if len(found) < len(law.measures):
         run = item.run(law, plant)
@@ -182,27 +197,28 @@ def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:
     return found
 
 
-def references(item: Scenario, law: Any) -> dict[str, Motion]:
-    """Return the motion of every channel."""
-    found = item.reference
-    return dict(found) if isinstance(found, Mapping) else dict.fromkeys(law.follows, found)
-
-
 def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     """Return the run of the law without limits on the linear plant, everything counted from the operating point."""
-    arm = item.plant(plant)
+    arm, known, words = item.fitted(law, plant)
     point = start_point(arm, item)
-    start = dict(
-        zip(names(arm.model.outputs), arm.model.output(point.q, point.v, point.a, point.u), strict=True)
-    )
-    moved = {name: Scaled(m, 1.0, float(start.get(name, 0.0))) for name, m in references(item, law).items()}
-    linear, known = arm.linearise(point), linear_law(law, arm.model, point)
-    return simulate(linear, known, moved, duration=item.duration, inputs=item.inputs)
+    read = arm.model.output(point.q, point.v, point.a, point.u)
+    start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
+    start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
+    weighed = any(getattr(arm.arm, "gravity", ()))  # a torque that is fed forward carries the weight from the start
+    moved = {
+        name: Scaled(m, 1.0, start.get(name, Scaled(m, 1.0).begin if weighed else 0.0))
+        for name, m in item.motions(law).items()
+    }
+    inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
+    linear, free = arm.linearise(point), linear_law(known, arm.model, point)
+    return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs), words, moved)
 
 
 def start_point(arm: Plant, item: Scenario) -> OperatingPoint:
     """Return the pose in which a scenario begins, at rest: about it the arm is linearised."""
     initial = item.options.get("initial")
+    if callable(initial):
+        initial = initial(arm.model)
     return OperatingPoint.at_rest(arm.model, None if initial is None else initial[0])
 
 
@@ -217,7 +233,7 @@ class Scaling:
 
 def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling:
     """Return the run with all moves and disturbances multiplied by a factor."""
-    moved = {name: Scaled(m, factor) for name, m in references(item, law).items()}
+    moved = {name: Scaled(m, factor) for name, m in item.motions(law).items()}
     inputs = {name: ScaledSignal(signal, factor) for name, signal in item.inputs.items()}
     try:
         return Scaling(factor, replace(item, reference=moved, inputs=inputs, payload=()).run(law, plant), "")
@@ -226,9 +242,11 @@ def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling
 
 
 def validity(prediction: Response, scalings: list[Scaling], law: Any) -> LinearValidity:
-    """Return how far the scaled runs are from the scaled prediction."""
+    """Return how far the scaled runs are from the scaled prediction, in followed outputs and strains."""
     followed = [n for n in law.follows if n in names(prediction.outputs)] or list(law.measures)
-    moves = {n: float(np.ptp(prediction[n])) for n in followed}
+    strained = [s.name for s in prediction.outputs if s.unit == STRAIN]
+    moves = {n: float(np.ptp(prediction[n])) for n in (*followed, *strained)}
+    followed = [n for n, size in moves.items() if size > 0.0]
     bound = limits(law)
     rows = []
     for item in sorted(scalings, key=lambda s: s.factor):

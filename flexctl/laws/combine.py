@@ -35,6 +35,7 @@ def together(*laws: LinearLaw, limit: float = np.inf) -> LinearLaw:
         A=sla.block_diag(*(A for A, _, _ in own)) if any(A.size for A, _, _ in own) else np.zeros((0, 0)),
         By=np.vstack([By @ E.T for (_, By, _), E in zip(own, y, strict=True)]),
         Br=np.vstack([Br @ E.T for (_, _, Br), E in zip(own, r, strict=True)]),
+        start=np.vstack([law.start @ E.T for law, E in zip(laws, y, strict=True)]),
         C=np.hstack([F @ law.C for law, F in zip(laws, u, strict=True)]),
         Dy=np.sum([Dy for Dy, _ in direct], axis=0), Dr=np.sum([Dr for _, Dr in direct], axis=0),
     )  # fmt: skip

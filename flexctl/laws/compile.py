@@ -52,6 +52,14 @@ def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[La
     return kernel, np.zeros((1 + delay, max(len(phases[0].A), len(law.drives), 1)))
 
 
+def begin(law: Any, y: FloatArray, memory: FloatArray) -> None:
+    """Put the state with which a law begins at measured outputs y into its memory; see `LinearLaw.start`."""
+    while type(law) not in (LinearLaw, ScheduledLaw):
+        law = law.law
+    state = law.initial_at(y)
+    memory[0, : state.size] = state
+
+
 def unlimited(law: LinearLaw) -> LinearLaw:
     """Return a law without limits in the form with Bu = 0: the command that it feeds back is known."""
     A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr

@@ -11,6 +11,7 @@ Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -23,7 +24,11 @@ from ..model import FloatArray, Signal
 
 @runtime_checkable
 class Controller(Protocol):
-    """A sampled control law. Its state is passed, never stored."""
+    """A sampled control law. Its state is passed, never stored.
+
+    A law that needs its references in advance has besides ``told(references)``, which returns the law that knows the
+    motion of each channel; `simulate` calls it before the run.
+    """
 
     @property
     def sample_time(self) -> float:
@@ -71,6 +76,9 @@ class LinearLaw:
         Matrices of the law; any left out are zero.
     lower, upper : ndarray
         Limits of the command.
+    start : ndarray
+        State with which a run of a sampled law begins, per measured output then: an observer knows where the arm stands
+        before it is switched on. Zero by default.
     sample_time : float
         Control period [s]; 0 for a continuous law.
     measures, drives, follows : tuple of str
@@ -90,6 +98,7 @@ class LinearLaw:
     Dr: FloatArray = field(default_factory=_left_out)
     lower: FloatArray = field(default_factory=lambda: np.array(-np.inf))
     upper: FloatArray = field(default_factory=lambda: np.array(np.inf))
+    start: FloatArray = field(default_factory=_left_out)
 
     def __post_init__(self) -> None:
         for label in ("measures", "drives", "follows"):
@@ -101,7 +110,8 @@ class LinearLaw:
         proper = bool(np.isfinite(period) and period >= 0)
         require(proper, f"sample_time = {period} s must be positive, or 0 for a continuous law")
         shapes = {
-            "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny), "Dr": (nu, nr)
+            "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny),
+            "Dr": (nu, nr), "start": (nx, ny),
         }  # fmt: skip
         for label, shape in shapes.items():
             value = getattr(self, label)
@@ -122,6 +132,11 @@ class LinearLaw:
     def initial(self) -> FloatArray:
         """Return the zero state."""
         return np.zeros(len(self.A))
+
+    def initial_at(self, y: FloatArray) -> FloatArray:
+        """Return the state with which a run begins when the measured outputs are y."""
+        state: FloatArray = self.start @ y
+        return state
 
     def step(self, state: FloatArray, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the limited command and the next state."""
@@ -175,6 +190,15 @@ class _Wrapper:
         """Return the law's initial state."""
         return self.law.initial()
 
+    def told(self, references: Mapping[str, Any]) -> Any:
+        """Return the law after a law inside that asks for its references in advance has got them."""
+        inner = getattr(self.law, "told", None)
+        return self if inner is None else replace(self, law=inner(references))
+
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the law's state with which a run begins when the measured outputs are y."""
+        return initial_at(self.law, y)
+
     def feedback(self) -> FirstOrder:
         """Return the law's linear part."""
         linear: FirstOrder = self.law.feedback()
@@ -194,6 +218,10 @@ class Delayed(_Wrapper):
     def initial(self) -> Any:
         """Return the law's state and the commands on their way (zero)."""
         return self.law.initial(), tuple(np.zeros(len(self.drives)) for _ in range(self.samples))
+
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the law's state for these measured outputs, and the commands on their way (zero)."""
+        return initial_at(self.law, y), self.initial()[1]
 
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the oldest waiting command."""
@@ -272,6 +300,10 @@ class Noisy(_Wrapper):
         """Return the law's state, the number of calls so far, and the noise drawn ahead."""
         return self.law.initial(), 0, self.sequence(1024)
 
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the same with the law's state for these measured outputs."""
+        return initial_at(self.law, y), *self.initial()[1:]
+
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Add noise, then call the law."""
         inner, k, noise = state
@@ -289,6 +321,12 @@ def bare(law: Any) -> Any:
     if law.informs:
         return inner
     return law if inner is law.law else replace(law, law=inner)
+
+
+def initial_at(law: Any, y: FloatArray) -> Any:
+    """Return the state with which any law begins a run when the measured outputs are y."""
+    own = getattr(law, "initial_at", None)
+    return law.initial() if own is None else own(y)
 
 
 def check_answer(answer: Any, law: Any, t: float) -> tuple[FloatArray, Any]:

@@ -94,14 +94,18 @@ def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names,
         Outputs that read positions, strains or the like (no rates or accelerations), inputs, followed outputs.
     """
     measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
+    outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
+    columns = [index_of("input", name, plant.inputs) for name in drives]
+    massive = bool(np.all(np.diag(plant.M) > 0))
+    remedy = "design for an arm whose joints are driven by torque; cylinders have servos of their own (laws.valve)"
+    require(massive, f"the plant has states without mass, as hydraulic drives have; {remedy}")
     normal = normal_modes(plant.M, plant.K)
     k = normal.rigid
     same = k == len(drives) == len(follows)
     counts = f"the plant has {k} rigid-body modes, {len(drives)} inputs and {len(follows)} followed outputs are named"
-    require(k > 0 and same, f"{counts}; this design needs as many of each")
+    free = "" if k else '; joints with drive = "motion" or "servo" leave no mode free: set joint.N.drive = "torque"'
+    require(k > 0 and same, f"{counts}; this design needs as many of each{free}")
     require(0 <= modes <= len(plant.M) - k, f"modes = {modes} must lie between 0 and {len(plant.M) - k}")
-    outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
-    columns = [index_of("input", name, plant.inputs) for name in drives]
     through = np.abs(plant.Du[np.ix_(outputs, columns)]).max()
     moving = np.abs(plant.Cv[outputs]).max() + np.abs(plant.Ca[outputs]).max() + through
     wrong = f"the design measures positions; one of {[*measures, *follows]} reads rates, accelerations or the input"

@@ -74,7 +74,7 @@ def _filtered(law: LinearLaw, by: FirstOrder) -> LinearLaw:
     bounded = LinearLaw(
         law.sample_time, law.measures, law.drives, law.follows, A=A, By=np.vstack([free_By, F["B"] @ law.Dy]),
         Br=np.vstack([free_Br, F["B"] @ law.Dr]), C=np.hstack([F["D"] @ law.C, F["C"]]), Dy=F["D"] @ law.Dy,
-        Dr=F["D"] @ law.Dr,
+        Dr=F["D"] @ law.Dr, start=np.vstack([law.start, np.zeros((len(F["A"]), len(law.measures)))]),
     )  # fmt: skip
     return bounded.limited(law.lower, law.upper)
 

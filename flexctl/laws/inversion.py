@@ -142,4 +142,4 @@ def deviation(law: Any) -> Any:
     ny = len(law.measures)
     values = np.zeros((ny, 3 * ny))
     values[range(ny), range(0, 3 * ny, 3)] = -1.0
-    return replace(law, follows=law.measures, Br=law.By @ values, Dr=law.Dy @ values)
+    return replace(law, follows=law.measures, Br=law.By @ values, Dr=law.Dy @ values, start=0.0 * law.start)

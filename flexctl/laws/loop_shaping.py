@@ -13,10 +13,10 @@ Source: McFarlane and Glover 1992; Glover and McFarlane 1989.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import ConvergenceError, require
@@ -25,27 +25,28 @@ from ..linear.conversion import discretise
 from ..model import FloatArray, Signal
 from .controller import Delayed
 from .design import Design
-from .design_model import DesignModel, design_model
+from .design_model import DesignModel, Names, design_model
 
 
 def loop_shaping(
-    plant: SecondOrder, *, modes: int, sample_time: float, measures: tuple[str, ...], drive: str, follow: str,
-    gains: Sequence[float], roll_off: float, slack: float = 1.1, limit: float = np.inf,
+    plant: SecondOrder, *, modes: int, sample_time: float, measures: Names, drive: Names, follow: Names,
+    gains: npt.ArrayLike, roll_off: float, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:  # fmt: skip
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
 
     Parameters
     ----------
     plant : SecondOrder
-        Linear plant with one rigid-body mode.
+        Linear plant with as many rigid-body modes as there are inputs and followed outputs.
     modes : int
         Flexible modes in the design.
     sample_time : float
         Control period [s].
-    measures, drive, follow : str
-        Measured outputs, input and followed output.
-    gains : sequence of float
-        Weight of each measurement: input per output, e.g. N m/rad. Their size sets the bandwidth.
+    measures, drive, follow : str or tuple of str
+        Measured outputs, inputs and followed outputs.
+    gains : sequence of float, or matrix
+        Weight of each measurement: input per output, e.g. N m/rad. Their size sets the bandwidth. For several inputs a
+        matrix, inputs by measurements, that uncouples them; see `recipes.shaping_gains`.
     roll_off : float
         Pole of the roll-off at the plant's input [rad/s].
     slack : float
@@ -58,45 +59,56 @@ def loop_shaping(
     law = Delayed(model.law(discretise(K, sample_time), limit), 1)
     assumed = {"design": "loop shaping", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
     numbers = {"gamma_min": least, "gamma": slack * least}
-    return Design(law, plant, {**assumed, "gains": tuple(gains), "roll_off": roll_off}, numbers)
+    return Design(law, plant, {**assumed, "gains": np.asarray(gains).tolist(), "roll_off": roll_off}, numbers)
 
 
 def shaped_controller(
-    model: DesignModel, gains: Sequence[float], roll_off: float, delay: float, slack: float = 1.1
+    model: DesignModel, gains: npt.ArrayLike, roll_off: float, delay: float, slack: float = 1.1
 ) -> tuple[FirstOrder, float]:
     """Return the continuous controller u = K y and gamma_min."""
-    given, wanted = len(gains), len(model.measures)
-    require(given == wanted, f"{given} gains for {wanted} measured outputs; give one each")
-    require(bool(np.isfinite(gains).all() and np.any(gains)), f"gains {list(gains)} must be finite and not all zero")
+    W = _shape(model, gains)
     require(roll_off > 0, f"roll_off = {roll_off} rad/s must be positive")
     require(slack > 1, f"slack = {slack} must be above 1: at the optimum the controller is singular")
     A0, B0, C0 = model.statespace
-    n, W = len(A0), np.diag(np.asarray(gains, float))
+    n, k, unit = len(A0), B0.shape[1], np.eye(B0.shape[1])
+    delayed, rolled = slice(n, n + k), slice(n + k, n + 2 * k)
     # plant, delay, roll-off in series; Pade: -1 + (4/delay) / (s + 2/delay)
-    A = np.zeros((n + 2, n + 2))
-    A[:n, :n], A[:n, n], A[:n, n + 1] = A0, 4.0 / delay * B0[:, 0], -B0[:, 0]
-    A[n, n], A[n, n + 1], A[n + 1, n + 1] = -2.0 / delay, 1.0, -roll_off
-    B = np.zeros((n + 2, 1))
-    B[n + 1] = roll_off
-    C = np.hstack([W @ C0, np.zeros((wanted, 2))])
+    A = np.zeros((n + 2 * k, n + 2 * k))
+    A[:n, :n], A[:n, delayed], A[:n, rolled] = A0, 4.0 / delay * B0, -B0
+    A[delayed, delayed], A[delayed, rolled], A[rolled, rolled] = -2.0 / delay * unit, unit, -roll_off * unit
+    B = np.zeros((n + 2 * k, k))
+    B[rolled] = roll_off * unit
+    C = np.hstack([W @ C0, np.zeros((len(W), 2 * k))])
     X, Z = _riccati(A, B, C), _riccati(A.T, C.T, B.T)
     least = float(np.sqrt(1.0 + np.abs(np.linalg.eigvals(X @ Z)).max()))
     gamma = slack * least
-    L = (1.0 - gamma**2) * np.eye(n + 2) + X @ Z
+    L = (1.0 - gamma**2) * np.eye(len(A)) + X @ Z
     Bk = gamma**2 * np.linalg.solve(L.T, Z @ C.T)
     Ak = A - B @ B.T @ X + Bk @ C
     # the shaping belongs to the controller: gains in front, roll-off behind
-    m = len(Ak)
-    Ac: FloatArray = np.block([[Ak, np.zeros((m, 1))], [roll_off * B.T @ X, -roll_off * np.eye(1)]])
-    Bc = np.vstack([Bk @ W, np.zeros((1, wanted))])
-    Cc = np.hstack([np.zeros((1, m)), np.eye(1)])
+    m, ny = len(Ak), W.shape[1]
+    Ac: FloatArray = np.block([[Ak, np.zeros((m, k))], [roll_off * B.T @ X, -roll_off * unit]])
     note: dict[str, Any] = {"design": "loop shaping", "gamma_min": least, "gamma": gamma}
-    states = tuple(Signal(f"k{i + 1}") for i in range(m + 1))
     K = FirstOrder(
-        Ac, Bc, Cc, np.zeros((1, wanted)), states, tuple(Signal(s) for s in model.measures), (Signal(model.drives[0]),),
-        0.0, note,
+        Ac, np.vstack([Bk @ W, np.zeros((k, ny))]), np.hstack([np.zeros((k, m)), unit]), np.zeros((k, ny)),
+        tuple(Signal(f"k{i + 1}") for i in range(m + k)), tuple(Signal(s) for s in model.measures),
+        tuple(Signal(s) for s in model.drives), 0.0, note,
     )  # fmt: skip
     return K, least
+
+
+def _shape(model: DesignModel, gains: npt.ArrayLike) -> FloatArray:
+    """Return W_y: a gain for each measurement, or a matrix, inputs by measurements."""
+    W, wanted = np.asarray(gains, float), len(model.measures)
+    if W.ndim == 1:
+        require(W.size == wanted, f"{W.size} gains for {wanted} measured outputs; give one each")
+        W = np.diag(W)
+    k = len(model.drives)
+    fits = W.ndim == 2 and W.shape[1] == wanted and len(W) in (k, wanted)
+    require(fits, f"gains of shape {W.shape} for {k} inputs and {wanted} measured outputs")
+    sound = bool(np.isfinite(W).all() and np.any(W))
+    require(sound, f"gains {W.tolist()} must be finite and not all zero")
+    return W
 
 
 def _riccati(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from ..linear.conversion import discretise
 from ..model import FloatArray, Signal
 from .controller import Delayed
 from .design import Design
-from .design_model import DesignModel, design_model
+from .design_model import DesignModel, Names, design_model
 from .hinf import Problem, Synthesis, synthesise
 
 
@@ -46,11 +46,25 @@ class Lag:
 
 @dataclass(frozen=True)
 class Scales:
-    """Units of the design: `rate` [rad/s] for time, `command` for the input, `output` for the measurements."""
+    """Units of the design: `rate` [rad/s] for time, `command` for the input, `output` for the measurements.
+
+    For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints
+    of an arm (`recipes.hinf_weights`).
+    """
 
     rate: float
-    command: float
+    command: float | Sequence[Sequence[float]]
     output: float
+
+    def commands(self, count: int) -> FloatArray:
+        """Return the commands of each scaled command of so many inputs, as the columns of a matrix."""
+        given = np.asarray(self.command, float)
+        matrix = given * np.eye(count) if given.ndim == 0 else given
+        fits = matrix.shape == (count, count) and bool(np.linalg.cond(matrix) < 1e12)
+        require(
+            fits, f"scales of the command {given.tolist()} for {count} inputs: give one number, or a regular matrix"
+        )
+        return np.asarray(matrix, float)
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class Weights:
     noise : sequence of float
         Size of the noise of each measurement.
     error, command : Lag
-        W_1 on the followed measurement and W_u on the command.
+        W_1 on each followed measurement and W_u on each command.
     """
 
     disturbance: float
@@ -74,23 +88,23 @@ class Weights:
 
 
 def mixed_sensitivity(
-    plant: SecondOrder, weights: Weights, scales: Scales, *, modes: int, sample_time: float, measures: tuple[str, ...],
-    drive: str, follow: str, slack: float = 1.5, limit: float = np.inf,
+    plant: SecondOrder, weights: Weights, scales: Scales, *, modes: int, sample_time: float, measures: Names,
+    drive: Names, follow: Names, slack: float = 1.5, limit: float = np.inf,
 ) -> Design:  # fmt: skip
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
 
     Parameters
     ----------
     plant : SecondOrder
-        Linear plant with one rigid-body mode.
+        Linear plant with as many rigid-body modes as there are inputs and followed outputs.
     weights, scales
         See there.
     modes : int
         Flexible modes in the design.
     sample_time : float
         Control period [s]; the delay in the design is 1.5 periods, with the hold.
-    measures, drive, follow : str
-        Measured outputs, input, and the followed output, which must be measured.
+    measures, drive, follow : str or tuple of str
+        Measured outputs, inputs, and the followed outputs, which must be measured.
     slack : float
         gamma over its verified minimum; see `hinf.synthesise`.
     limit : float
@@ -110,37 +124,40 @@ def tracking_controller(
     """Return the continuous controller u = K y in SI units and the synthesis behind it."""
     found = synthesise(generalised_plant(model, weights, scales, delay), slack)
     states = tuple(Signal(f"k{i + 1}") for i in range(len(found.A)))
-    gain = scales.command / scales.output
+    gain = scales.commands(len(model.drives)) / scales.output
     note = {"design": "mixed sensitivity", "gamma": found.gamma, "norm": found.norm, "smallest_norm": found.best}
     K = FirstOrder(
-        scales.rate * found.A, scales.rate * found.B, gain * found.C, gain * found.D, states,
-        tuple(Signal(s) for s in model.measures), (Signal(model.drives[0]),), 0.0, note,
+        scales.rate * found.A, scales.rate * found.B, gain @ found.C, gain @ found.D, states,
+        tuple(Signal(s) for s in model.measures), tuple(Signal(s) for s in model.drives), 0.0, note,
     )  # fmt: skip
     return K, found
 
 
 def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, delay: float) -> Problem:
     """Return the problem of the module docstring in scaled units; states: plant, delay, W_1, W_u."""
-    require(model.follows[0] in model.measures, f'the followed output "{model.follows[0]}" must be measured')
-    given, ny = len(weights.noise), len(model.measures)
+    for name in model.follows:
+        require(name in model.measures, f'the followed output "{name}" must be measured')
+    given, ny, k = len(weights.noise), len(model.measures), len(model.drives)
     require(given == ny, f"{given} noise sizes for {ny} measured outputs; give one each")
-    positive = min(weights.disturbance, *weights.noise, scales.rate, scales.command, scales.output, delay) > 0
+    positive = min(weights.disturbance, *weights.noise, scales.rate, scales.output, delay) > 0
     require(positive, "disturbance, noise, scales and delay must be positive")
     A, B, C = (np.asarray(part) for part in model.statespace)
-    A, B, C = A / scales.rate, B * scales.command / scales.rate, C / scales.output
-    n, at, tau = len(A), model.measures.index(model.follows[0]), delay * scales.rate
+    A, B, C = A / scales.rate, B @ scales.commands(k) / scales.rate, C / scales.output
+    n, tau, unit = len(A), delay * scales.rate, np.eye(k)
+    read = np.eye(ny)[[model.measures.index(name) for name in model.follows]]
+    noisy = read * np.asarray(weights.noise)
     (a1, c1, d1), (au, cu, du) = weights.error.realisation, weights.command.realisation
-    N = n + 3
+    N, late, w1, wu = n + 3 * k, slice(n, n + k), slice(n + k, n + 2 * k), slice(n + 2 * k, n + 3 * k)
     full: FloatArray = np.zeros((N, N))
     # Pade: -1 + (4/tau) / (s + 2/tau)
-    full[:n, :n], full[:n, n], full[n, n] = A, 4.0 / tau * B[:, 0], -2.0 / tau
-    full[n + 1, :n], full[n + 1, n + 1], full[n + 2, n + 2] = C[at], a1, au
-    B1, B2 = np.zeros((N, 1 + ny)), np.zeros((N, 1))
-    B1[:n, 0], B1[n + 1, 1 + at] = weights.disturbance * B[:, 0], weights.noise[at]
-    B2[:n, 0], B2[n, 0], B2[n + 2, 0] = -B[:, 0], 1.0, 1.0
-    C1, C2 = np.zeros((2, N)), np.zeros((ny, N))
-    C1[0, :n], C1[0, n + 1], C1[1, n + 2], C2[:, :n] = d1 * C[at], c1, cu, C
-    D11, D12, D21 = np.zeros((2, 1 + ny)), np.array([[0.0], [du]]), np.zeros((ny, 1 + ny))
-    D11[0, 1 + at] = d1 * weights.noise[at]
-    D21[:, 1:] = np.diag(weights.noise)
-    return Problem(full, B1, B2, C1, C2, D11, D12, D21, np.zeros((ny, 1)))
+    full[:n, :n], full[:n, late], full[late, late] = A, 4.0 / tau * B, -2.0 / tau * unit
+    full[w1, :n], full[w1, w1], full[wu, wu] = read @ C, a1 * unit, au * unit
+    B1, B2 = np.zeros((N, k + ny)), np.zeros((N, k))
+    B1[:n, :k], B1[w1, k:] = weights.disturbance * B, noisy
+    B2[:n], B2[late], B2[wu] = -B, unit, unit
+    C1, C2 = np.zeros((2 * k, N)), np.zeros((ny, N))
+    C1[:k, :n], C1[:k, w1], C1[k:, wu], C2[:, :n] = d1 * read @ C, c1 * unit, cu * unit, C
+    D11, D12, D21 = np.zeros((2 * k, k + ny)), np.vstack([0.0 * unit, du * unit]), np.zeros((ny, k + ny))
+    D11[:k, k:] = d1 * noisy
+    D21[:, k:] = np.diag(weights.noise)
+    return Problem(full, B1, B2, C1, C2, D11, D12, D21, np.zeros((ny, k)))

@@ -68,5 +68,8 @@ def joint_pd(
     C = np.array([[kd / filter_time, -kd * q_h * J / sample_time]])
     Dy = np.array([[-kp - kd / filter_time]])
     Dr = np.array([[kp, kd, (kp * q_h + kd * q_h / sample_time + 1.0) * J]])
-    law = LinearLaw(sample_time, (measure,), (drive,), (follow,), A=A, By=By, Br=Br, C=C, Dy=Dy, Dr=Dr)
+    start = np.array([[1.0], [0.0]])
+    law = LinearLaw(
+        sample_time, (measure,), (drive,), (follow,), A=A, By=By, Br=Br, C=C, Dy=Dy, Dr=Dr, start=start
+    )  # fmt: skip
     return law.limited(-limit, limit)

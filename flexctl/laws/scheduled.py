@@ -93,6 +93,10 @@ class ScheduledLaw:
         """Return the zero state."""
         return self.laws[0].initial()
 
+    def initial_at(self, y: FloatArray) -> FloatArray:
+        """Return the state with which a run begins when the measured outputs are y."""
+        return self.laws[0].initial_at(y)
+
     def step(self, state: FloatArray, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the command and the next state of the law that is on."""
         return self.at(t).step(state, t, y, r)

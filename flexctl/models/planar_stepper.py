@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DefinitionError, NotAvailable
+from ..errors import NotAvailable
 from ..model import FloatArray
 from ._kernels import loop
 from ._kernels import planar_stepper as kernels
+from .joint_drives import check_analysis, joint_drives
 from .planar_mesh import lumped_mass
 
 if TYPE_CHECKING:
@@ -49,8 +50,19 @@ def beam(model: TimoshenkoPlanar) -> kernels.Beam:
     return kernels.Beam(
         np.ascontiguousarray([l, 1.0 / l, mesh.EA, mesh.GA, mesh.EI / l, m / 6.0, j / 6.0]), node,
         np.array(joint, float), np.array(gains, float), np.array([model.alpha, model.beta, sensors.lengths.sum()]),
+        _damping(model),
         mesh.root.astype(np.int64), np.array(inputs, np.int64), np.array(outputs, np.int64).ravel(),
     )  # fmt: skip
+
+
+def _damping(model: TimoshenkoPlanar) -> FloatArray:
+    """Return (N, Q, M) per rate of the strains, transposed; strains of one kind together, not those of one element."""
+    if not model.C.size:
+        return np.zeros((0, 0))
+    n = model.mesh.length.size
+    order = np.arange(3 * n).reshape(n, 3).T.ravel()
+    per_length = model.C / np.repeat(model.mesh.length, 3)[:, None]
+    return np.ascontiguousarray(per_length[np.ix_(order, order)].T)
 
 
 class PlanarStepper:
@@ -78,14 +90,8 @@ class PlanarStepper:
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
-        self.drive = np.full(joints, kernels.TORQUE, np.int64)
-        self.command = np.zeros((tables.t.size, 4 * joints))
-        for i, joint in enumerate(model.arm.joints):
-            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
-            self.drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
-            if given is not None:
-                self.command[:, 4 * i : 4 * i + 4] = given.T
-        _check_analysis(model, commands)
+        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
+        check_analysis(model.arm, model.analysis, commands)
         rows = [np.zeros((3, N + 1)) for _ in range(5)]
         for target, source in zip(rows, (q, v), strict=False):
             target[:, 1:] = source[model.mesh.node[1:]].T
@@ -130,12 +136,3 @@ class PlanarStepper:
             self.scheme, self.tables, self.record,
         )  # fmt: skip
         return found
-
-
-def _check_analysis(model: TimoshenkoPlanar, commands: Mapping[str, FloatArray]) -> None:
-    for i in range(len(model.arm.joints)):
-        if model.analysis != "nonlinear" and f"joint{i + 1}" not in commands:
-            raise DefinitionError(
-                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give '
-                'it one in simulate(.., motions={..}), or use analysis = "nonlinear"'
-            )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+ERROR = "error:"
 BLOCK = 3
 """Most groups of runs beside each other; more go below."""
 
@@ -85,7 +86,8 @@ def compare(
     responses : mapping
         Runs by label, or groups of runs by name: each group is a column with its own legend.
     signals : sequence of str, optional
-        By default what the runs follow, and the inputs that act; all outputs when they follow nothing.
+        By default what the runs follow, and the inputs that act; all outputs when they follow nothing. "error:NAME" is
+        output NAME minus its reference: there runs differ that lie on each other otherwise.
     titled : bool
         Write the name of each group above its column.
     """
@@ -113,7 +115,9 @@ def compare(
                     ax.set_visible(False)
         for row in range(len(grid)):
             name = chosen[row % len(chosen)]
-            grid[row, 0].set_ylabel(canvas.labelled(name, every[0].unit(name)))
+            own = name.removeprefix(ERROR)
+            label = canvas.labelled(own, every[0].unit(own))
+            grid[row, 0].set_ylabel(label if own == name else f"{label}\nminus reference")
         figure.align_ylabels()
         return canvas.finish(figure, path)
 
@@ -151,11 +155,16 @@ def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str, dashed
         if name in names(response.inputs):
             step_lines(ax, response.t, response[name], **look)
         else:
-            ax.plot(response.t, response[name], **look)
+            ax.plot(response.t, _series(response, name), **look)
         if name in names(response.references):
             references.append((response.t, response[f"reference:{name}"]))
     for t, r in _distinct(references):
         ax.plot(t, r, ":", color="black", linewidth=1.1, label="reference")
+
+
+def _series(response: Response, name: str) -> FloatArray:
+    own = name.removeprefix(ERROR)
+    return response[own] if own == name else response[own] - response[f"reference:{own}"]
 
 
 def _distinct(references: Sequence[tuple[FloatArray, FloatArray]]) -> list[tuple[FloatArray, FloatArray]]:
