@@ -238,7 +238,8 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
     for name in ("static", "dynamic"):
         one, two = runs[name, True], runs[name, False]
         np.testing.assert_allclose(one["tip_y"], two["tip_y"], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(one["joint1_torque"], two["joint1_torque"], rtol=0, atol=1e-9)
+        # rounding of the angles (1e-15) times kd = 560 N m s/rad, times 1000 1/s of a rate by an angle, at every step
+        np.testing.assert_allclose(one["joint1_torque"], two["joint1_torque"], rtol=0, atol=3e-9)
     assert np.abs(runs["static", True]["tip_y"] - runs["dynamic", True]["tip_y"]).max() > 1e-6
 
 
