@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.tracking import pd_gains, tip_tracking
+from flexctl.laws.tracking import gains_by_period, tip_tracking
 from flexctl.paths import Circle, ConstantSpeed, Path
 from flexctl.scenario import Scenario, main
 from flexctl.track import Track
+from flexctl.tracked import tracked
 
 PLANT = "tian_2r_beam"
 CIRCLE = Circle((1.6, 0.0), 0.3)  # m; chosen, the paper gives none
@@ -24,6 +25,7 @@ LIMIT = 100.0  # N m
 ENCODERS = {f"joint{i}_angle": 2.0 * np.pi / 2**20 for i in (1, 2)}  # rad
 STEP = 0.5e-3  # s
 DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm without any no sampled law is stable
+REQUIREMENTS = {"disk_margin": 0.3, "tip.settled_rms_error": 0.01e-3, "joint1_torque.peak": 2.0}  # m, N m
 
 
 def track(plant: fx.Plant, ease: float = 0.0) -> Track:
@@ -33,7 +35,7 @@ def track(plant: fx.Plant, ease: float = 0.0) -> Track:
 
 def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
     """Return a law with gains at these frequencies [rad/s], the second one from half the time on."""
-    sets = [pd_gains(INERTIA, w, start=0.5 * TIME * i) for i, w in enumerate(gains)]
+    sets = gains_by_period(INERTIA, gains, TIME)
     sampling = {"sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
     return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
 
@@ -53,18 +55,12 @@ def damping(plant: fx.Plant) -> dict[str, object]:
 def scenarios(plant: fx.Plant) -> list[Scenario]:
     """Return the paper's two laws, feedforward alone, and the whole law, each from rest."""
     hard, eased = track(plant), track(plant, ease=2.0)
-    arm = damping(plant)
-
-    def run(name: str, where: Track, other: fx.Quantised | None, feedforward: bool) -> Scenario:
-        known = other or law(where, 8.0, integral=2.0)
-        references = where.references(plant, known, feedforward)
-        return Scenario(name, references, TIME, arm, options={"initial": where.start, "step": STEP}, law=other)
-
+    real, whole = {"arm": damping(plant), "step": STEP}, law(eased, 8.0, integral=2.0)
     return [
-        run("PD", hard, law(hard, 8.0), False),
-        run("PD, two sets of gains", hard, law(hard, 4.0, 12.0), False),
-        run("feedforward", eased, law(eased, 8.0), True),
-        run("feedforward and tip", eased, None, True),
+        tracked("PD", plant, hard, law(hard, 8.0), False, **real),
+        tracked("PD, two sets of gains", plant, hard, law(hard, 4.0, 12.0), False, **real),
+        tracked("feedforward", plant, eased, law(eased, 8.0), **real),
+        tracked("feedforward and tip", plant, eased, whole, own=True, **real),
     ]
 
 

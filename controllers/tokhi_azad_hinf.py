@@ -23,13 +23,23 @@ WEIGHTS = Weights(
     error=Lag(1.0 / 1.82, 0.0034, 1.0, 3.4e-6),
     command=Lag(1.0, 8.54, 0.03, 4.11),
 )
+REQUIREMENTS = {
+    "disk_margin": 0.27,  # 0.278 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "ripple_at_bits": {16: 0.0035},
+    "5 deg: tip_angle.settle_1pct_s": 0.51,
+    "5 deg: tip_angle.settle_0p1pct_s": 0.9,
+    "60 deg: tip_angle.settle_1pct_s": 1.15,
+    "60 deg: tip_angle.settle_0p1pct_s": 1.32,
+}
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return mixed_sensitivity(
-        linear, WEIGHTS, SCALES, modes=2, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        linear, WEIGHTS, SCALES, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=0.3,
     )  # fmt: skip
 

@@ -18,14 +18,23 @@ SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  
 RATED_PAYLOAD = 0.010  # kg; the law does not know the actual payload
 GAINS = (5.13, 13.87)  # N m/rad on hub and tip
 ROLL_OFF = 5800.0  # rad/s
+REQUIREMENTS = {
+    "disk_margin": 0.27,  # 0.272 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "ripple_at_bits": {16: 0.0014},
+    "5 deg: tip_angle.settle_1pct_s": 0.62,
+    "60 deg: tip_angle.settle_1pct_s": 1.16,
+    "60 deg: tip_angle.settle_0p1pct_s": 1.4,
+}
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return loop_shaping(
-        linear, modes=2, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque", follow="tip_angle",
-        gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
+        linear, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        follow="tip_angle", gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
     )  # fmt: skip
 
 

@@ -21,13 +21,23 @@ SAMPLE_TIME = 1e-3  # s
 LIMIT = 0.3  # N m
 # angles in rad, torque in N m; the tip's noise is taken a quarter of the hub's
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
+REQUIREMENTS = {
+    "disk_margin": 0.29,  # 0.295 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "ripple_at_bits": {16: 0.027, 20: 0.0018},
+    "5 deg: tip_angle.settle_1pct_s": 0.5,
+    "5 deg: tip_angle.settle_0p1pct_s": 0.8,
+    "60 deg: tip_angle.settle_1pct_s": 1.15,
+    "60 deg: tip_angle.settle_0p1pct_s": 1.3,
+}
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for the rated payload."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": RATED_PAYLOAD}).linearise()
+def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
+    """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return lqg(
-        linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
+        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=LIMIT,
     )  # fmt: skip
 

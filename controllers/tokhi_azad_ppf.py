@@ -22,17 +22,33 @@ SETTINGS = {
     "sensor": [{"name": "root_curvature", "kind": "curvature", "position": 0.0}],
 }
 SAMPLE_TIME = 1e-3  # s
+LIMIT = 0.3  # N m
+REQUIREMENTS = {
+    "disk_margin": 0.28,  # 0.290 at 0 g
+    "mu": 1.0,
+    "payload_kg": (0.0, 0.020),
+    "frequency_change": (-0.05, 0.05),
+    "tip_angle.settle_1pct_s": 1.17,
+    "tip_angle.settle_0p1pct_s": 2.3,
+}
 
 
-def design(plant: fx.Plant) -> fx.Design:
-    """Return the law for a payload of 10 g, which the law does not know in the runs."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": 0.010}).linearise()
-    joint = joint_pd(linear, kp=12.6, kd=0.060, filter_time=0.5e-3, sample_time=SAMPLE_TIME)
+def design(
+    plant: fx.Plant, kp: float = 12.6, kd: float = 0.060, filter_time: float = 0.54e-3, gain: float = 1.83,
+    frequency: float = 12.0, damping: float = 0.82, payload: float = 0.010,
+) -> fx.Design:  # fmt: skip
+    """Return the law for a payload [kg], which is not that of the runs.
+
+    Joint gains [N m/rad], [N m s/rad] with the time of the rate filter [s]; gain [N m per 1/m], frequency [rad/s] and
+    damping ratio of the strain filter.
+    """
+    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
+    joint = joint_pd(linear, kp=kp, kd=kd, filter_time=filter_time, sample_time=SAMPLE_TIME)
     root = strain_feedback(
-        linear, gain=1.83, frequency=12.0, damping=0.82, sample_time=SAMPLE_TIME, measure="root_curvature"
+        linear, gain=gain, frequency=frequency, damping=damping, sample_time=SAMPLE_TIME, measure="root_curvature"
     )
-    law = fx.Delayed(together(joint, root, limit=0.3), 1)
-    return fx.Design(law, linear, {"payload": 0.010, "sample_time": SAMPLE_TIME, "limit": 0.3})
+    law = fx.Delayed(together(joint, root, limit=LIMIT), 1)
+    return fx.Design(law, linear, {"payload": payload, "sample_time": SAMPLE_TIME, "limit": LIMIT})
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .linear import FirstOrder, SecondOrder, linearise
     from .linear.discrete import zero_order_hold
     from .linear.matrices import from_matrices
-    from .linear.reduce import balanced_truncation, modal_truncation, split_rigid
+    from .linear.reduce import balanced_truncation, modal_bounds, modal_truncation, split_rigid
     from .methods import compare_methods
     from .model import FrequencyModel, MechanicalModel, OperatingPoint, Signal
     from .models import build
@@ -80,7 +80,7 @@ _NAMES = {
     "models.transfer_matrix": "TransferMatrixArm",
     "modes": "Modes modes",
     "motions": "Cosine LinearAcceleration Moves SpinUp trapezoidal_acceleration",
-    "linear.reduce": "balanced_truncation modal_truncation split_rigid",
+    "linear.reduce": "balanced_truncation modal_bounds modal_truncation split_rigid",
     "response": "Response",
     "scenario": "Scenario",
     "signals": "PiecewiseConstant Sampled Sine bang_bang",
@@ -168,6 +168,7 @@ __all__ = [
     "lock",
     "loop_gain",
     "margins",
+    "modal_bounds",
     "modal_truncation",
     "modes",
     "motion_driven",

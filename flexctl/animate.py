@@ -191,7 +191,7 @@ def _scene(shown: Film, track: Track, title: str) -> tuple[Any, Any]:
         joints.set_data([0.0, shown.links[k, 0, -1, 0]], [0.0, shown.links[k, 0, -1, 1]])
         point.set_data([shown.tip[k, 0]], [shown.tip[k, 1]])
         trace.set_data(*shown.tip[: k + 1].T)
-        clock.set_text(f"{shown.t[k]:.1f} s, error {shown.error[k]:.3g} mm")
+        clock.set_text(f"{shown.t[k]:.1f} s, error {round(shown.error[k], 6):.3g} mm")
         for cursor in cursors:
             cursor.set_xdata([shown.t[k]] * 2)
 

@@ -23,6 +23,7 @@ from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
 from .simulate import as_law
+from .variations import residual_ratios
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -80,12 +81,22 @@ class Comparison:
         acting = [[n for n in names(r.inputs) if np.any(r[n])] for r in runs]
         return [*_shared(followed), *_shared(acting)]
 
+    @property
+    def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return by scenario, label and signal how many times less is left of the motion than in the first run."""
+        return {
+            name: residual_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
+            for name, runs in self.scenarios.items()
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return scores and margins by label and scenario, for JSON."""
         found: dict[str, Any] = {}
+        ratios = self.ratios
         for run in self.runs:
             numbers = {} if run.response is None else dict(run.response.scores)
-            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure}
+            less = ratios.get(run.scenario, {}).get(run.label, {})
+            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "residual_ratios": less}
             found.setdefault(run.label, {})[run.scenario] = entry
         return {"runs": found}
 

@@ -184,7 +184,8 @@ def _first_order_poles(plant: FirstOrder) -> tuple[ComplexArray, int]:
         A = sla.matrix_balance(plant.A - np.eye(n) if plant.dt else plant.A)[0]
     chains = []
     while A.size:
-        _, sigma, Vt = np.linalg.svd(A)
+        # divide and conquer breaks down with NaN on some sampled plants whose entries span forty decades
+        _, sigma, Vt = sla.svd(A, lapack_driver="gesvd")
         null = int(np.sum(sigma <= _INTEGRATOR * max(1.0 if plant.dt else 0.0, sigma[0])))
         if null == 0:
             break

@@ -3,15 +3,16 @@
     p(t) = c(s(t)),     p' = c_s s',     p'' = c_ss s'^2 + c_s s''
 
 The curve c is a `Circle`, a `Polyline` (see `square`) or a `Spline`, the law s any `Motion` from 0 to the length of the
-curve: `constant_speed`, `flexctl.trajectories.quintic`, `Cycloid`, `Trapezoid`, or `by_sides`, which stops in every
-corner. Where the law does not stop in a corner the velocity jumps there; the path knows when. Lengths in m. The curves
-are those of `flexctl.curves` and can be imported from here too.
+curve: `ConstantSpeed`, `flexctl.trajectories.quintic`, `Cycloid`, `Trapezoid`, or `by_sides`, which stops in every
+corner, and `eased_sides`, which does so for an instant only. Where the law does not stop in a corner the velocity jumps
+there; the path knows when. Lengths in m. The curves are those of `flexctl.curves` and can be imported from here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -21,9 +22,10 @@ from .curves import Circle, Curve, Polyline, Sample, Spline, square
 from .errors import require
 from .model import FloatArray
 from .motions import Moves
-from .trajectories import Motion, quintic
+from .trajectories import Motion, _RestToRest, quintic
 
-__all__ = ["Circle", "ConstantSpeed", "Curve", "Path", "Polyline", "Spline", "by_sides", "square"]
+__all__ = ["Circle", "ConstantSpeed", "Curve", "Path", "Polyline", "Spline", "by_sides", "eased_sides", "square"]
+
 
 @dataclass(frozen=True)
 class ConstantSpeed:
@@ -99,6 +101,55 @@ def _eased(tau: FloatArray, ease: float) -> Sample:
     return step, slope, np.where(tau < ease, integral - (tau - 0.5 * ease), 0.0)
 
 
+@dataclass(frozen=True)
+class EasedTrapezoid(_RestToRest):
+    """Rest to rest at constant rate between two eased ramps, the rate there V (3 z^2 - 2 z^3): no acceleration jumps.
+
+    Attributes
+    ----------
+    begin, end : float
+        First and last value.
+    time : float
+        Duration of the move [s].
+    start : float
+        Time at which it begins [s].
+    ramp : float
+        Duration of the rise of the rate and of its fall [s]; time / 2 leaves no constant rate.
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+    ramp: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fits = 0 < self.ramp <= 0.5 * self.time * (1 + 1e-12)
+        require(
+            fits, f"ramp = {self.ramp} s must be positive and at most half the move, {0.5 * self.time:g} s: shorten it"
+        )
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Begin and end of the ramps [s]."""
+        return (self.start, self.start + self.ramp, self.duration - self.ramp, self.duration)
+
+    def __call__(self, t: npt.ArrayLike) -> Sample:
+        """Return value, rate and acceleration at times t [s]."""
+        tau = np.clip(np.asarray(t, float) - self.start, 0.0, self.time)
+        top = (self.end - self.begin) / (self.time - self.ramp)
+        (gone, rise, grow), (left, fall, shrink) = self._ramp(tau), self._ramp(self.time - tau)
+        value = np.where(tau <= 0.5 * self.time, self.begin + top * gone, self.end - top * left)
+        return value, top * np.minimum(rise, fall), top * (grow - shrink)
+
+    def _ramp(self, tau: FloatArray) -> Sample:
+        """Return travel [s], rate and its slope [1/s] at tau from rest, for a constant rate of 1."""
+        z = np.minimum(tau / self.ramp, 1.0)
+        gone = self.ramp * z**3 * (1.0 - 0.5 * z) + np.maximum(tau - self.ramp, 0.0)
+        return gone, z**2 * (3.0 - 2.0 * z), 6.0 * z * (1.0 - z) / self.ramp
+
+
 def by_sides(curve: Curve, time: float, move: Callable[..., Motion] = quintic) -> Motion:
     """Return the law that goes from corner to corner, stopping in each: `move(begin, end, time, start)` for every side.
 
@@ -109,6 +160,14 @@ def by_sides(curve: Curve, time: float, move: Callable[..., Motion] = quintic) -
     starts = [time * s / curve.length for s in edges]
     sides = zip(pairwise(edges), pairwise(starts), strict=True)
     return Moves(tuple(move(a, b, end - begin, begin) for (a, b), (begin, end) in sides))
+
+
+def eased_sides(curve: Curve, time: float, ramp: float) -> Motion:
+    """Return the law at constant speed along every side, eased down to a stop and up again over `ramp` [s] at corners.
+
+    The same for begin and end. A ramp longer than half the time of the shortest side is refused.
+    """
+    return by_sides(curve, time, partial(EasedTrapezoid, ramp=ramp))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import ConvergenceError, NotAvailable, require
 from .integrate import Scheme
-from .laws.compile import begin, compile_law, empty_law, hold_law
+from .laws.compile import begin, compile_law, empty_law, hold_law, takes_continuous_laws
 from .laws.controller import check_answer, initial_at
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
@@ -139,7 +139,7 @@ class Run:
         scheme, law = self.setup.scheme, self.setup.law
         own = getattr(model, "own_stepper", False) and (not scheme.special or getattr(model, "any_scheme", False))
         acts = law is not None and law.sample_time == 0
-        if own and (not acts or getattr(model, "takes_continuous_laws", False)):
+        if own and (not acts or takes_continuous_laws(model)):
             return engines.Own(model, model.stepper(scheme, *arguments, self.commands))  # type: ignore[attr-defined]
         if self.commands:
             remedy = 'use "generalised_alpha", "newmark" or "trapezoidal"'

@@ -70,6 +70,8 @@ class Scenario:
     formulation : str
         Kind of model in which the arm is run instead of the plant's own; the law then reads and drives what stands for
         its signals there, see `flexctl.translate`.
+    against : str
+        Name of the scenario with which what this one leaves of vibration is compared.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Any = None
     formulation: str = ""
+    against: str = ""
 
     @property
     def track(self) -> Track | None:
@@ -301,8 +304,12 @@ def variants(plants: Sequence[Plant]) -> dict[str, Plant]:
     found: dict[str, Plant] = {}
     for plant in plants:
         told = {key: plant.overrides[key] for key in differing if key in plant.overrides}
-        found.setdefault(", ".join(f"{key} = {value}" for key, value in told.items()), plant)
+        found.setdefault(", ".join(f"{key} = {_short(value)}" for key, value in told.items()), plant)
     return found
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and abs(value) >= 1e6 else str(value)
 
 
 def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:

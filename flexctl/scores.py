@@ -7,6 +7,10 @@ For each reference channel that is also an output (its error is output minus ref
 * `overshoot_pct`: how far it goes beyond the target, in percent of the move
 * `rms_error`, `max_error`: deviation from the reference over the whole record, in the output's unit
 * `final_error`: at the end of the record
+* `residual`: largest distance from the target once the command has ended (not given when the record ends before)
+
+Of an output that should come to rest where it began (`flexctl.rest.Rest`) the first three make no sense, and its
+`residual` is the largest deviation from its first value from 0.2 s after the end of the command on.
 
 For each input: `peak` and `rms`. When nothing is followed only these and the outputs' extremes are given.
 
@@ -28,8 +32,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .model import FloatArray, Signal, names
+from .rest import Rest
 from .track import Channel, Track, track_of
 from .trajectories import Motion
+
+LATER = 0.2
+"""Time after the end of a command from which on what is left of the motion counts as residual [s]."""
+_ROUNDING = 1e-12
+"""A move smaller than this part of the values is none: sums of shifted copies return to where they were up to it."""
 
 
 def settling_time(t: FloatArray, error: FloatArray, band: float) -> float:
@@ -63,19 +73,18 @@ def scores(
             continue
         value = y[:, names(outputs).index(name)]
         wanted = motion(t)[0]
-        # from where the command jumps or begins; where it stays, from where the output starts
-        begin = float(motion(np.nextafter(0.0, -1.0))[0])
-        move = motion.target - begin or motion.target - float(value[0])
-        error = value - motion.target
-        if move != 0.0:
-            start = min(motion.breakpoints, default=0.0)
-            for label, band in (("1pct", 0.01), ("0p1pct", 0.001)):
-                settled = settling_time(t, error, band * abs(move))
-                result[f"{name}.settle_{label}_s"] = max(0.0, settled - start)
-            result[f"{name}.overshoot_pct"] = 100.0 * max(0.0, float((error * np.sign(move)).max() / abs(move)))
-        result[f"{name}.rms_error"] = _rms(t, value - wanted)
-        result[f"{name}.max_error"] = float(np.abs(value - wanted).max())
-        result[f"{name}.final_error"] = float(value[-1] - wanted[-1])
+        if isinstance(motion, Rest):
+            wanted = value[0]
+            left = np.abs(value - wanted)[t > motion.duration + LATER]
+        else:
+            result.update(_move_scores(name, t, value, motion))
+            left = np.abs(value - motion.target)[t >= motion.duration]
+        if left.size:
+            result[f"{name}.residual"] = float(left.max())
+        error = value - wanted
+        result[f"{name}.rms_error"] = _rms(t, error)
+        result[f"{name}.max_error"] = float(np.abs(error).max())
+        result[f"{name}.final_error"] = float(error[-1])
     for i, signal in enumerate(inputs):
         result[f"{signal.name}.peak"] = float(np.abs(u[:, i]).max())
         result[f"{signal.name}.rms"] = _held_rms(t, u[:, i])
@@ -87,6 +96,21 @@ def scores(
         for i, signal in enumerate(outputs):
             result[f"{signal.name}.min"], result[f"{signal.name}.max"] = float(y[:, i].min()), float(y[:, i].max())
             result[f"{signal.name}.final"] = float(y[-1, i])
+    return result
+
+
+def _move_scores(name: str, t: FloatArray, value: FloatArray, motion: Motion) -> dict[str, float]:
+    # from where the command jumps or begins; where it stays, from where the output starts
+    begin = float(motion(np.nextafter(0.0, -1.0))[0])
+    move = motion.target - begin or motion.target - float(value[0])
+    if abs(move) <= _ROUNDING * max(abs(motion.target), float(np.abs(value).max())):
+        return {}
+    result, error = {}, value - motion.target
+    start = min(motion.breakpoints, default=0.0)
+    for label, band in (("1pct", 0.01), ("0p1pct", 0.001)):
+        settled = settling_time(t, error, band * abs(move))
+        result[f"{name}.settle_{label}_s"] = max(0.0, settled - start)
+    result[f"{name}.overshoot_pct"] = 100.0 * max(0.0, float((error * np.sign(move)).max() / abs(move)))
     return result
 
 

@@ -18,8 +18,9 @@ from .analog import analog_loop
 from .commanded import commanded
 from .errors import DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
-from .laws.compile import acts_within_steps
+from .laws.compile import acts_within_steps, takes_continuous_laws
 from .laws.controller import Controller, LinearLaw, bare
+from .laws.motion_command import MotionCommand
 from .linear import FirstOrder, SecondOrder
 from .loopstability import warn_if_unstable
 from .model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
@@ -53,7 +54,7 @@ def simulate(
     ----------
     system : Plant, MechanicalModel or SecondOrder
         What is controlled.
-    controller : Controller, FirstOrder or control.StateSpace, optional
+    controller : Controller, FirstOrder, control.StateSpace or control.TransferFunction, optional
         The law; without one only `inputs` act. A linear system must have inputs named like plant outputs and outputs
         named like plant inputs; it acts as u = K y, sampled if it is discrete, continuous otherwise.
     reference : motion or mapping, optional
@@ -103,10 +104,17 @@ def simulate(
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_numbers(duration, step, method, scheme)
+    references = None
+    if isinstance(law, MotionCommand):
+        references = _references(plant, law, reference)
+        motions = {**law.motions(references), **(motions or {})}
+        law = None
+    plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_names(plant, law, inputs)
-    references = _references(plant, law, reference)
+    if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
+        references = _references(plant, law, reference)
+    law = law.told(references) if hasattr(law, "told") else law
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
@@ -115,7 +123,7 @@ def simulate(
     model = plant
     # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
-    implicit = (method == "auto" or method in SCHEMES) and not chosen.special
+    implicit = (method == "auto" or method in SCHEMES) and (not chosen.special or takes_continuous_laws(plant))
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
     if method == "auto":
@@ -152,10 +160,15 @@ def as_law(controller: Any) -> Any:
     """Return the controller, a linear system made one, or None."""
     if controller is None or isinstance(controller, Controller):
         return bare(controller)
+    if hasattr(controller, "num") and hasattr(controller, "den") and hasattr(controller, "input_labels"):
+        controller = _state_space(controller)
     if isinstance(controller, FirstOrder):
         law, inputs, outputs = controller, names(controller.inputs), names(controller.outputs)
     elif all(hasattr(controller, key) for key in ("A", "B", "C", "D", "input_labels", "output_labels")):
         law, inputs, outputs = controller, controller.input_labels, controller.output_labels
+        named = not {*inputs, *outputs} & {"u[0]", "y[0]"}
+        remedy = "control.ss(..., inputs=[plant outputs], outputs=[plant inputs])"
+        require(named, f"the signals of the controller have no names: give them, {remedy}, or control.tf likewise")
     else:
         needed = ("sample_time", "measures", "drives", "follows", "initial", "step")
         missing = ", ".join(key for key in needed if not hasattr(controller, key))
@@ -166,6 +179,18 @@ def as_law(controller: Any) -> Any:
     return LinearLaw(
         float(law.dt or 0.0), tuple(inputs), tuple(outputs), A=law.A, By=law.B, C=law.C, Dy=law.D
     )  # fmt: skip
+
+
+def _state_space(controller: Any) -> Any:
+    """Return a control.TransferFunction as a control.StateSpace with the same names."""
+    import control
+
+    try:
+        return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
+    except ValueError as error:
+        remedy = "add poles, e.g. a filter of the derivative"
+        message = f"the transfer function of the controller has no state space: {error}; {remedy}"
+        raise DefinitionError(message) from error
 
 
 def _check_numbers(duration: float, step: float | None, method: str, scheme: Scheme | None) -> None:

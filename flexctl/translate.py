@@ -2,9 +2,9 @@
 
 A law made for the finite-difference arm reads hub_angle, hub_rate, tip (displacement along the arc) or tip_angle
 (the same divided by the length) and drives hub_torque. Every other solver has joint1_angle, joint1_rate, joint1_torque,
-and a displacement sensor can be put at the tip of its link. `Dictionary` says what stands for what, `translated` makes
-the law that reads and drives those, and `told_back` gives a run its first names again, so that scores and pictures
-compare.
+and a displacement sensor can be put at the tip of its link. `Dictionary` says what stands for what,
+`translated` makes the law that reads and drives those, and `told_back` gives a run its first names again, so that
+scores and pictures compare.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .errors import DefinitionError, did_you_mean
-from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, initial_at
-from .laws.design import Design
+from .laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at
 from .linear import FirstOrder
 from .model import FloatArray, Signal, names
 from .response import Response
@@ -72,13 +71,9 @@ def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     outputs, inputs = set(names(model.outputs)), set(names(model.inputs))
     if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
         return plant, Dictionary({}, {})
-    length = plant.arm.links[0].length
-    known = {
-        "hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0), "tip": (TIP, 1.0),
-        "tip_angle": (TIP, 1.0 / length),
-    }  # fmt: skip
-    if len(plant.arm.links) > 1:
-        known = {name: found for name, found in known.items() if not name.startswith("tip")}
+    known = {"hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0)}
+    if len(plant.arm.links) == 1:
+        known |= {"tip": (TIP, 1.0), "tip_angle": (TIP, 1.0 / plant.arm.links[0].length)}
     wanted = [name for name in dict.fromkeys((*law.measures, *law.follows)) if name not in outputs]
     used = {name: known[name] for name in wanted if name in known}
     if any(name == TIP for name, _ in used.values()):
@@ -114,10 +109,9 @@ def translated(law: Any, words: Dictionary) -> Any:
     """Return the law that reads and drives what stands for its signals; a linear one stays compiled."""
     if not words.outputs and not words.inputs:
         return law
+    law = bare(law)
     if type(law) in (Delayed, Saturated):
         return replace(law, law=translated(law.law, words))
-    if type(law) is Design:
-        return translated(law.law, words)
     if type(law) is Quantised:
         scaled = {name: words.outputs.get(name, (name, 1.0)) for name in law.quanta}
         quanta = {name: law.quanta[own] / abs(factor) for own, (name, factor) in scaled.items()}
@@ -169,6 +163,10 @@ class Translated:
     def follows(self) -> tuple[str, ...]:
         """Reference channels."""
         return tuple(self.law.follows)
+
+    def told(self, references: Mapping[str, Motion]) -> Translated:
+        """Return the same around a law that has got its references in advance, if it asks for them."""
+        return replace(self, law=self.law.told(references)) if hasattr(self.law, "told") else self
 
     def initial(self) -> Any:
         """Return the law's state."""

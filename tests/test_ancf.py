@@ -15,7 +15,7 @@ from scipy.integrate import solve_bvp
 from tip_paths import material, paper_arm, section
 
 from flexctl.arm import Actuator, Arm, Damping, Joint, Link, Material, Payload, Section, Sensor
-from flexctl.errors import DefinitionError, NotAvailable
+from flexctl.errors import DefinitionError
 from flexctl.linear import linearise
 from flexctl.model import OperatingPoint, names
 from flexctl.models import build
@@ -370,11 +370,67 @@ def test_wrong_choices_are_refused_with_a_remedy() -> None:
     ):  # fmt: skip
         with pytest.raises(DefinitionError, match=text):
             build(arm, "ancf", **options)
-    with pytest.raises(NotAvailable, match="rayleigh"):
-        build(replace(arm, damping=Damping("modal", ratio=0.01)), "ancf")
     rubber = replace(arm.links[0], material=Material(1e7, 1000.0, 0.5))
     with pytest.raises(DefinitionError, match="split"):
         build(Arm("rubber", (rubber,), (Joint(),)), "ancf", law="omar")
     build(Arm("rubber", (rubber,), (Joint(),)), "ancf")
     with pytest.raises(DefinitionError, match="welds"):
         build(Arm("servo", arm.links[:1], (Joint(drive="servo", servo_stiffness=1.0),)), "ancf", root="clamped")
+
+
+# ---- modal damping -------------------------------------------------------------------------------------------------
+
+
+def modally_damped(**options: Any) -> Ancf:
+    arm = replace(paper_arm("circle"), damping=Damping("modal", ratio=0.02))
+    return Ancf(arm, **{"elements": (2, 4), **options})
+
+
+@pytest.mark.parametrize("options", [{}, {"law": "omar", "forces": "quadrature"}, {"revolute": "multipliers"}])
+def test_modal_damping_has_the_ratio_in_every_mode_of_the_reference_pose(options: dict[str, Any]) -> None:
+    np.testing.assert_allclose(linearise(modally_damped(**options)).modes().damping, 0.02, rtol=1e-9)
+
+
+def test_modal_damping_leaves_rigid_motion_alone_and_turns_with_the_arm() -> None:
+    model, plain = modally_damped(), Ancf(paper_arm("circle"), elements=(2, 4))
+    rates, none = np.array([3.0, -5.0]), np.zeros(2)
+    q, v, _ = model.rigid_motion([0.3, -1.1], rates, none)
+    forces = [arm.force(q, v) for arm in (model, plain)]
+    np.testing.assert_allclose(forces[0], forces[1], rtol=0, atol=1e-6 * np.abs(model.force(q, 1.001 * v)).max())
+    # bent, and turned as a whole: the power taken away is the same
+    bent, shaken = model.pose([0.3, -1.1]), np.random.default_rng(1).standard_normal(q.size)
+    shaken[0] = 0.0
+    power = []
+    for turn in (0.0, 1.0):
+        J = np.eye(q.size)
+        x = turned(model, bent + 1e-3 * shaken, turn)
+        for k in range(q.size):
+            J[:, k] = turned(model, np.eye(q.size)[k], turn, vector=True)
+        w = J @ shaken
+        power.append(w @ (model.force(x, w) - plain.force(x, w)))
+    assert power[0] > 0.0
+    assert power[1] == pytest.approx(power[0], rel=1e-9)
+
+
+def turned(model: Ancf, q: Array, angle: float, vector: bool = False) -> Array:
+    """Coordinates (or, of a vector, rates) of the arm turned as a whole about its base."""
+    x, c, s = q.copy(), np.cos(angle), np.sin(angle)
+    own = set(model.mesh.joint) | set(model.mesh.stretch)
+    for a, b in model.mesh.place.reshape(-1, 2):
+        if max(a, b) < q.size and not {a, b} & own:
+            x[[a, b]] = c * q[a] - s * q[b], s * q[a] + c * q[b]
+    x[model.mesh.joint[0]] += 0.0 if vector else angle
+    return x
+
+
+def test_modal_damping_in_another_pose_is_that_of_beam_elements() -> None:
+    """The ratios of the reference pose, elbow at 0.8 rad, change a little at 2.4 rad: by as much in both models."""
+    changes = []
+    for kind, options in (("ancf", {"elements": (8, 16)}), ("timoshenko_planar", {"elements": (16, 32)})):
+        model = build(modally_damped().arm, kind, **options)
+        q = model.pose([0.0, 2.4])
+        zero = np.zeros(q.size)
+        at = OperatingPoint(q, zero, zero, np.zeros(len(model.inputs)))
+        changes.append(linearise(model, at).modes(3).damping / 0.02 - 1.0)
+    assert np.abs(changes[1]).max() > 0.01
+    np.testing.assert_allclose(changes[0], changes[1], rtol=0.05)

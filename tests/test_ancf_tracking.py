@@ -46,8 +46,9 @@ def without_rate_of_correction(law: ScheduledLaw) -> ScheduledLaw:
 def run(
     which: str, w: tuple[float, ...] = (8.0,), feedforward: bool = False, integral: float = 0.0,
     no_rate: bool = False, angles: str = "joint", moving: bool = False, step: float = 2e-3,
+    method: str = "trapezoidal", duration: float | None = None,
 ) -> fx.Response:  # fmt: skip
-    """A whole run of a continuous law on the arm of the paper, trapezoidal rule."""
+    """A run of a continuous law on the arm of the paper, by default the whole path by the trapezoidal rule."""
     arm = "circle" if which == "circle" else "square"
     plant = fx.load_plant(f"tian_ancf_{arm}", overrides=DAMPED if angles == "chord" else {})
     where = Track(plant.arm, PATHS[which]())
@@ -57,8 +58,8 @@ def run(
         assert isinstance(law, ScheduledLaw)
         law = without_rate_of_correction(law)
     return fx.simulate(
-        plant, law, where.references(plant, law, feedforward), duration=where.path.duration, step=step,
-        method="trapezoidal", initial=lambda m: where.start(m, moving),
+        plant, law, where.references(plant, law, feedforward), duration=duration or where.path.duration, step=step,
+        method=method, initial=lambda m: where.start(m, moving),
     )  # fmt: skip
 
 
@@ -73,6 +74,9 @@ CASES: dict[str, tuple[dict[str, Any], list[float]]] = {
     "circle two-phase": (
         {"which": "circle", "w": (4.0, 12.0)}, [0.282, 2.022, 0.202, 0.671, 1.155, 12.33, 0.426, 1.444]
     ),
+    "circle PD at half the gains": (
+        {"which": "circle", "w": (4.0,)}, [0.287, 2.350, 0.210, 1.496, 1.16, 12.33, 0.426, 2.624]
+    ),
     "circle PD moving": ({"which": "circle", "moving": True}, [0.0567, 0.3782, 0.0536, 0.3825, 0.109, 0.671]),
     "circle chord": (
         {"which": "circle", "w": (4.0,), "angles": "chord"}, [0.283, 2.322, 0.208, 1.483, 1.14, 12.14, 0.422, 2.601]
@@ -85,6 +89,9 @@ CASES: dict[str, tuple[dict[str, Any], list[float]]] = {
     "square PD": ({"which": "square", "step": 1e-3}, [0.300, 1.275, 0.345, 1.465, 2.00, 7.89]),
     "square two-phase": (
         {"which": "square", "w": (4.0, 12.0), "step": 5e-4}, [0.200, 1.571, 0.210, 1.749, 1.37, 7.86]
+    ),
+    "square feedforward": (
+        {"which": "square", "feedforward": True, "step": 1e-3}, [0.307, 1.285, np.nan, np.nan, 2.03, 8.02]
     ),
     "stops PD": ({"which": "stops"}, [0.208, 1.291]),
     "stops feedforward": ({"which": "stops", "feedforward": True}, [0.0017, 0.0087]),
@@ -105,9 +112,11 @@ def case(name: str) -> fx.Response:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in CASES])
 def test_tracking_errors_are_those_of_independent_code(name: str) -> None:
-    wanted = CASES[name][1]
+    wanted = np.array(CASES[name][1])
+    known = ~np.isnan(wanted)  # a number that the reference does not give is nan
+    found = np.array(measured(case(name), wanted.size))
     # below 5 um the last printed digit is more than 2 %
-    assert measured(case(name), len(wanted)) == pytest.approx(wanted, rel=0.02, abs=6e-5)
+    assert found[known] == pytest.approx(wanted[known], rel=0.02, abs=6e-5)
 
 
 def test_the_tip_is_where_independent_code_has_it() -> None:
@@ -132,6 +141,17 @@ def test_joint_errors_and_torques_of_the_circle() -> None:
     assert hard["joint1_torque.settled_peak"] > 1.0
 
 
+@pytest.mark.slow
+def test_the_torque_at_a_corner_is_the_rate_gain_times_the_jump_of_the_rate() -> None:
+    """At 5 s both references jump and the arm does not; the position errors before it add less than 0.3 %."""
+    rates = Track(fx.load_plant("tian_ancf_square").arm, PATHS["square"]()).joints([5.0 - 1e-9, 5.0 + 1e-9]).rates
+    found = run("square", step=1e-3, method="settled", duration=5.02)
+    late = found.t > 4.999
+    peaks = [float(np.abs(found[f"joint{i}_torque"][late]).max()) for i in (1, 2)]
+    gains = pd_gains(INERTIA["square"], 8.0)
+    assert peaks == pytest.approx(np.abs(np.array(gains.kd) * np.diff(rates, axis=0)[0]), rel=3e-3)
+
+
 def test_the_rate_of_the_correction_makes_the_tip_law_better() -> None:
     """What the law of this package does more than the reference; after 5 s both leave as little."""
     ours = run("circle", feedforward=True, integral=2.0)
@@ -143,6 +163,7 @@ def test_the_rate_of_the_correction_makes_the_tip_law_better() -> None:
 
 # ---- the same path on other models ---------------------------------------------------------------------------------
 
+STIFFER = {"circle": 1.20, "square": 1.346}  # in bending, by Poisson locking: (1 - nu)/((1 + nu)(1 - 2 nu))
 KINDS = ("timoshenko_planar", "finite_segment", "assumed_modes")
 
 
@@ -159,7 +180,8 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
     """The scripts of the catalogue, sampled at 1 kHz: 1.2 % in the lag of PD; the rest is what the links bend.
 
     The law of the paper is 1.20 and 1.35 times too stiff in bending: its links bend less by as much. Assumed modes have
-    two shapes for each link and no shear: a tenth.
+    two shapes for each link and no shear: a tenth. The largest deflection of the long link agrees within 3 %; the short
+    thick one has shear, and two shapes do not take the moment of the elbow at its end.
     """
     names = [f"{stops}PD", f"{stops}feedforward and tip"]
     with warnings.catch_warnings():
@@ -172,6 +194,11 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
             assert plain[f"tip_{axis}.rms_error"] == pytest.approx(exact[0][f"tip_{axis}.rms_error"], rel=0.013), label
         close = 0.26 if label == "omar" else 0.12 if label == "assumed_modes" else 0.03
         assert best["tip_y.rms_error"] == pytest.approx(exact[1]["tip_y.rms_error"], rel=close), label
+        for score in (plain, best):
+            short = 0.11 if label == "assumed_modes" else 0.08
+            for key, rel in (("link2_deflection.peak", 0.03), ("link1_deflection.peak", short)):
+                bent = score[key] * (STIFFER[which] if label == "omar" else 1.0)
+                assert bent == pytest.approx(exact[score is best][key], rel=rel), (label, key)
         assert np.hypot(best["tip_x.settled_rms_error"], best["tip_y.settled_rms_error"]) < 0.01e-3, label
 
 

@@ -166,6 +166,38 @@ def test_modal_damping_has_the_ratio_in_every_mode() -> None:
     np.testing.assert_allclose(plant.modes().damping, 0.03, rtol=1e-6)
 
 
+def readings(model, q: Array, v: Array) -> dict[str, float]:
+    return dict(zip(names(model.outputs), model.output(q, v, 0 * q, np.zeros(len(model.inputs))), strict=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"foreshortening": True, "axial": 1}])
+def test_chords_and_deflections_are_those_of_the_drawn_links(options: dict[str, object]) -> None:
+    """From the points of `outline`, also where a link hangs on a free joint; the rate is the change of the angle."""
+    loop = build(five_bar(), "assumed_modes", **options)
+    for model, carriers in ((tree(**options)(0), (-1, 0)), (loop, (-1, 0, -1, 2))):
+        x = some_motion(model, seed=3)
+        place = model.tree.T @ x.q
+        lines = model.outline(x.q)
+        chords = [np.arctan2(*(line[-1] - line[0])[::-1]) for line in lines]
+        ahead, behind = (readings(model, x.q + h * x.v, x.v) for h in (1e-6, -1e-6))
+        y = readings(model, x.q, x.v)
+        for i, carrier in enumerate(carriers):
+            wanted = chords[i] - (chords[carrier] if carrier >= 0 else 0.0)
+            assert np.exp(1j * y[f"chord{i + 1}_angle"]) == pytest.approx(np.exp(1j * wanted), abs=1e-12)
+            slope = (ahead[f"chord{i + 1}_angle"] - behind[f"chord{i + 1}_angle"]) / 2e-6
+            assert y[f"chord{i + 1}_rate"] == pytest.approx(slope, rel=1e-6, abs=1e-7)
+            (dx, dy), theta = lines[i][-1] - lines[i][0], place[i]
+            across = dy * np.cos(theta) - dx * np.sin(theta)
+            assert y[f"link{i + 1}_deflection"] == pytest.approx(across, rel=1e-12)
+
+
+def test_what_has_no_chord_and_no_deflection_does_not_offer_them() -> None:
+    """A root that tilts, a link that cannot bend, an end that its shapes hold."""
+    model = build(five_bar(), "assumed_modes", modes=(2, 0, 2, 2), shapes=(*("clamped_free",) * 2, *SHAPES[-2:]))
+    found = [name for name in names(model.outputs) if name.startswith(("chord", "link")) and "rate" not in name]
+    assert found == ["chord1_angle", "link1_deflection", "chord2_angle", "chord3_angle"]
+
+
 def test_null_space_is_that_of_the_paper() -> None:
     model = build(five_bar(), "assumed_modes")
     G = model.closure_jacobian(model.reference())

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from flexctl.laws.lqg import Weights, lqg
 from flexctl.linear.interconnect import closed_loop
 from flexctl.scenario import robustness
 from flexctl.trajectories import quintic
+from flexctl.variations import changed
 
 script = fx.load_controller("tokhi_azad_lqg")
 
@@ -262,7 +264,7 @@ def test_stability_limit_by_bisection() -> None:
 
 def test_stiffness_changes_all_frequencies_alike() -> None:
     plant = fx.load_plant("tokhi_azad_1994")
-    softer = plant.with_(overrides=robust.changed(plant, None, -0.1))
+    softer = plant.with_(overrides=changed(plant, None, -0.1))
     ratio = softer.modes(5).frequencies_hz / plant.modes(5).frequencies_hz
     assert ratio == pytest.approx(np.full(5, 0.9), rel=1e-9)
 
@@ -408,3 +410,23 @@ class TestCommand:
         told = json.loads(result.stdout)
         assert told["requirements"] == [told["requirements"][0]]
         assert "UNSTABLE" in told["requirements"][0]["found"]
+
+
+def test_residual_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
+    ratios = {"a": {"strain": 12.0, "tip": 30.0}, "b": {"strain": 5.0}}
+    found = SimpleNamespace(loops=(), failures={"c": "diverged"}, plant="p", ratios=ratios)
+
+    def verdicts(bound: object) -> list[tuple[str, str, bool]]:
+        checked = requirements.checked({"residual_ratio": bound})
+        return [(v.name, v.found, v.passed) for v in requirements.judged(found, checked)[1:]]
+
+    assert verdicts(5) == [("residual_ratio", "5", True)]
+    assert verdicts(5.1) == [("residual_ratio", "5", False)]
+    assert verdicts({"a": 12, "b": 6, "c": 1}) == [
+        ("residual_ratio: a", "12", True), ("residual_ratio: b", "5", False),
+        ("residual_ratio: c", "not available", False),
+    ]  # fmt: skip
+    with pytest.raises(fx.DefinitionError, match="scenario of the requirement residual_ratio"):
+        verdicts({"aa": 1.0})
+    with pytest.raises(fx.DefinitionError, match="not a finite number"):
+        verdicts({"a": math.inf})

@@ -289,6 +289,7 @@ CASES = [
         "nodal, hanging, damped", build=nodal(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-3)),
         start=swinging, damped=True, twins=SIDEWAYS,
     ),
+    nodals("nodal, modal damping", build=nodal(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     nodals(
         "nodal, multipliers", build=nodal(1, options={"revolute": "multipliers"}), rigid=1, start=swinging,
     ),

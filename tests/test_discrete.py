@@ -12,7 +12,7 @@ import scipy.linalg as sla
 from flexctl.errors import DefinitionError
 from flexctl.integrate import Scheme, generalised_alpha
 from flexctl.linear import FirstOrder, SecondOrder
-from flexctl.linear.conversion import discretise
+from flexctl.linear.conversion import continued, discretise
 from flexctl.linear.discrete import delay_outputs, newmark_plant, scheme_plant, zero_order_hold
 from flexctl.linear.matrices import from_matrices
 from flexctl.linear.realise import first_order
@@ -226,6 +226,22 @@ def test_matched_keeps_the_gain_of_an_integrator_where_it_is_finite(numerator):
 def test_conversion_refuses_what_cannot_be(arguments, message):
     with pytest.raises(DefinitionError, match=message):
         discretise(notch(32, 0.02, 0.5), *arguments)
+
+
+def test_continued_is_what_tustin_made_it_from():
+    plant = zero_order_hold(beams.hub_beam(3, outputs=("hub", "tip"), ratio=0.01), 1e-3, delay=1e-3)
+    back = continued(plant)
+    again = discretise(back, 1e-3)
+    for key in "ABCD":
+        np.testing.assert_allclose(getattr(again, key), getattr(plant, key), rtol=0, atol=1e-10)
+    w = np.array([3.0, 40.0, 900.0])
+    s = 2e3 * np.tan(0.5e-3 * w) * 1j  # the bilinear map turns the circle into the axis
+    np.testing.assert_allclose(back.transfer(s), plant.transfer(np.exp(1e-3j * w)), rtol=1e-8)
+    assert (back.dt, names(back.outputs)) == (0.0, names(plant.outputs))
+    with pytest.raises(DefinitionError, match="continuous already"):
+        continued(back)
+    with pytest.raises(DefinitionError, match="z = -1"):
+        continued(replace(plant, A=-np.eye(len(plant.A))))
 
 
 def test_matched_is_for_single_channels():

@@ -121,6 +121,60 @@ def test_their_controllers_run_in_our_simulation(arm: fx.Plant, dt: float) -> No
     assert np.abs(theirs["hub_torque"]).max() > 0.05
 
 
+@pytest.mark.parametrize("dt", [0.0, 1e-3])
+def test_their_transfer_functions_run_too(arm: fx.Plant, dt: float) -> None:
+    """A lead with the names of the arm, against a LinearLaw written by hand: -0.4 - 0.05 s / (1 + s tf)."""
+    push, tf = {"hub_torque": fx.bang_bang(0.05, 0.1)}, 0.02
+    if dt:  # -0.4 - 0.05 (z - 1) / (tf (z - a)), a = exp(-dt / tf)
+        a, gain = np.exp(-dt / tf), 0.05 / tf
+        lead = control.tf([-0.4 - gain, 0.4 * a + gain], [1.0, -a], dt, inputs=["hub_angle"], outputs=["hub_torque"])
+        law = fx.LinearLaw(
+            dt, ("hub_angle",), ("hub_torque",), A=[[a]], By=[[1.0]], C=[[gain * (1 - a)]], Dy=[[-0.4 - gain]]
+        )
+    else:
+        lead = control.tf([-0.4 * tf - 0.05, -0.4], [tf, 1.0], inputs=["hub_angle"], outputs=["hub_torque"])
+        law = fx.LinearLaw(
+            0.0, ("hub_angle",), ("hub_torque",), A=[[-1 / tf]], By=[[1 / tf]], C=[[0.05 / tf]], Dy=[[-0.4 - 0.05 / tf]]
+        )
+    theirs, ours = (fx.simulate(arm, one, inputs=push, duration=0.5) for one in (lead, law))
+    np.testing.assert_allclose(theirs.y, ours.y, rtol=0, atol=1e-10 * np.abs(ours.y).max())
+    assert np.abs(theirs["hub_torque"]).max() > 0.05
+
+
+def test_a_controller_that_cannot_run_says_what_to_do(arm: fx.Plant) -> None:
+    names = {"inputs": ["hub_angle"], "outputs": ["hub_torque"]}
+    wrong = {
+        "no state space.*filter of the derivative": control.tf([-0.05, -0.4], [1.0], **names),
+        r"have no names.*inputs=\[plant outputs\]": control.tf([-0.4], [0.02, 1.0]),
+        "have no names": control.ss([], [], [], [[-0.4]]),
+        "dt = True": control.tf([-0.4], [1.0, 0.5], True, **names),
+        "FrequencyResponseData is not a controller": control.frd([1.0, 2.0], [1.0, 2.0]),
+    }
+    for message, law in wrong.items():
+        with pytest.raises(fx.DefinitionError, match=message):
+            fx.simulate(arm, law, duration=0.1)
+
+
+def test_a_nonlinear_loop_in_their_interconnect() -> None:
+    """A crane, exported, and a PD of theirs, joined by names and integrated by them; ours on the same loop."""
+    model = Crane()
+    gains = control.ss([], [], [], [[-20.0, -2.0]], inputs=["cart", "cart_rate"], outputs=["force"], name="pd")
+    plant = fx.nonlinear(model)
+    others = [name for name in plant.input_labels if name != "force"]
+    loop = control.interconnect([plant, gains], inputs=others, outputs=plant.output_labels)
+    start = np.array([0.4, 0.8, 0.0, 0.0])
+    t = np.linspace(0.0, 2.0, 401)
+    theirs = control.input_output_response(
+        loop, t, np.zeros((len(others), t.size)), start, solve_ivp_kwargs={"rtol": 1e-9, "atol": 1e-10}
+    )
+    run = fx.simulate(model, gains, duration=2.0, step=1e-3, initial=(start[:2], start[2:]))
+    for name in plant.output_labels:
+        ours = np.interp(t, run.t, run[name])
+        found = theirs.outputs[loop.output_labels.index(name)]
+        np.testing.assert_allclose(found, ours, atol=2e-4 * np.abs(ours).max())
+    assert np.abs(run["swing"]).max() > 0.5, "far enough to be nonlinear"
+
+
 def test_a_controller_with_states_from_their_synthesis(arm: fx.Plant, plant: fx.SecondOrder) -> None:
     """lqr and lqe of python-control make a continuous observer controller that brings our arm to rest."""
     P = plant.statespace(modes=2)

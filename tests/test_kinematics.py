@@ -128,13 +128,17 @@ def test_what_has_no_inverse_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [{"kind": "timoshenko_planar", "elements": 2}, {"kind": "finite_segment", "segments": 2}]
-)
+    "kind",
+    [
+        {"kind": "timoshenko_planar", "elements": 2}, {"kind": "finite_segment", "segments": 2},
+        {"kind": "assumed_modes"},
+    ],
+)  # fmt: skip
 def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn(kind: dict[str, Any]) -> None:
     model = build(arm(), **kind)
     for angles in ([3.5, 2.0], [-4.0, -2.9], [0.1, 0.0]):
-        q, v, a = model.rigid_motion(angles, [0.3, -0.7], [0.0, 0.0])
-        y = dict(zip(fx.model.names(model.outputs), model.output(q, v, a, np.zeros(4)), strict=True))
+        q, v = model.start({"joint1": (angles[0], 0.3), "joint2": (angles[1], -0.7)})
+        y = dict(zip(fx.model.names(model.outputs), model.output(q, v, 0 * q, np.zeros(4)), strict=True))
         assert [y["chord1_angle"], y["chord2_angle"]] == pytest.approx(angles, abs=1e-12)
         assert [y["chord1_rate"], y["chord2_rate"]] == pytest.approx([0.3, -0.7], abs=1e-12)
         assert [y["link1_deflection"], y["link2_deflection"]] == pytest.approx([0.0, 0.0], abs=1e-12)
@@ -142,7 +146,10 @@ def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn(kind: di
 
 @pytest.mark.parametrize(
     ("kind", "shear"),
-    [({"kind": "timoshenko_planar", "elements": 64}, 1.0), ({"kind": "finite_segment", "segments": 128}, 0.0)],
+    [
+        ({"kind": "timoshenko_planar", "elements": 64}, 1.0), ({"kind": "finite_segment", "segments": 128}, 0.0),
+        ({"kind": "assumed_modes", "modes": 16}, 0.0),
+    ],
 )  # fmt: skip
 def test_the_deflection_of_a_link_under_a_force_is_that_of_a_cantilever(kind: dict[str, Any], shear: float) -> None:
     """P L^3 / 3 E I + P L / kt G A, and the chord turns by it over the length; joint angles held at zero."""

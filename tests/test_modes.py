@@ -222,6 +222,18 @@ def test_first_order_forms_have_the_same_modes(form, elements):
     assert found.damping == pytest.approx(same.damping, rel=1e-5)
 
 
+def test_modes_of_a_sampled_plant_whose_entries_span_forty_decades():
+    """Fast modes decay by e-38 within a period; LAPACK's divide and conquer finds no singular values of this one."""
+    import flexctl as fx
+
+    model = fx.load_plant("tian_2r_beam", overrides={"model.elements": 4}).model
+    pose = (-2.0862105156410107, 2.3897244472985744)
+    plant = fx.linearise(model, fx.OperatingPoint.at_rest(model, model.pose(pose)))
+    found, sampled = modes(plant, 3), modes(plant.discrete(1e-3), 3)
+    assert sampled.rigid_modes == 2
+    assert sampled.frequencies_hz == pytest.approx(found.frequencies_hz, rel=1e-6)
+
+
 def test_sampled_plant_has_the_poles_of_the_continuous_one():
     plant = beams.hub_beam(10, ratio=0.002)
     found, sampled = modes(plant, 4), modes(plant.discrete(1e-3, modes=4))

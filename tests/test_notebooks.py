@@ -341,8 +341,38 @@ def check_ralf(said: dict[str, Any]) -> None:
     assert 0.8 < said["lead_left"][0] / said["servo_left"][0] < 1.0
 
 
+def check_controller_synthesis(said: dict[str, Any]) -> None:
+    """The same designs by independent code; what is only found here must lie between bounds that are."""
+    assert said["tip_zero_rad_s"] == near([57.108] * 3, rel=2e-3)  # of the exact beam
+    assert said["bound_60_deg"] == near([0.834, 0.908, 0.976], abs=6e-4)
+    shaping = [0.28, 0.77, 0.67]
+    wanted = {"PD": [0.26] * 3, "LQG": [0.30, 0.40, 0.43], "H-infinity": [0.28, 0.81, 0.41], "loop shaping": shaping}
+    for name, margins in wanted.items():
+        assert said["disk_margin"][name] == near(margins, rel=0.1)
+    assert 20.0 < said["stable_to_g"]["LQG"] < 25.0
+    assert all(said["mu"][name] < 1.0 < said["mu"]["PD"] for name in ("LQG", "H-infinity", "loop shaping"))
+    assert said["mu"]["LQG"] == near(0.974, abs=2e-3)
+    settled = said["settled"]
+    assert [*chain(*list(settled["LQG"].values())[:3])] == near([0.437, 0.652, 0.399, 0.524, 0.435, 0.611], rel=0.05)
+    assert settled["H-infinity"]["60 deg, 20 g"] == near([1.090, 1.326], rel=0.05)
+    assert settled["loop shaping"]["60 deg, 0 g"] == near([1.149, 1.386], rel=0.05)
+    assert said["pd_60_deg_1pct"] == near([1.18, 1.13, 1.10], rel=0.05)
+    assert min(said["shaping_ratio"]["ZVD"]) > 50
+    assert min(said["shaping_ratio"]["ZV"]) > 25  # by the largest deflection; by the sum of the modes 50
+    assert said["inversion"]["peak"] < 0.3
+    assert 60 < said["inversion"]["pre_actuation_ms"] < 90
+    assert max(said["inversion"]["settled"].values()) < 0.5
+    for (time, torque), bound in zip(said["governor"].values(), said["bound_60_deg"], strict=True):
+        assert bound < time < 1.3 * bound
+        assert torque < 0.3
+    assert said["lqg_alone_degrees_short"] > 5.0
+    for finite, timoshenko in said["truth"].values():
+        assert finite == near(timoshenko, rel=5e-3)
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "finite_difference_arm": check_finite_difference_arm,
+    "controller_synthesis": check_controller_synthesis,
     "bode_to_controller": check_bode_to_controller,
     "finite_segments": check_finite_segments,
     "timoshenko_elements": check_timoshenko_elements,

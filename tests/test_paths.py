@@ -9,7 +9,7 @@ import pytest
 from test_kinematics import arm
 
 from flexctl.errors import DefinitionError
-from flexctl.paths import Circle, ConstantSpeed, Path, Polyline, Spline, by_sides, square
+from flexctl.paths import Circle, ConstantSpeed, Path, Polyline, Spline, by_sides, eased_sides, square
 from flexctl.track import Track
 from flexctl.trajectories import Cycloid, Trapezoid, quintic
 
@@ -29,6 +29,8 @@ LAWS = {
     "cycloid": lambda c: Cycloid(0.0, c.length, 5.0),
     "trapezoid": lambda c: Trapezoid(0.0, c.length, 5.0, 1.0),
     "sides": lambda c: by_sides(c, 5.0),
+    "eased sides": lambda c: eased_sides(c, 5.0, 0.2),
+    "half and half": lambda c: eased_sides(c, 5.0, 0.5 * 5.0 / c.length * min(np.diff([0.0, *c.corners, c.length]))),
 }
 
 
@@ -84,6 +86,23 @@ def test_stops_in_every_corner() -> None:
     assert np.linalg.norm(path(2.5)[1]) == pytest.approx(15 / 8 * 0.4 / 5.0)  # the quintic's top speed
 
 
+def test_eased_corners() -> None:
+    """Each side takes 5 s; V = side / (5 s - ramp) but for the ramps, where the speed is V (3 z^2 - 2 z^3)."""
+    curve, ramp = square((1.6, 0.0), 0.4), 0.1
+    path, top = Path(curve, eased_sides(curve, 20.0, ramp)), 0.4 / (5.0 - ramp)
+    assert path.corner_times == pytest.approx((5.0, 10.0, 15.0), abs=1e-12)
+    z = np.array([0.0, 0.25, 0.5, 0.9, 1.0])
+    for corner in (0.0, 5.0, 10.0, 15.0):
+        after = np.linalg.norm(path(corner + ramp * z)[1], axis=-1)
+        before = np.linalg.norm(path(corner + 5.0 - ramp * z)[1], axis=-1)
+        np.testing.assert_allclose(after, top * z**2 * (3.0 - 2.0 * z), atol=1e-13)
+        np.testing.assert_allclose(before, after, atol=1e-13)
+    np.testing.assert_allclose(path(np.array([0.1, 2.5, 4.9]))[1], [[top, 0.0]] * 3, atol=1e-14)
+    np.testing.assert_allclose(path(2.5)[0], [1.6, -0.2], atol=1e-14)
+    assert np.abs(path(np.array([4.9999999, 5.0000001]))[2]).max() < 1e-5  # the acceleration does not jump
+    assert float(path.law(20.0)[0]) == curve.length
+
+
 def test_unequal_sides_share_the_time_by_length() -> None:
     c = Polyline([(0.0, 0.0), (3.0, 0.0), (3.0, 1.0)])
     assert Path(c, by_sides(c, 8.0)).corner_times == pytest.approx((6.0,), abs=1e-12)
@@ -124,6 +143,9 @@ def test_distance_from_the_path() -> None:
     (lambda: ConstantSpeed(1.0, 1.0, 0.6, 0.6), "must fit into 1.0 s"),
     (lambda: Path(Circle((0.0, 0.0), 1.0), ConstantSpeed(1.0, 1.0)), "the curve from 0 to 6.28319 m"),
     (lambda: by_sides(square((0.0, 0.0), 1.0), 0.0), "time = 0.0 s"),
+    (lambda: eased_sides(square((0.0, 0.0), 1.0), 20.0, 0.0), "ramp = 0.0 s must be positive"),
+    (lambda: eased_sides(square((0.0, 0.0), 1.0), 20.0, 2.6), r"ramp = 2.6 s .* at most half the move, 2.5 s: shorten"),
+    (lambda: eased_sides(square((0.0, 0.0), 1.0), 20.0, np.nan), "ramp = nan s"),
 ])  # fmt: skip
 def test_nonsense_is_refused(make: Any, message: str) -> None:
     with pytest.raises(DefinitionError, match=message):

@@ -14,7 +14,7 @@ from flexctl.linear import FirstOrder
 from flexctl.linear.discrete import zero_order_hold
 from flexctl.linear.matrices import from_matrices
 from flexctl.linear.realise import first_order
-from flexctl.linear.reduce import balanced_truncation, modal_truncation, split_rigid
+from flexctl.linear.reduce import balanced_truncation, modal_bounds, modal_truncation, split_rigid
 from flexctl.model import names
 
 
@@ -219,3 +219,53 @@ def test_modal_truncation_keeps_all_or_refuses():
     for bad in (-1, 9):
         with pytest.raises(DefinitionError):
             modal_truncation(whole, bad)
+
+
+# --- modal truncation: error bound, choice by tolerance ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("static_correction", [False, True])
+@pytest.mark.parametrize("case", ["modal", "damper", "strong damper"])
+def test_modal_bounds_hold_and_are_no_phantasy(case, static_correction):
+    plant = beams.hub_beam(5, ("torque", "force")).with_modal_damping(0.02)
+    if case != "modal":
+        D = plant.D.copy()
+        D[4, 4] += 0.05 if case == "damper" else 5.0  # to the ground: real poles
+        plant = replace(plant, D=D)
+    whole = first_order(plant)
+    bounds = modal_bounds(plant, static_correction)
+    assert bounds[-1] == 0.0
+    assert np.all(np.diff(bounds) < 0)
+    s = 1j * peaks(whole, 1e5)
+    for modes in range(len(bounds) - 1):
+        error = largest(response(modal_truncation(whole, modes, static_correction), s) - response(whole, s)).max()
+        assert error <= bounds[modes]
+        assert error > 0.1 * bounds[modes], "not many times too large"
+
+
+def test_a_tolerance_picks_the_fewest_modes():
+    plant = beams.hub_beam(12, ratio=0.01)
+    bounds = modal_bounds(plant)
+    for tolerance in (1e-1, 1e-2, 1e-4):
+        cut = modal_truncation(plant, tolerance=tolerance)
+        kept = (len(cut.states) - 2) // 2
+        assert bounds[kept] <= tolerance * bounds[0] < bounds[kept - 1]
+        s = 1j * peaks(first_order(plant), 1e5)
+        assert largest(response(cut, s) - response(first_order(plant), s)).max() <= tolerance * bounds[0]
+        assert cut.A[:2, :2].tolist() == [[0.0, 1.0], [0.0, 0.0]]
+    for wrong in ({}, {"modes": 2, "tolerance": 0.1}, {"tolerance": 0.0}, {"tolerance": 1.0}):
+        with pytest.raises(DefinitionError):
+            modal_truncation(plant, **wrong)
+    with pytest.raises(DefinitionError, match="undamped"):
+        modal_truncation(beams.hub_beam(4), tolerance=0.1)
+
+
+def test_the_rigid_part_stays_to_the_last_digit():
+    """Both reductions, of modal coordinates: A, B, C of the rigid pair are the numbers of the whole plant."""
+    whole = first_order(beams.hub_beam(100, ("torque", "force")).with_modal_damping(0.005))
+    for cut in (modal_truncation(whole, 6), balanced_truncation(whole, order=14).plant):
+        assert np.array_equal(cut.A[:2, :2], whole.A[:2, :2])
+        assert np.array_equal(cut.B[:2], whole.B[:2])
+        assert np.array_equal(cut.C[:, :2], whole.C[:, :2])
+        assert not cut.A[:2, 2:].any()
+        assert not cut.A[2:, :2].any()

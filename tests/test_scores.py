@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flexctl.model import Signal
+from flexctl.rest import Rest
 from flexctl.scores import scores, settling_time
 from flexctl.trajectories import Step, quintic
 
@@ -53,6 +54,13 @@ def test_a_run_that_ends_outside_never_settles() -> None:
     assert of(0.995 * np.ones_like(T), angle=Step(0.0, 1.0))["angle.settle_1pct_s"] == 0.0
 
 
+def test_residual_is_what_swings_once_the_command_has_ended() -> None:
+    move = quintic(0.0, 2.0, 1.0)
+    y = move(T)[0] + np.where(T < 0.5, 0.3, 0.0) + np.where(T >= 1.0, 0.05 * np.exp(-T) * np.cos(40.0 * (T - 1.0)), 0.0)
+    assert of(y, angle=move)["angle.residual"] == pytest.approx(0.05 * np.exp(-1.0))
+    assert "angle.residual" not in of(y, angle=quintic(0.0, 2.0, 5.0))
+
+
 def test_leaving_the_band_late_counts() -> None:
     error = np.where((T > 2.0) & (T < 2.5), 0.02, 0.0)
     assert settling_time(T, error, 0.01) == pytest.approx(2.5, abs=1e-3)
@@ -86,3 +94,19 @@ def test_without_a_reference_the_extremes_are_told() -> None:
 
 def test_a_channel_that_is_no_output_is_not_scored() -> None:
     assert set(of(np.sin(T), speed=Step(0.0, 1.0))) == {"torque.peak", "torque.rms"}
+
+
+def test_what_should_come_to_rest_is_scored_by_what_is_left_from_a_fifth_of_a_second_after_the_command_on() -> None:
+    """From where it began, not from the value given: the sensor's zero."""
+    y = 5.0 + 3.0 * np.exp(-T) * np.sin(2 * np.pi * 5.0 * T)
+    found = of(y, angle=Rest(4.9, 1.8))
+    assert found["angle.residual"] == pytest.approx(3.0 * np.exp(-2.05), rel=1e-3)  # the first crest after 2 s
+    assert found["angle.max_error"] == pytest.approx(3.0 * np.exp(-0.05), rel=2e-3)
+    assert not any(key.startswith("angle.settle") for key in found)
+    assert "angle.residual" not in of(y, angle=Rest(5.0, 3.9))
+
+
+def test_a_sum_of_shifted_copies_that_comes_back_has_not_moved() -> None:
+    begin = float(np.nextafter(1.1, 2.0))
+    found = of(1.1 + 0.1 * np.sin(T), angle=Step(begin, 1.1))
+    assert not any(key.startswith("angle.settle") for key in found)

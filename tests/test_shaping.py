@@ -10,6 +10,7 @@ import pytest
 import flexctl as fx
 from flexctl.laws.shaping import Shaper, optimised, shaped, shaper, shaper_for
 from flexctl.modes import normal_modes
+from flexctl.rest import Rest
 from flexctl.signals import bang_bang
 from flexctl.trajectories import quintic
 
@@ -113,6 +114,11 @@ def test_optimised_is_shorter_than_the_convolved_one_and_keeps_the_band():
         assert found.residual(np.linspace(low, high, 301)).max() <= 0.05
     assert np.all(found.amplitudes > 0)
     assert found.length < shaper("ei", [11.8, 32.0]).length
+
+
+def test_what_should_be_at_rest_after_a_command_is_so_after_its_shaper():
+    by = shaper("zvd", [5.0])
+    assert shaped(Rest(0.3, 2.0), by) == Rest(0.3, 2.0 + by.length)
 
 
 def test_bad_input_is_named():

@@ -104,6 +104,21 @@ def test_tracking_errors_are_those_of_independent_code(case: str) -> None:
     assert errors(continuous(**arguments))[: len(wanted)] == pytest.approx(wanted, rel=0.02)
 
 
+def test_chord_feedback_runs_on_assumed_modes() -> None:
+    """The chord reads the bent links: the same errors, and deflections within 2 % of those of beam elements."""
+    model = fx.load_plant("tian_2r_beam", overrides={"model.kind": "assumed_modes", "damping.beta": 1e-3})
+    where = track()
+    law = tip_tracking(where, pd_gains(INERTIA["circle"], 4.0), angles="chord", sample_time=0.0)
+    run = simulate(
+        model, law, where.references(model, law, False), duration=25.0, step=2e-3, method="trapezoidal",
+        initial=where.start,
+    )  # fmt: skip
+    arguments, wanted = CASES["circle chord"]
+    assert errors(run) == pytest.approx(wanted, rel=0.02)
+    key = "link2_deflection.settled_peak"
+    assert run.scores[key] == pytest.approx(continuous(**arguments).scores[key], rel=0.02)
+
+
 def test_the_tip_is_where_independent_code_has_it() -> None:
     """Once the start is over; the two formulations differ by their bending stiffness, a fifth of 14 um."""
     run = continuous("circle")

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 from flexctl.export import load_linear, nonlinear, save_linear
+from flexctl.laws.design_model import design_model
+from flexctl.laws.lqg import Weights, _regulator
 from flexctl.linear import linearise
 from flexctl.linear.conversion import discretise
-from flexctl.linear.discrete import delay_inputs, zero_order_hold
+from flexctl.linear.discrete import delay_inputs, exact_pair, zero_order_hold
 from flexctl.linear.interconnect import closed_loop
 from flexctl.linear.matrices import from_matrices
 from flexctl.linear.realise import first_order
@@ -265,6 +267,34 @@ def test_balanced_truncation_with_a_rigid_mode_at_400_states():
     with pytest.raises(Exception, match=r"stable|Hankel|Gramian|implemented"):
         control.hankel_singular_values(naive)
     assert error(balanced_truncation(plant, order=28).plant.statespace()) < 1e-6
+
+
+def test_lqr_at_400_states():
+    """The regulator of `laws.lqg` on 200 modes: its cost, summed without a Riccati equation, gives the gain back."""
+    plant, period = beams.hub_beam(100, ("torque",), ("hub", "tip")).with_modal_damping(0.005), 1e-3
+    weights = Weights(rate=1e-4, energy=1e-4, integral=0.1, command=1e-2, disturbance=0.1, noise=(1e-8, 1e-8))
+    model = design_model(plant, 200, ("hub", "tip"), "torque", "hub")
+    Phi, integral = exact_pair(model.statespace[0], period)
+    Gamma = integral @ model.statespace[1]
+    gain = _regulator(Phi, Gamma, model, weights, period)
+    # plant, waiting command, integral of the hub angle, and the cost, written down again
+    k, n = model.omega.size, len(Phi)
+    assert n == 402
+    A, B, Q = np.zeros((n + 2, n + 2)), np.eye(n + 2)[:, [n]], np.zeros((n + 2, n + 2))
+    A[:n, :n], A[:n, [n]], A[n + 1, :k], A[n + 1, n + 1] = Phi, Gamma, period * model.c, 1.0
+    Q[:k, :k] = model.c.T @ model.c + 1e-4 * np.diag(model.omega**2)
+    Q[k:n, k:n] = 1e-4 * (model.c.T @ model.c + np.eye(k))
+    Q[n + 1, n + 1] = 0.1
+    loop = A - B @ gain
+    assert np.abs(np.linalg.eigvals(loop)).max() < 1.0
+    # summed by doubling
+    P, step = Q + 1e-2 * gain.T @ gain, loop
+    while np.abs(step).max() > 1e-12:
+        P, step = P + step.T @ P @ step, step @ step
+    back = np.linalg.solve(1e-2 + B.T @ P @ B, B.T @ P @ A)
+    assert np.abs(back - gain).max() < 1e-7 * np.abs(gain).max()
+    riccati = A.T @ P @ A - P - A.T @ P @ B @ back + Q
+    assert np.abs(riccati).max() < 1e-7 * np.abs(P).max()
 
 
 def test_operating_point_of_a_reduced_model_is_not_lost(tmp_path):

@@ -5,6 +5,7 @@
 
 * the linear loop on the whole plant, sampled, with its computation delay: poles, damping, margins, spill-over
 * payload and stiffness that differ: a grid of loops and runs, limits of stability, a structured-singular-value bound
+* where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, the amplitude up to which the linear prediction holds
 
 A controller script states what must be reached as ``REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0.0, 0.02)}``;
@@ -25,11 +26,13 @@ import numpy as np
 from .. import scenario as judged_by
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require
 from ..laws.linear_part import linear_law
+from ..loopstability import law_at
 from ..model import OperatingPoint
 from ..response import Response
 from ..scenario import Progress, Scenario, design, label, variants
 from ..simulate import as_law
 from ..translate import Fitted, fitted
+from ..variations import residual_ratios
 from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
@@ -48,6 +51,8 @@ FREQUENCY_CHANGE = (-0.05, 0.05)
 PAYLOADS, CHANGES = 5, 3
 """Points of the grid over payload and frequency."""
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
+POSES_OF_A_PATH = 6
+"""Poses in which the linear loop is examined, besides the first, where a scenario follows a path."""
 _ENDS = (-0.5, 1.0)  # beyond these changes of frequency no limit is looked for
 
 
@@ -91,7 +96,8 @@ def certify(
     bits : sequence of int
         Encoder resolutions to try.
     poses : sequence of sequences of float, optional
-        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES).
+        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES), and of a path
+        that the scenario follows.
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
@@ -170,11 +176,13 @@ def _jobs(
     plant, law, item = task.plant, task.law, task.chosen
     base, known, _ = item.fitted(law, plant)
     jobs: dict[str, Any] = {}
-    for factor in AMPLITUDES:
+    # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it
+    on_a_path = item.track is not None
+    for factor in () if on_a_path else AMPLITUDES:
         jobs[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
     for one in task.items:
         jobs[f"run {one.name}"] = (_run, (plant, law, one))
-    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})}):
+    for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})} if law.measures else ()):
         jobs[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     masses = _range(stated.get("payload_kg") or _payloads(task), PAYLOADS)
     changes = _range(stated.get("frequency_change") or FREQUENCY_CHANGE, CHANGES)
@@ -187,7 +195,8 @@ def _jobs(
         linear_law(known, base.model)
     except NotAvailable:
         return jobs
-    jobs["linear prediction"] = (_quietly, (runs.predicted, plant, law, item))
+    if not on_a_path:
+        jobs["linear prediction"] = (_quietly, (runs.predicted, plant, law, item))
     for variant, arm in variants([one.plant(plant) for one in task.items]).items():
         jobs[f"loop {variant}"] = (_loop, (fitted(arm, law), item, variant))
         for sign, end in zip((-1, 1), _ENDS, strict=True):
@@ -196,6 +205,9 @@ def _jobs(
     for pose in poses:
         text = f"joints at {', '.join(f'{float(np.degrees(x)):.4g}' for x in pose)} deg"
         jobs[f"loop {text}"] = (_loop, (fitted(base, law), item, text, tuple(pose)))
+    for t, pose in _along(item):
+        text = f"t = {t:5.2f} s of the path"  # padded: loops are sorted by name
+        jobs[f"loop {text}"] = (_loop, (fitted(base, law_at(law, t)), item, text, pose))
     if masses:
         span = max(masses) or 0.01
         upwards = ("payload_kg", min(masses), 0.25 * span, 100.0 * span)
@@ -203,6 +215,14 @@ def _jobs(
         if len(masses) > 1:
             jobs["bound"] = (robust.payload_bound, (base, known, min(masses), max(masses)))
     return jobs
+
+
+def _along(item: Scenario) -> list[tuple[float, tuple[float, ...]]]:
+    """Return times and joint angles of some poses after the first of the path that a scenario follows, if any."""
+    if item.track is None:
+        return []
+    times = np.linspace(0.0, item.track.path.duration, POSES_OF_A_PATH + 1)[1:]
+    return [(float(t), tuple(pose)) for t, pose in zip(times, item.track.joints(times).angles, strict=True)]
 
 
 def _payloads(task: _Task) -> tuple[float, float]:
@@ -269,10 +289,11 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
         task.name, task.plant.name, task.chosen.name, tuple(task.law.drives), tuple(loops), tuple(points),
         tuple(x for key in ("limit", "payload limit") for x in of(key) if isinstance(x, Limit)),
         found.get("bound", "no range of payloads"), tuple(sorted(_quantised(found), key=lambda q: q.bits)),
-        runs.ripples(nominal, task.law) if nominal is not None else {}, valid,
+        runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {}, valid,
         {name: run.scores for name, run in good.items()},
         {name: run for name, run in done.items() if isinstance(run, str)}, peaks, tuple(notes),
         {key: run for key, run in responses.items() if isinstance(run, Response)}, identity, 0.0,
+        residual_ratios(good, {one.name: one.against for one in task.items}),
     )  # fmt: skip
 
 

@@ -46,6 +46,8 @@ class Certificate:
         Scores of every scenario; why one failed.
     saturation : mapping
         Largest command of all runs in parts of its limit, by input; empty without limits.
+    ratios : mapping
+        How many times less each scenario leaves of the motion than the one it stands against, by signal.
     verdicts : tuple of Verdict
         The requirements.
     notes : tuple of str
@@ -76,6 +78,7 @@ class Certificate:
     responses: Mapping[str, Response]
     identity: Mapping[str, Any]
     elapsed: float
+    ratios: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     verdicts: tuple[Verdict, ...] = field(default=())
 
     @property
@@ -115,6 +118,7 @@ class Certificate:
                 "amplitudes": valid.amplitudes, "deviation": valid.deviation, "saturated": valid.saturated,
                 "parting": valid.parting},
             "scores": {name: dict(scores) for name, scores in self.runs.items()}, "failures": dict(self.failures),
+            "residual_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
             "saturation": dict(self.saturation), "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,
         }  # fmt: skip
 

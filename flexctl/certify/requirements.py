@@ -27,6 +27,9 @@ MOST = {
     "peak_over_limit": "largest command, in parts of its limit",
 }
 RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
+RESIDUAL = "residual_ratio"
+"""How many times less is left of the motion than in the run that a scenario stands against: at least a number for the
+worst run and signal, or {scenario: number}."""
 RIPPLE = "ripple_at_bits"
 """{bits: largest ripple of a command} with encoders of so many bits."""
 
@@ -56,7 +59,8 @@ class Verdict:
 def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
     """Return the requirements, or refuse a name or bound that is not understood, before anything is computed.
 
-    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s".
+    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s", or for
+    those of some scenarios: "5 deg: tip_angle.settle_1pct_s" is about "5 deg" and "5 deg, 20 g".
     """
     found: dict[str, Any] = {}
     for name, bound in requirements.items():
@@ -66,10 +70,13 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
             proper = isinstance(bound, Mapping) and bool(bound)
             require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
             found[name] = {int(bits): _number(name, value) for bits, value in dict(bound).items()}
-        elif name in LEAST or name in MOST or "." in name:
+        elif name == RESIDUAL and isinstance(bound, Mapping):
+            found[name] = {str(run): _number(name, value) for run, value in bound.items()}
+        elif name in LEAST or name == RESIDUAL or name in MOST or "." in name:
             found[name] = _number(name, bound)
         else:
-            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RIPPLE, "OUTPUT.SCORE"])
+            scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RESIDUAL, RIPPLE, *scores])
     return found
 
 
@@ -98,6 +105,9 @@ def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict
             verdicts.append(_over_range(found, name, bound))
         elif name == RIPPLE:
             verdicts += [_ripple(found, bits, most) for bits, most in bound.items()]
+        elif name == RESIDUAL:
+            wanted = bound if isinstance(bound, Mapping) else {"": bound}
+            verdicts += [_residual(found, run, least) for run, least in wanted.items()]
         elif name in LEAST:
             verdicts.append(_at_least(name, bound, _WORST[name](found)))
         elif name in MOST:
@@ -140,11 +150,15 @@ def _told(value: float) -> str:
 
 
 def _score(found: Certificate, name: str, bound: float) -> Verdict:
-    values = {label: scores[name] for label, scores in found.runs.items() if name in scores}
+    which, _, score = name.rpartition(": ")
+    about = {run: scores for run, scores in found.runs.items() if not which or f"{run},".startswith(f"{which},")}
+    if not about and found.runs:
+        raise unknown(f'requirement "{name}": scenario', which, list(found.runs))
+    values = {run: scores[score] for run, scores in about.items() if score in scores}
     if not values:
-        known = sorted({key for scores in found.runs.values() for key in scores})
-        raise unknown("requirement: score", name, known)
-    worst = max(values, key=lambda label: values[label])
+        known = sorted({key for scores in about.values() for key in scores})
+        raise unknown("requirement: score", score, known)
+    worst = max(values, key=lambda run: values[run])
     return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
 
 
@@ -168,6 +182,15 @@ def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Ve
 def _within(value: float, bound: tuple[float, float]) -> bool:
     slack = 1e-9 * max(abs(bound[0]), abs(bound[1]))
     return bound[0] - slack <= value <= bound[1] + slack
+
+
+def _residual(found: Certificate, run: str, least: float) -> Verdict:
+    """Return the verdict on one scenario, or on the worst of all where none is named."""
+    if run and run not in found.ratios and run not in found.failures:
+        raise unknown(f"scenario of the requirement {RESIDUAL}", run, list(found.ratios))
+    chosen = [found.ratios.get(run, {})] if run else list(found.ratios.values())
+    worst = min((x for ratios in chosen for x in ratios.values()), default=math.nan)
+    return _at_least(f"{RESIDUAL}{': ' if run else ''}{run}", least, worst)
 
 
 def _ripple(found: Certificate, bits: int, most: float) -> Verdict:

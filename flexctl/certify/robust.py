@@ -1,6 +1,6 @@
 """Payload and stiffness that differ from what the law was designed for: a grid, the limits of stability, a bound.
 
-Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x.
+How they are varied is in `flexctl.variations`.
 
 The bound is the structured singular value with the payload as real parameter and 30 % complex uncertainty of every
 command. A point mass changes the mass matrix alone, by dm (e1 e1' + ...): each e is a force input and an acceleration
@@ -11,7 +11,6 @@ can only make the bound larger.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from ..errors import ConvergenceError, FlexctlError, NotAvailable
 from ..laws.linear_part import linear_law
 from ..linear import SecondOrder
 from ..model import FloatArray, Signal
+from ..variations import changed
 from .loops import Loop, examine, growth, loop_poles
 from .runs import start_point
 
@@ -33,17 +33,6 @@ if TYPE_CHECKING:
 
 INPUT_UNCERTAINTY = 0.3
 """Relative complex uncertainty of every command in the bound."""
-
-
-def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) -> dict[str, Any]:
-    """Return the overrides for a payload [kg] and a relative change of all natural frequencies."""
-    found: dict[str, Any] = {} if payload is None else {"payload.mass": payload}
-    if frequency:
-        moduli = {r.key: r.value for r in plant.rows if re.fullmatch(r"material\.[^.]+\.youngs_modulus", r.key)}
-        if not moduli:
-            raise NotAvailable(f"{plant.name} has no Young's modulus: its stiffness cannot be varied")
-        found |= {key: float(value) * (1.0 + frequency) ** 2 for key, value in moduli.items()}
-    return found
 
 
 @dataclass(frozen=True, eq=False)

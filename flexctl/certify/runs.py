@@ -15,6 +15,7 @@ from ..laws.linear_part import linear_law
 from ..model import FloatArray, OperatingPoint, names
 from ..response import Response
 from ..simulate import simulate
+from ..track import Track
 from ..trajectories import InputSignal, Motion
 from ..translate import UNITS, told_back
 
@@ -41,7 +42,8 @@ class QuantisedRun:
     quanta : mapping
         Step of each measured output.
     ripple : mapping
-        Half of peak to peak of every driven input and followed output over the last 30 % of the run.
+        Half of peak to peak of every driven input and followed output over the last 30 % of the run;
+        along a path without the motion itself.
     scores : mapping
         Scores of the run.
     failure : str
@@ -167,14 +169,21 @@ def quantised(plant: Plant, law: Any, item: Scenario, bits: int) -> QuantisedRun
         run = item.run(Quantised(inner, quanta), plant)
     except FlexctlError as error:
         return QuantisedRun(bits, quanta, {}, {}, str(error))
-    return QuantisedRun(bits, quanta, ripples(run, law), run.scores)
+    return QuantisedRun(bits, quanta, ripples(run, law, item.track), run.scores)
 
 
-def ripples(run: Response, law: Any) -> dict[str, float]:
-    """Return half of peak to peak of every driven input and followed output over the last part of a run."""
+def ripples(run: Response, law: Any, track: Track | None = None) -> dict[str, float]:
+    """Return half of peak to peak of every driven input and followed output over the last part of a run.
+
+    Along a path the motion itself is taken off: what the rigid arm would read, and the torques that it would need.
+    """
     tail = run.t >= run.t[-1] * (1.0 - TAIL)
+    t, rigid = run.t[tail], {} if track is None else track.channels()
+    motion = {name.replace("_feedforward", "_torque"): channel for name, channel in rigid.items()}
     followed = [name for name in law.follows if name in names(run.outputs)]
-    return {name: 0.5 * float(np.ptp(run[name][tail])) for name in (*law.drives, *followed)}
+    driven = [name for name in law.drives if name in names(run.inputs)]  # motions are prescribed, not recorded
+    left = {n: run[n][tail] - (motion[n](t)[0] if n in motion else 0.0) for n in (*driven, *followed)}
+    return {name: 0.5 * float(np.ptp(value)) for name, value in left.items()}
 
 
 def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:
@@ -195,7 +204,11 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     read = arm.model.output(point.q, point.v, point.a, point.u)
     start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
     start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
-    moved = {name: Scaled(m, 1.0, start.get(name, 0.0)) for name, m in item.motions(law).items()}
+    weighed = any(getattr(arm.arm, "gravity", ()))  # a torque that is fed forward carries the weight from the start
+    moved = {
+        name: Scaled(m, 1.0, start.get(name, Scaled(m, 1.0).begin if weighed else 0.0))
+        for name, m in item.motions(law).items()
+    }
     inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
     linear, free = arm.linearise(point), linear_law(known, arm.model, point)
     return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs), words, moved)

@@ -31,6 +31,7 @@ from .common import (
     target,
     tell,
 )
+from .tables import times
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -82,7 +83,7 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @click.option(
     "--require", "required", multiple=True, metavar="NAME=BOUND",
     help="A requirement, beside those of the script: disk_margin, gain_margin, phase_margin_deg, delay_margin, "
-    "damping, decay_rate, linear_amplitude (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
+    "damping, decay_rate, linear_amplitude, residual_ratio (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
     "ripple_at_bits=BITS:RIPPLE; repeatable.",
 )  # fmt: skip
 @click.option(
@@ -171,7 +172,7 @@ def _print(found: Certificate) -> None:
     console.print()
     if any(not q.failure for q in found.quantised):
         print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
-    for line in [*predictions(found), *(f"not examined: {note}" for note in found.notes)]:
+    for line in [*predictions(found), *residuals(found), *(f"not examined: {note}" for note in found.notes)]:
         console.print(line, soft_wrap=True)
     console.print()
     listed = table("requirement<", "bound<", "found<", "verdict<")
@@ -219,7 +220,7 @@ def grid(found: Certificate) -> Table:
     listed = table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
     for p in found.points:
         disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
-        state = "stable" if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
+        state = ("stable" if p.loop else "none") if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
         mass = "" if p.payload is None else compact(1e3 * p.payload)
         cells = [_seconds(p.scores, k) for k in keys]
         mark = "worst" if p is found.worst else ""
@@ -260,6 +261,12 @@ def encoders(found: Certificate) -> Table:
     if exact:
         listed.add_row("exact", *(compact(found.still[n], 3) for n in ripples), *(_seconds(exact, k) for k in keys))
     return listed
+
+
+def residuals(found: Certificate) -> list[str]:
+    """Return what is left of the motion, a line for each scenario that stands against another."""
+    told = {name: [f"{s.replace('_', ' ')} {times(x)}" for s, x in less.items()] for name, less in found.ratios.items()}
+    return [f"left of the motion, {name}: less by {', '.join(texts)}" for name, texts in told.items()]
 
 
 def predictions(found: Certificate) -> list[str]:

@@ -63,7 +63,7 @@ def compare(
     have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
     signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
 
-    JSON: runs (scores, disk_margin, failure by label and scenario); controllers, version.
+    JSON: runs (scores, disk_margin, failure, residual_ratios by label and scenario); controllers, version.
     """
     from .. import __version__
     from ..catalogue.overrides import parse_override
@@ -117,10 +117,15 @@ def _print(found: Comparison) -> None:
     wanted = [f"{signal}.{score}" for signal in found.signals for score in tables.COMPARED]
     keys = [key for key in wanted if any(key in response.scores for _, response in runs)]
     heads = [tables.heading(key, runs[0][1], "\n") for key in keys]
+    ratios = found.ratios
+    signals = list(dict.fromkeys(x for members in ratios.values() for less in members.values() for x in less))
+    heads += [f"{signal.replace('_', ' ')}\nless by\n[1]" for signal in signals]
     listed = table("scenario<", "run<", *heads, "disk\nmargin\n[1]")
     last = ""
     for run, response in runs:
         cells = [tables.cell(response, key) for key in keys]
+        less = ratios.get(run.scenario, {}).get(run.label, {})
+        cells += [tables.factor(less, signal) for signal in signals]
         margin = "" if run.disk_margin is None else compact(run.disk_margin, 3) if run.disk_margin else "UNSTABLE"
         listed.add_row(run.scenario if run.scenario != last else "", run.label, *cells, margin)
         last = run.scenario

@@ -24,6 +24,7 @@ WORDS = {
     "max_contour": ("largest contour error", ""),
     "max_error": ("largest error", ""),
     "final_error": ("final error", ""),
+    "residual": ("residual", ""),
     "peak": ("peak", ""),
     "rms": ("rms", ""),
     "min": ("least", ""),
@@ -32,7 +33,7 @@ WORDS = {
 }
 """Score -> how a table calls it and its unit; an empty unit is the signal's."""
 
-COMPARED = ("settle_1pct_s", "settle_0p1pct_s", "overshoot_pct", "peak", "rms")
+COMPARED = ("settle_1pct_s", "settle_0p1pct_s", "overshoot_pct", "residual", "peak", "rms")
 """Scores that stand beside each other when runs are compared."""
 
 
@@ -40,7 +41,7 @@ def value_text(value: float, score: str, response: Response) -> str:
     """Return a score for a table; a time that was never reached is longer than the run."""
     if score.startswith("settle") and math.isinf(value):
         return f"> {response.t[-1]:.4g}"
-    return compact(value, 3 if score.endswith(("pct", "error")) else 4)
+    return compact(value, 3 if score.endswith(("pct", "error", "residual")) else 4)
 
 
 def heading(key: str, response: Response, separator: str = ": ") -> str:
@@ -80,10 +81,29 @@ def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | N
     return listed
 
 
+def times_less(runs: Mapping[str, Response], ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
+    """Return columns of how many times less is left of the motion than in the run that each stands against."""
+    return {
+        f"{signal.replace('_', ' ')}\nless by\n[1]": [factor(ratios.get(name, {}), signal) for name in runs]
+        for signal in dict.fromkeys(signal for found in ratios.values() for signal in found)
+    }
+
+
+def factor(ratios: Mapping[str, float], signal: str) -> str:
+    """Return "19.3x", empty where there is no ratio."""
+    return times(ratios[signal]) if signal in ratios else ""
+
+
+def times(ratio: float) -> str:
+    """Return "19.3x" or "1987x"."""
+    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+
+
 TRACKED = {
     "rms\nx": ("tip_x.rms_error", 1e3), "rms\ny": ("tip_y.rms_error", 1e3), "largest": ("tip.max_error", 1e3),
     "settled\nrms x": ("tip_x.settled_rms_error", 1e3), "settled\nrms y": ("tip_y.settled_rms_error", 1e3),
-    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled\ncontour": ("tip.settled_max_contour", 1e3),
+    "settled\nlargest": ("tip.settled_max_error", 1e3), "settled rms\ncontour": ("tip.settled_rms_contour", 1e3),
+    "largest\ncontour": ("tip.settled_max_contour", 1e3),
     "peak\ntau 1": ("joint1_torque.peak", 1.0), "peak\ntau 2": ("joint2_torque.peak", 1.0),
     "bent\nlink 1": ("link1_deflection.peak", 1e3), "bent\nlink 2": ("link2_deflection.peak", 1e3),
     "to\n0.1 %": ("tip.settle_0p1pct_s", 1.0),

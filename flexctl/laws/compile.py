@@ -67,7 +67,7 @@ def unlimited(law: LinearLaw) -> LinearLaw:
 
 
 def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
-    """Whether the compiled loop can integrate a continuous law together with a model.
+    """Whether the compiled loop, or the model's own, can integrate a continuous law together with a model.
 
     The law must be linear (in phases or not) without limits, the model nonlinear and compiled without closures, and no
     sensor may read accelerations or feed the inputs through.
@@ -76,12 +76,19 @@ def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
         free = not (np.isfinite(law.lower).any() or np.isfinite(law.upper).any())
     else:
         free = type(law) is ScheduledLaw and not law.limited
-    if not free or isinstance(model, LinearMechanics) or model.closures or model.compiled() is None:
+    if not free or isinstance(model, LinearMechanics) or model.closures:
+        return False
+    if not takes_continuous_laws(model) and model.compiled() is None:
         return False
     rows = [index_of("output", name, model.outputs) for name in law.measures]
     point = OperatingPoint.at_rest(model)
     c = model.output_tangent(point.q, point.v, point.a, point.u)
     return not (np.any(c.acceleration[rows]) or np.any(c.input[rows]))
+
+
+def takes_continuous_laws(model: MechanicalModel) -> bool:
+    """Whether the model has a stepper of its own that integrates a law together with it."""
+    return bool(getattr(model, "own_stepper", False) and getattr(model, "takes_continuous_laws", False))
 
 
 def hold_law(law: Any, model: MechanicalModel) -> Law:
@@ -95,11 +102,9 @@ def hold_law(law: Any, model: MechanicalModel) -> Law:
 
 def empty_law() -> tuple[Law, FloatArray]:
     """Return the law that does nothing."""
-    from ..models._kernels.loop import Law
+    from ..models._kernels.loop import no_law
 
-    none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
-    law = Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0)
-    return law, np.zeros((1, 1))
+    return no_law(), np.zeros((1, 1))
 
 
 def _law(

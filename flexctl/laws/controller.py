@@ -11,6 +11,7 @@ Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -23,7 +24,11 @@ from ..model import FloatArray, Signal
 
 @runtime_checkable
 class Controller(Protocol):
-    """A sampled control law. Its state is passed, never stored."""
+    """A sampled control law. Its state is passed, never stored.
+
+    A law that needs its references in advance has besides ``told(references)``, which returns the law that knows the
+    motion of each channel; `simulate` calls it before the run.
+    """
 
     @property
     def sample_time(self) -> float:
@@ -184,6 +189,11 @@ class _Wrapper:
     def initial(self) -> Any:
         """Return the law's initial state."""
         return self.law.initial()
+
+    def told(self, references: Mapping[str, Any]) -> Any:
+        """Return the law after a law inside that asks for its references in advance has got them."""
+        inner = getattr(self.law, "told", None)
+        return self if inner is None else replace(self, law=inner(references))
 
     def initial_at(self, y: FloatArray) -> Any:
         """Return the law's state with which a run begins when the measured outputs are y."""

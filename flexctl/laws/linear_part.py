@@ -20,12 +20,14 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     Parameters
     ----------
     law : Controller
-        Any law; `NotAvailable` is raised for one without a linear part.
+        Any law; `NotAvailable` is raised for one without a linear part, and for one that measures nothing.
     model : MechanicalModel
         The plant's model.
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
+    if not law.measures:
+        raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
     return linear_part(law, lambda name: _reading(model, name, at))
 
 

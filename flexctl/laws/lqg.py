@@ -117,7 +117,7 @@ def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weight
     Q[m:n, m:n] = w.rate * c.T @ c + w.energy * np.eye(m)
     Q[n + k :, n + k :] = np.diag(np.broadcast_to(w.integral, k))
     R = np.diag(np.broadcast_to(np.asarray(w.command, float), k))
-    P = _riccati(A, B, Q, R, "regulator")
+    P = riccati(A, B, Q, R, "regulator")
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), float)
 
 
@@ -126,11 +126,12 @@ def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: Weights, Ts: f
     k = len(Phi) // 2
     W = Gamma @ Gamma.T + np.diag(np.r_[np.zeros(k), np.full(k, w.disturbance * Ts**2)])
     V = np.diag(np.asarray(w.noise, float))
-    P = _riccati(Phi.T, C.T, W, V, "filter")
+    P = riccati(Phi.T, C.T, W, V, "filter")
     return np.asarray(np.linalg.solve(C @ P @ C.T + V, C @ P).T, float)
 
 
-def _riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, what: str) -> FloatArray:
+def riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, what: str) -> FloatArray:
+    """Return the stabilising solution of the discrete Riccati equation, its residual checked."""
     try:
         P: FloatArray = sla.solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:

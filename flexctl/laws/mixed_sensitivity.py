@@ -56,6 +56,16 @@ class Scales:
     command: float | Sequence[Sequence[float]]
     output: float
 
+    def commands(self, count: int) -> FloatArray:
+        """Return the commands of each scaled command of so many inputs, as the columns of a matrix."""
+        given = np.asarray(self.command, float)
+        matrix = given * np.eye(count) if given.ndim == 0 else given
+        fits = matrix.shape == (count, count) and bool(np.linalg.cond(matrix) < 1e12)
+        require(
+            fits, f"scales of the command {given.tolist()} for {count} inputs: give one number, or a regular matrix"
+        )
+        return np.asarray(matrix, float)
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -114,7 +124,7 @@ def tracking_controller(
     """Return the continuous controller u = K y in SI units and the synthesis behind it."""
     found = synthesise(generalised_plant(model, weights, scales, delay), slack)
     states = tuple(Signal(f"k{i + 1}") for i in range(len(found.A)))
-    gain = _matrix(scales, len(model.drives)) / scales.output
+    gain = scales.commands(len(model.drives)) / scales.output
     note = {"design": "mixed sensitivity", "gamma": found.gamma, "norm": found.norm, "smallest_norm": found.best}
     K = FirstOrder(
         scales.rate * found.A, scales.rate * found.B, gain @ found.C, gain @ found.D, states,
@@ -132,7 +142,7 @@ def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, dela
     positive = min(weights.disturbance, *weights.noise, scales.rate, scales.output, delay) > 0
     require(positive, "disturbance, noise, scales and delay must be positive")
     A, B, C = (np.asarray(part) for part in model.statespace)
-    A, B, C = A / scales.rate, B @ _matrix(scales, k) / scales.rate, C / scales.output
+    A, B, C = A / scales.rate, B @ scales.commands(k) / scales.rate, C / scales.output
     n, tau, unit = len(A), delay * scales.rate, np.eye(k)
     read = np.eye(ny)[[model.measures.index(name) for name in model.follows]]
     noisy = read * np.asarray(weights.noise)
@@ -151,12 +161,3 @@ def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, dela
     D11[:k, k:] = d1 * noisy
     D21[:, k:] = np.diag(weights.noise)
     return Problem(full, B1, B2, C1, C2, D11, D12, D21, np.zeros((ny, k)))
-
-
-def _matrix(scales: Scales, k: int) -> FloatArray:
-    """Return the commands of each scaled command, k x k."""
-    given = np.asarray(scales.command, float)
-    matrix = given * np.eye(k) if given.ndim == 0 else given
-    fits = matrix.shape == (k, k) and bool(np.linalg.cond(matrix) < 1e12)
-    require(fits, f"scales of the command {given.tolist()} for {k} inputs: give one number, or a regular matrix")
-    return np.asarray(matrix, float)

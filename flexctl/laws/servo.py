@@ -4,9 +4,12 @@
 
 Without feed-forward, so that the joint lags whenever the arm is accelerated. The rule for the gains: the servo's
 frequency is half the structural frequency f0 of the arm with its joints locked, critically damped on the inertia J that
-the joint feels:
+the joint feels, i.e. ratio 1/2 and zeta 1 in
 
-    kp = J (2 pi f0 / 2)^2 = J (pi f0)^2,      kv = 2 sqrt(J kp)
+    kp = J (2 pi ratio f0)^2,      kv = 2 zeta sqrt(J kp)
+
+It is the best damped choice, and soft. Ratio 1 halves the lag and keeps a fifth of the damping; above it the joints
+hold the arm so firmly that nothing damps it. The rest of the lag is taken by feedforward, not by stiffness.
 
 The same compliance comes in three forms: a law (`servo_law`, continuous or sampled), a linear plant with commanded
 angles as inputs (`with_servo`), and joints with drive = "servo" of a plant file, which put it into the model itself.
@@ -57,17 +60,23 @@ class Servo:
         )
 
 
-def servo_rule(inertia: float, frequency: float) -> Servo:
-    """Return the gains for an inertia J [kg m^2] and a structural frequency f0 [Hz]."""
-    for name, value, unit in (("inertia", inertia, "kg m^2"), ("frequency", frequency, "Hz")):
+def servo_rule(inertia: float, frequency: float, ratio: float = 0.5, zeta: float = 1.0) -> Servo:
+    """Return the gains for an inertia J [kg m^2] and a structural frequency f0 [Hz].
+
+    `ratio` is the servo's frequency over f0, `zeta` its damping ratio; by default those of the thesis.
+    """
+    given = (("inertia", inertia, "kg m^2"), ("frequency", frequency, "Hz"), ("ratio", ratio, "f0"))
+    for name, value, unit in given:
         require(math.isfinite(value) and value > 0, f"{name} = {value} {unit} must be positive and finite")
-    kp = inertia * (math.pi * frequency) ** 2
-    return Servo(kp, 2.0 * math.sqrt(inertia * kp), inertia, frequency)
+    require(math.isfinite(zeta) and zeta >= 0, f"zeta = {zeta} must be finite and not negative")
+    kp = inertia * (2.0 * math.pi * ratio * frequency) ** 2
+    return Servo(kp, 2.0 * zeta * math.sqrt(inertia * kp), inertia, frequency)
 
 
 def design_servos(
-    model: MechanicalModel, angles: Sequence[float] | None = None, *, whole_arm: bool = False
-) -> dict[str, Servo]:
+    model: MechanicalModel, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
+    zeta: float = 1.0,
+) -> dict[str, Servo]:  # fmt: skip
     """Return the gains of every joint by the rule, from the model.
 
     Parameters
@@ -79,6 +88,8 @@ def design_servos(
         J.
     whole_arm : bool
         Use the frequency of the whole arm for every joint; by default each joint has that of the arm beyond it.
+    ratio, zeta : float
+        Frequency of the servo over f0, and its damping ratio; by default those of the thesis.
     """
     pose = getattr(model, "pose", None)
     joints = list(getattr(model, "joints", {}).values())
@@ -91,7 +102,7 @@ def design_servos(
     found = {}
     for joint in joints:
         frequency = whole if whole_arm else _lowest(plant, joints, joint)
-        found[joint] = servo_rule(_inertia(plant, joints, joint), frequency)
+        found[joint] = servo_rule(_inertia(plant, joints, joint), frequency, ratio, zeta)
     return found
 
 

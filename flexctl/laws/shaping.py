@@ -25,7 +25,7 @@ Sources: Smith 1957 (posicast); Singer and Seering 1990 (zv, zvd); Singhose, See
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -36,6 +36,7 @@ from ..errors import ConvergenceError, require, unknown
 from ..linear import FirstOrder, SecondOrder
 from ..model import FloatArray
 from ..modes import modes
+from ..rest import Rest
 from ..signals import InputSignal
 from ..trajectories import Motion, Part
 
@@ -284,5 +285,7 @@ def _copies(what: InputSignal | Motion, shaper: Shaper) -> tuple[float, ...]:
 
 
 def shaped(command: Any, by: Shaper) -> Any:
-    """Return a motion or an input signal through a shaper."""
+    """Return a motion or an input signal through a shaper; what should be at rest after it is so after the shaper."""
+    if isinstance(command, Rest):
+        return replace(command, until=command.until + by.length)
     return ShapedMotion(command, by) if isinstance(command, Motion) else ShapedSignal(command, by)

@@ -74,6 +74,12 @@ def pd_gains(
     return Gains((kp[0], kp[1]), (kd[0], kd[1]), start)
 
 
+def gains_by_period(inertia: Sequence[float], frequencies: Sequence[float], duration: float) -> tuple[Gains, ...]:
+    """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s]."""
+    share = duration / max(1, len(frequencies))
+    return tuple(pd_gains(inertia, w, start=share * i) for i, w in enumerate(frequencies))
+
+
 def tip_tracking(
     track: Track,
     gains: Gains | Sequence[Gains],

@@ -70,6 +70,25 @@ def _bilinear(plant: FirstOrder, dt: float, h: float, method: str) -> FirstOrder
     return replace(plant, A=A, B=B, C=C, D=D, dt=float(dt), provenance=_note(plant, method, dt))
 
 
+def continued(plant: FirstOrder) -> FirstOrder:
+    """Return the continuous system of which Tustin's rule makes this sampled one, exactly.
+
+    The rule keeps stability and the H-infinity norm, so that a continuous synthesis on the result, put back by
+    `discretise`, is one for the sampled plant: hold, delay and all.
+    """
+    require(plant.dt > 0, "the plant is continuous already")
+    I = np.eye(plant.A.shape[0])
+    nearest = np.abs(plant.poles() + 1.0).min(initial=1.0)
+    require(bool(nearest > 1e-12), "a pole at z = -1 has no bilinear image; change the sample time")
+    left: FloatArray = np.asarray(np.linalg.inv(plant.A + I), float)
+    twice = 2.0 / plant.dt
+    note = {**plant.provenance, "continued": "tustin", "sample_time": plant.dt}
+    return replace(
+        plant, A=twice * left @ (plant.A - I), B=twice * left @ plant.B, C=2.0 * plant.C @ left,
+        D=plant.D - plant.C @ left @ plant.B, dt=0.0, provenance=note,
+    )  # fmt: skip
+
+
 def _note(plant: FirstOrder, method: str, dt: float) -> dict[str, object]:
     return {**plant.provenance, "discretisation": method, "sample_time": float(dt)}
 

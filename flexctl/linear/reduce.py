@@ -2,6 +2,9 @@
 
     G(s) = G_rigid(s) + G_flexible(s),   |G_flexible - G_reduced| <= 2 (sigma_{r+1} + ... + sigma_n) at every frequency
 
+Modal truncation leaves out modes, and the peaks of what it leaves out bound its error (`modal_bounds`). Both keep the
+rigid part to the last digit.
+
 A double integrator has no Gramian, and rounding that moves the pair off zero makes `control.balred` up to 19 % wrong.
 So the rigid part is split off first, without rounding where the plant is in modal coordinates, the stable rest is
 balanced (slycot's square-root method on well-scaled coordinates; Moore 1981, bound by Glover 1984), and the rigid part
@@ -24,7 +27,7 @@ from . import FirstOrder, SecondOrder
 from .realise import first_order
 from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
 
-__all__ = ["Reduced", "Split", "balanced_truncation", "modal_truncation", "split_rigid"]
+__all__ = ["Reduced", "Split", "balanced_truncation", "modal_bounds", "modal_truncation", "split_rigid"]
 
 # Modes damped less than this ratio count as undamped: rounding of an eigenvalue is of that size.
 _UNDAMPED = 1e-10
@@ -53,12 +56,20 @@ class Reduced:
         return f"{len(self.plant.states)} states, error at most {self.error_bound:.3g} at every frequency"
 
 
-def modal_truncation(plant: SecondOrder | FirstOrder, modes: int, static_correction: bool = False) -> FirstOrder:
+def modal_truncation(
+    plant: SecondOrder | FirstOrder, modes: int | None = None, static_correction: bool = False,
+    tolerance: float | None = None,
+) -> FirstOrder:  # fmt: skip
     """Return the plant with its rigid and unstable part and its `modes` lowest flexible modes.
 
     With `static_correction` the modes left out follow statically (feed-through), which makes the low-frequency
-    response exact. A plant that is already first order keeps real poles below its last mode as well.
+    response exact. A plant that is already first order keeps real poles below its last mode as well. In place of
+    `modes`, `tolerance` asks for the fewest modes whose error bound (`modal_bounds`) is below this share of what the
+    flexible modes amount to in all.
     """
+    if modes is None or tolerance is not None:
+        plant = as_first_order(plant)
+        modes = _fewest(plant, static_correction, modes, tolerance)
     if isinstance(plant, SecondOrder):
         return first_order(plant, "modal", modes, static_correction)
     require(plant.dt == 0, "modal truncation is for continuous plants; reduce first, then discretise")
@@ -69,12 +80,48 @@ def modal_truncation(plant: SecondOrder | FirstOrder, modes: int, static_correct
     require(modes <= pairs.size, f"modes = {modes}; this plant has {pairs.size} flexible modes")
     if modes == pairs.size:
         return plant
-    limit = pairs[0] * 0.999999 if modes == 0 else np.sqrt(pairs[modes - 1] * pairs[modes])
+    limit = _last_kept(pairs, modes)
     parts = split_by(split.flexible, lambda p: np.asarray(np.abs(p) <= limit), "mode")
     rest, kept = parts.flexible, replace(parts.rigid, D=parts.flexible.D)
     if static_correction:
         kept = replace(kept, D=rest.D - rest.C @ np.linalg.solve(rest.A, rest.B))
     return _noted(Split(split.rigid, kept).join(), "modal truncation")
+
+
+def _fewest(plant: FirstOrder, static_correction: bool, modes: int | None, tolerance: float | None) -> int:
+    """Return the number of modes that a tolerance asks for."""
+    if tolerance is None or modes is not None:
+        raise DefinitionError("give either modes or tolerance")
+    require(0 < tolerance < 1, f"tolerance = {tolerance} must lie between 0 and 1")
+    return int(np.argmax(modal_bounds(plant, static_correction) <= tolerance * modal_bounds(plant)[0]))
+
+
+def _last_kept(pairs: FloatArray, modes: int) -> float:
+    """Return the size of the poles [rad/s] that are kept, between the last mode kept and the first left out."""
+    if modes == pairs.size:
+        return np.inf
+    return float(pairs[0] * 0.999999 if modes == 0 else np.sqrt(pairs[modes - 1] * pairs[modes]))
+
+
+def modal_bounds(plant: SecondOrder | FirstOrder, static_correction: bool = False) -> FloatArray:
+    """Return, for every number of flexible modes kept from 0 to all, a bound of the error of modal truncation.
+
+    The largest singular value of the error stays below it at every frequency. A pair of poles p with the residue
+    R = C v w B is at most |R| (1/|Re p| + 1/|Im p|); those of the modes left out are added. Units mix when the plant
+    has several outputs. For a SecondOrder whose damping couples the modes it is that of its first-order form.
+    """
+    plant = as_first_order(plant)
+    require(plant.dt == 0, "modal truncation is for continuous plants; reduce first, then discretise")
+    flexible = _stable_split(plant).flexible
+    poles, V = np.linalg.eig(flexible.A) if len(flexible.A) else (np.zeros(0), flexible.A)
+    residues = np.linalg.norm(flexible.C @ V, axis=0) * np.linalg.norm(np.linalg.solve(V, flexible.B), axis=1)
+    turning = poles.imag > 0
+    peaks = np.where(turning, residues / np.abs(poles.real), 0.0)
+    peaks[turning] += residues[turning] / poles.imag[turning]
+    peaks[poles.imag == 0] = (residues / np.abs(poles))[poles.imag == 0]
+    pairs, size = np.sort(np.abs(poles[turning])), np.abs(poles)
+    left = np.array([peaks[size > _last_kept(pairs, k)].sum() for k in range(pairs.size + 1)])
+    return left * (2.0 if static_correction else 1.0)
 
 
 def _unstable(poles: ComplexArray) -> npt.NDArray[np.bool_]:

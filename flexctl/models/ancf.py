@@ -9,7 +9,9 @@ on phi_i alone, and M is constant but for these four entries. Angles are counter
 
 Links share the position at a joint (`revolute = "shared"`). With "multipliers" each root has its own position, and the
 arm the closures r_root - r_end = 0, the paper's C; a joint at the base has r_root = 0, which the paper leaves out.
-"rayleigh" damping is alpha M and the stress D (E + beta dE/dt), which leaves rigid motion alone (Kelvin-Voigt).
+"rayleigh" damping is alpha M and the stress D (E + beta dE/dt), which leaves rigid motion alone (Kelvin-Voigt). "modal"
+damping acts on strain rates too, of all elements together: the given ratio in every mode of the reference pose, joints
+free (`ancf_damping`). It has no compiled form.
 Actuators push across the deformed axis, a pressure: p times its normal per length of the undeformed link. `tip_torque`
 turns the tip's section.
 
@@ -32,10 +34,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm, Payload
-from ..errors import NotAvailable, require, unknown
+from ..errors import require, unknown
 from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent
 from . import ancf_element as element
 from .ancf_arm import AncfArm
+from .ancf_damping import ModalDamping
 from .ancf_inputs import AncfInputs
 from .ancf_mesh import Expanded, block_mass, build_ancf_mesh, chain, columns, coordinate_signals
 from .ancf_sensors import AncfSensors
@@ -66,6 +69,7 @@ class Ancf(AncfArm):
     kind = "ancf"
     analysis = "nonlinear"
     any_scheme = True  # its stepper knows all of `integrate.Scheme`
+    takes_continuous_laws = True  # and integrates them together with the arm
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
     )
@@ -98,11 +102,13 @@ class Ancf(AncfArm):
         self.load = self.blocks @ np.tile([*arm.gravity[:2], 0.0, 0.0, 0.0, 0.0], len(self.mesh.place))
         self.alpha, self.beta = (arm.damping.alpha, arm.damping.beta) if arm.damping.kind == "rayleigh" else (0.0, 0.0)
         self.rotor = np.array([joint.rotor_inertia for joint in arm.joints])
+        damped = arm.damping.kind == "modal" and arm.damping.ratio > 0
+        self.modal = ModalDamping(self) if damped else None
 
     @property
     def own_stepper(self) -> bool:
-        """Whether `stepper` gives a compiled stepper: not with multipliers."""
-        return not self.closures
+        """Whether `stepper` gives a compiled stepper: not with multipliers, and not with modal damping."""
+        return not self.closures and self.modal is None
 
     def stepper(self, *arguments: Any) -> Any:
         """Return the model's own compiled stepper; see `ancf_stepper`."""
@@ -129,6 +135,8 @@ class Ancf(AncfArm):
         P = (self.blocks @ (full.a + self.alpha * full.v).ravel() - self.load).reshape(full.x.shape)
         np.add.at(P, self.mesh.left, F[:, :3].reshape(-1, 6))
         np.add.at(P, self.mesh.left + 1, F[:, 3:].reshape(-1, 6))
+        if self.modal is not None:
+            P = P + self.modal.force(full.x, full.v)
         return np.asarray(P.ravel())
 
     def _add_joints(self, target: Array, values: Array) -> None:
@@ -163,6 +171,9 @@ class Ancf(AncfArm):
         Ke, De = element.stiffness(self.forms, self._elements(full.x), self._elements(full.v), self.beta)
         K, D = (self._assemble(part) for part in (Ke, De))
         D = D + self.alpha * self.blocks
+        if self.modal is not None:
+            more = self.modal.tangent(full.x, full.v)
+            K, D = K + more[0], D + more[1]
         M = J.T @ self.blocks @ J
         stiff = J.T @ (K @ J + D @ JV + self.blocks @ JA)
         damp = J.T @ (D @ J + 2.0 * self.blocks @ JV)
@@ -217,8 +228,8 @@ class Ancf(AncfArm):
         return self.sensors.rows(q, self._expand(q, v, a), self.input_matrix(q))
 
     def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with multipliers."""
-        if self.closures:
+        """Return the compiled form; None with multipliers or modal damping."""
+        if not self.own_stepper:
             return None
         from .ancf_stepper import compiled  # compiled code is loaded when a time loop needs it
 
@@ -226,8 +237,6 @@ class Ancf(AncfArm):
 
 
 def _check(arm: Arm, root: str, law: str) -> None:
-    if arm.damping.kind == "modal":
-        raise NotAvailable('ancf has no modal damping; use damping kind = "rayleigh": beta acts on the strain rates')
     for i, link in enumerate(arm.links, 1):
         nu = link.material.poisson_ratio
         bound = nu < 0.5 or law != "omar"

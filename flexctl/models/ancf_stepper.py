@@ -11,7 +11,7 @@ from ..model import Compiled, FloatArray
 from . import ancf_element as element
 from ._kernels import ancf as kernels
 from ._kernels import loop
-from .ancf_sensors import DISPLACEMENT, TRANSVERSE
+from .ancf_sensors import DISPLACEMENT, POSITION, RATE, TRANSVERSE
 
 if TYPE_CHECKING:
     from .ancf import Ancf
@@ -59,7 +59,8 @@ def beam(model: Ancf) -> kernels.Beam:
 def compiled(model: Ancf) -> Compiled:
     """Return the functions of the general loop."""
     reals, ints = kernels.pack(beam(model))
-    return Compiled(kernels.residual, kernels.tangent, kernels.output, reals, ints, kernels.WIDTH, False)
+    residual, tangent, output = (f.load() for f in (kernels.residual, kernels.tangent, kernels.output))
+    return Compiled(residual, tangent, output, reals, ints, kernels.WIDTH, False)
 
 
 NEWTON = {"auto": kernels.KEPT, "modified": kernels.KEPT, "full": kernels.FULL, "broyden": kernels.BROYDEN}
@@ -101,9 +102,9 @@ class AncfStepper:
         self.state_ = kernels.State(
             q.copy(), v.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(joints), np.zeros(6), np.zeros(4)
         )
-        scratch = kernels.work(n, blocks, joints, len(model.outputs), u.size)
-        self._fixed = (self.beam, self.state_, scratch, self.drive, self.command)
-        self._run(_no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
+        self.scratch = kernels.work(n, blocks, joints, len(model.outputs))
+        self.known: tuple[Any, Any] = (None, None)
+        self._run(loop.no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
 
     @property
     def counts(self) -> dict[str, int]:
@@ -114,7 +115,7 @@ class AncfStepper:
     def measure(self) -> FloatArray:
         """Return the sensor readings."""
         y = np.zeros(len(self.model.outputs))
-        kernels.measure(self.beam, self.state_, self._fixed[2], self.u, y)
+        kernels.measure(self.beam, self.state_, self.scratch, self.u, y)
         return y
 
     def state(self) -> tuple[FloatArray, FloatArray]:
@@ -126,14 +127,18 @@ class AncfStepper:
         return self._run(law, memory, first, last)
 
     def _run(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
+        if law is not self.known[0]:
+            self.known = law, self._feedback(law)
         target = np.zeros((self.drive.size, 3))
-        found: tuple[float, float, float, float] = kernels.run(
-            loop.control, *self._fixed, target, self.u, self.held, memory, law, first, last, self.method,
-            self.tables, self.record,
+        found: tuple[float, float, float, float] = kernels.RUN[law.continuous == 1](
+            loop.control, self.beam, self.state_, self.known[1], self.scratch, self.drive, self.command, target, self.u,
+            self.held, memory, law, first, last, self.method, self.tables, self.record,
         )  # fmt: skip
         return found
 
-
-def _no_law() -> loop.Law:
-    none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
-    return loop.Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0)
+    def _feedback(self, law: loop.Law) -> kernels.Feedback | None:
+        if not law.continuous:
+            return None
+        kinds = [self.model.sensors.channels[i].kind for i in law.measures]
+        blocks = any(kind not in (POSITION, RATE) for kind in kinds)
+        return kernels.feedback(law, blocks, self.state_.q.size, self.u.size)

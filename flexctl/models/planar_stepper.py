@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DefinitionError, NotAvailable
+from ..errors import NotAvailable
 from ..model import FloatArray
 from ._kernels import loop
 from ._kernels import planar_stepper as kernels
+from .joint_drives import check_analysis, joint_drives
 from .planar_mesh import lumped_mass
 
 if TYPE_CHECKING:
@@ -89,14 +90,8 @@ class PlanarStepper:
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
-        self.drive = np.full(joints, kernels.TORQUE, np.int64)
-        self.command = np.zeros((tables.t.size, 4 * joints))
-        for i, joint in enumerate(model.arm.joints):
-            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
-            self.drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
-            if given is not None:
-                self.command[:, 4 * i : 4 * i + 4] = given.T
-        _check_analysis(model, commands)
+        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
+        check_analysis(model.arm, model.analysis, commands)
         rows = [np.zeros((3, N + 1)) for _ in range(5)]
         for target, source in zip(rows, (q, v), strict=False):
             target[:, 1:] = source[model.mesh.node[1:]].T
@@ -141,12 +136,3 @@ class PlanarStepper:
             self.scheme, self.tables, self.record,
         )  # fmt: skip
         return found
-
-
-def _check_analysis(model: TimoshenkoPlanar, commands: Mapping[str, FloatArray]) -> None:
-    for i in range(len(model.arm.joints)):
-        if model.analysis != "nonlinear" and f"joint{i + 1}" not in commands:
-            raise DefinitionError(
-                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give '
-                'it one in simulate(.., motions={..}), or use analysis = "nonlinear"'
-            )

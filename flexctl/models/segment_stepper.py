@@ -13,6 +13,7 @@ import numpy as np
 from ..model import FloatArray
 from ._kernels import finite_segment, loop
 from ._kernels import segment_stepper as kernels
+from .joint_drives import joint_drives
 
 if TYPE_CHECKING:
     from .finite_segment import FiniteSegment
@@ -59,13 +60,7 @@ class SegmentStepper:
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
-        drive = np.full(joints, kernels.TORQUE, np.int64)
-        command = np.zeros((tables.t.size, 4 * joints))
-        for i, joint in enumerate(model.arm.joints):
-            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
-            drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
-            if given is not None:
-                command[:, 4 * i : 4 * i + 4] = given.T
+        drive, command = joint_drives(model.arm, commands, tables.t.size, kernels)
         theta, w = np.array(model.angles(q), float), np.array(model.angles(v), float)
         a, shifted, before = np.zeros((3, n))
         self.state_ = kernels.State(theta, w, a, shifted, before, np.zeros(joints), np.zeros(joints), np.zeros(2))

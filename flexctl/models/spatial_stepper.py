@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DefinitionError, NotAvailable
+from ..errors import NotAvailable
 from ..model import FloatArray
 from ._kernels import loop
 from ._kernels import spatial_stepper as kernels
+from .joint_drives import check_analysis, joint_drives
 from .spatial_mesh import IntArray
 
 if TYPE_CHECKING:
@@ -109,14 +110,8 @@ class SpatialStepper:
         self.scheme = loop.Scheme(
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
         )
-        self.drive = np.full(J, kernels.TORQUE, np.int64)
-        self.command = np.zeros((tables.t.size, 4 * J))
-        for i, joint in enumerate(model.arm.joints):
-            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
-            self.drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
-            if given is not None:
-                self.command[:, 4 * i : 4 * i + 4] = given.T
-        _check_analysis(model, commands)
+        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
+        check_analysis(model.arm, model.analysis, commands)
         x, rate, a, shifted, before = np.zeros((5, size))
         self.state_ = kernels.State(x, rate, a, shifted, before, np.zeros(J), np.zeros(2))
         self.state_.x[self.place], self.state_.v[self.place] = q, v
@@ -151,12 +146,3 @@ class SpatialStepper:
         if found[0] == kernels.RETRACTED:
             self.model._check_free(self.state_.x[self.place], found[1])
         return found
-
-
-def _check_analysis(model: TimoshenkoSpatial, commands: Mapping[str, FloatArray]) -> None:
-    for i in range(len(model.arm.joints)):
-        if model.analysis != "nonlinear" and f"joint{i + 1}" not in commands:
-            raise DefinitionError(
-                f'analysis = "{model.analysis}" follows the commanded rigid arm, and joint{i + 1} has no command; give '
-                'it one in simulate(.., motions={..}), or use analysis = "nonlinear"'
-            )

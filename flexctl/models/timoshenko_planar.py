@@ -36,7 +36,7 @@ import numpy.typing as npt
 from ..arm import Arm
 from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent
 from .planar_mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
-from .planar_rigid import Motion, prestress, rigid_jacobian, rigid_motion, turning
+from .planar_rigid import Motion, prestress, rigid_motion, turning
 from .planar_sensors import PlanarSensors
 from .serial_arm import SerialArm
 
@@ -97,13 +97,13 @@ class TimoshenkoPlanar(SerialArm):
 
     def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
         """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
-        q, v, a = (np.atleast_2d(x) for x in self.rigid_motion(angles, rates, accelerations))
+        q, v, a = self.rigid_motion(angles, rates, accelerations)
         needed = (a + self.alpha * v) @ self.M - self.weight
         # the torque of joint j is the moment of all that lies beyond
-        torques = [
-            rigid_jacobian(self.mesh, row[self.mesh.joint]).T @ force for row, force in zip(q, needed, strict=True)
-        ]
-        return np.reshape(torques, np.shape(angles))
+        phi = q[..., self.mesh.joint]
+        unit, zero = np.eye(phi.shape[-1]), np.zeros_like(phi)
+        columns = [self._rigid_motion(phi, np.broadcast_to(row, phi.shape), zero)[1] for row in unit]
+        return np.stack([(column * needed).sum(axis=-1) for column in columns], axis=-1)
 
     def turning(self, rates: Any, angles: Any = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""

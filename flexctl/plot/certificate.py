@@ -146,7 +146,8 @@ def _run(ax: Any, found: Certificate) -> None:
 
 
 def _command(ax: Any, found: Certificate) -> None:
-    for number, name in enumerate(found.drives[:3]):
+    known = {signal.name for run in found.responses.values() for signal in run.inputs}
+    for number, name in enumerate([drive for drive in found.drives if drive in known][:3]):
         _both(ax, found, name, number)
 
 
@@ -165,7 +166,9 @@ def _followed(found: Certificate) -> list[str]:
     if run is None:
         return []
     known = [signal.name for signal in run.outputs]
-    return [signal.name for signal in run.references if signal.name in known] or known[:1]
+    followed = [signal.name for signal in run.references if signal.name in known]
+    shaken = [name for name in followed if f"{name}.residual" in run.scores]
+    return [name for name in shaken or followed if run.unit(name) == run.unit((shaken or followed)[0])] or known[:1]
 
 
 def _both(ax: Any, found: Certificate, name: str, line: int) -> None:

@@ -74,7 +74,9 @@ def tip_path(responses: Runs, *, path: str | Path | None = None, title: str = ""
                 wanted = np.column_stack([run["reference:tip_x"], run["reference:tip_y"]])
                 x, y = (wanted + scale * tip_error(run)).T
                 ax.plot(x, y, **canvas.style(number), label=label or "tip")
-                ax.plot(*wanted.T, ":", color="black", linewidth=1.1, label="reference", zorder=3)
+            for run in runs.values():  # behind the others in the legend
+                dots = {"color": "black", "linewidth": 1.1, "label": "reference", "zorder": 3}
+                ax.plot(run["reference:tip_x"], run["reference:tip_y"], ":", **dots)
             ax.set(aspect="equal", xlabel="x [m]", title=heading)
         grid[0, 0].set_ylabel("y [m]")
         _frame(grid[0], next(iter(runs.values())))

@@ -7,6 +7,9 @@ diagonal but for the Poisson terms. That takes some 200 multiplications where th
 The iteration matrix is symmetric in a band of 16 and factored without pivoting (mass over the step squared dominates
 it). Rows are 32 wide and the rest is zero, so that the inner loops have a fixed length and vectorise. It is kept from
 step to step, or taken fresh (`FULL`), or corrected by Broyden's rank-one updates within a step (the paper's choice).
+
+A continuous law is integrated with the arm (see `loop`): its command at the end of a step is u0 + G y there, which adds
+-B G dy/dq to the matrix, of the rank of u. The factors stay those of the arm; Woodbury's formula does the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, njit, types
 
-from .loop import INT, LAW, MAT, OUTPUT, RECORD, RESIDUAL, TABLES, TANGENT, VEC
+from .loop import INT, LAW, MAT, OUTPUT, RECORD, RESIDUAL, TABLES, TANGENT, VEC, Late, late
 
 CONTROL = types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC)
 """`loop.control`, passed as a pointer: a callee in another file would go stale in the cache."""
@@ -60,10 +63,32 @@ class Work(NamedTuple):
     steps: np.ndarray  # (32, n + 16) corrections of Broyden's updates
     saved: np.ndarray  # (5, n) state at the begin of a step
     y: np.ndarray
-    u: np.ndarray  # (2, inputs)
+    every: np.ndarray  # the numbers of all outputs
 
 
-WORK = types.NamedTuple((*(MAT,) * 10, VEC, VEC, MAT, MAT, VEC, MAT), Work)
+WORK = types.NamedTuple((*(MAT,) * 10, VEC, VEC, MAT, MAT, VEC, INT), Work)
+
+
+class Feedback(NamedTuple):
+    """A continuous law within a step: nx states, ny readings, nu commands, nr references; `feedback` makes them."""
+
+    E: np.ndarray  # (nx, nx) inverse of I - A times what is implicit of the step
+    F: np.ndarray  # (nx, ny) its state at the end of the step by the readings there
+    G: np.ndarray  # (nu, ny) its command there, the same
+    Z: np.ndarray  # (nu, n) S^-1 B
+    W: np.ndarray  # (nu, nu) inverse of I - G dy/dq Z
+    small: np.ndarray  # square, scratch
+    near: np.ndarray  # (2, n) coordinates and rates near those of the state
+    readings: np.ndarray  # (3, ny) at the begin and the end of the step, and nearby
+    reference: np.ndarray  # (2, nr) at the begin and the end
+    x: np.ndarray  # (2, nx) state at the end but for F y; what makes it
+    command: np.ndarray  # (3, nu) command at the end but for G y; its change along a vector; scratch
+    inputs: np.ndarray  # (2, p) prescribed ones at the end; one at a time
+    column: np.ndarray  # (n + 33,) as Work.right
+    key: np.ndarray  # what is implicit and the phase of the gains, whether Z and W are theirs, whether blocks are read
+
+
+FEEDBACK = types.NamedTuple((*(MAT,) * 12, VEC, VEC), Feedback)
 
 
 class State(NamedTuple):
@@ -100,13 +125,16 @@ METHOD = types.NamedUniTuple(float64, 9, Method)
 
 KEPT, FULL, BROYDEN = 0.0, 1.0, 2.0
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-AGE, DEEPEST, LIMIT = 60.0, 16.0, 1e6
+AGE, DEEPEST, FEW, LIMIT, FAR = 60.0, 16.0, 4.0, 1e6, 0.1
 WIDTH = 15
 LEFT = 1e-4  # of the tolerance may be left as the error of a step: full Newton leaves about its square
 LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL = range(6)
+IMPLICIT, PHASE, READY, BLOCKS = range(4)
+NEAR = 1e-6  # distance [m or rad] of the readings that give a slope
 
-# Helpers have no signatures: they are compiled within the functions that use them. No reference counts, no allocation.
-FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp", "reassoc"}, "error_model": "numpy",
+# Helpers have no signatures: they are compiled within the functions that use them, and are in the cache with these. No
+# reference counts, no allocation.
+FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp", "reassoc"}, "error_model": "numpy",
                         "_nrt": False}  # fmt: skip
 # What takes Beam or Work must not be called: that would copy 28 array headers, which takes as long as a residual.
 INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
@@ -377,8 +405,7 @@ def _inputs(beam, q, u, r):  # type: ignore[no-untyped-def]
 
 @njit(**INSIDE)
 def _residual(beam, q, v, a, u, work, r):  # type: ignore[no-untyped-def]
-    """The whole left side, on the coordinates."""
-    _expand(beam, q, v, a, work)
+    """The whole left side, on the coordinates, from filled blocks."""
     _balance(beam, work)
     P = work.blocks[4]
     for i in range(beam.sizes[0]):
@@ -762,46 +789,47 @@ def _curvature(x, o, inverse):  # type: ignore[no-untyped-def]
     return inverse * (m0 * (x[o + 11] - x[o + 5]) - m1 * (x[o + 10] - x[o + 4])) / (m0 * m0 + m1 * m1)
 
 
-@njit(**INSIDE)
-def _measure(beam, q, v, u, work, y):  # type: ignore[no-untyped-def]
-    """Sensor readings from filled blocks; the kinds are those of `models.ancf_sensors`."""
-    x, w, acc, fixed = work.blocks[0], work.blocks[1], work.blocks[2], beam.sizes[3]
-    for row in range(beam.sizes[5]):
+@njit(**FAST)
+def _measure(beam, blocks, section, q, v, u, rows, y):  # type: ignore[no-untyped-def]
+    """Sensor readings y of these rows from filled blocks; the kinds are those of `models.ancf_sensors`."""
+    x, w, acc, fixed = blocks[0], blocks[1], blocks[2], beam.sizes[3]
+    for number in range(rows.size):
+        row = rows[number]
         at = fixed + 3 * row
         kind, i, other = beam.inputs[at], beam.inputs[at + 1], beam.inputs[at + 2]
         g = fixed + 6 * row
         xi, scale = beam.gains[g], beam.gains[g + 1]
         if kind == 0:
-            y[row] = q[beam.links[3 * i + 1]]
+            y[number] = q[beam.links[3 * i + 1]]
         elif kind == 1:
-            y[row] = v[beam.links[3 * i + 1]]
+            y[number] = v[beam.links[3 * i + 1]]
         elif kind == 2:
-            y[row] = x[i]
+            y[number] = x[i]
         elif kind == 3:
-            y[row] = acc[i]
+            y[number] = acc[i]
         elif kind == 4:
             total, c, s = x[x.size - 6 + i], 1.0, 0.0
             for l in range(beam.sizes[2]):
-                turn0, turn1 = work.section[l, 16], work.section[l, 17]
+                turn0, turn1 = section[l, 16], section[l, 17]
                 c, s = c * turn0 - s * turn1, s * turn0 + c * turn1
                 total -= beam.joint[l, 3] * (c if i == 0 else s)
-            y[row] = total
+            y[number] = total
         elif kind == 5:
             phi = beam.links[3 * i + 1]
             total = _lean(x, 6 * beam.links[3 * i], _end(beam, i)) + (q[phi] if phi >= 0 else beam.joint[i, 4])
             if i > 0:
                 root, end = 6 * beam.links[3 * i - 3], _end(beam, i - 1)
                 total += _bend(x, root, end) - _lean(x, root, end)
-            y[row] = total
+            y[number] = total
         elif kind == 6:
             total = _chord_rate(x, w, 6 * beam.links[3 * i], _end(beam, i))
             if i > 0:
                 total -= _chord_rate(x, w, 6 * beam.links[3 * i - 3], _end(beam, i - 1))
-            y[row] = total
+            y[number] = total
         elif kind == 7:
             one = _curvature(x, _left(beam, i), beam.element[i, 1])
             two = _curvature(x, _left(beam, other), beam.element[other, 1])
-            y[row] = scale * ((1.0 - xi) * one + xi * two)
+            y[number] = scale * ((1.0 - xi) * one + xi * two)
         elif kind == 8 or kind == 9:
             z, o = (x if kind == 8 else acc), _left(beam, i)
             s1, s2, s4, s5 = beam.gains[g + 2], beam.gains[g + 3], beam.gains[g + 4], beam.gains[g + 5]
@@ -816,14 +844,14 @@ def _measure(beam, q, v, u, work, y):  # type: ignore[no-untyped-def]
                 total = scale * (q[phi] if phi >= 0 else beam.joint[other, 4])
             else:
                 n0, n1 = (1.0 - xi) * x[o + 4] + xi * x[o + 10], (1.0 - xi) * x[o + 5] + xi * x[o + 11]
-            y[row] = total + (d0 * n0 + d1 * n1) / np.sqrt(n0 * n0 + n1 * n1)
+            y[number] = total + (d0 * n0 + d1 * n1) / np.sqrt(n0 * n0 + n1 * n1)
         else:
             phi = beam.links[3 * i + 1]
             total = -beam.joint[i, 1] * q[phi] - beam.joint[i, 2] * v[phi]
             for k in range(fixed):
                 if beam.inputs[k] == phi:
                     total += beam.gains[k] * u[k]
-            y[row] = total
+            y[number] = total
 
 
 @njit(**INSIDE)
@@ -831,37 +859,6 @@ def _release(beam, drive, r):  # type: ignore[no-untyped-def]
     for l in range(drive.size):
         if drive[l] == PRESCRIBED:
             r[beam.links[3 * l + 1]] = 0.0
-
-
-@njit(**FAST)
-def _accelerate(beam, state, drive, u, work):  # type: ignore[no-untyped-def]
-    """Make the accelerations those that the forces of now ask for; the shifted ones change by as much."""
-    n, r = beam.sizes[0], work.right[16:]
-    _residual(beam, state.q, state.v, state.a, u, work, r)
-    _assemble(beam, 1.0, 0.0, 0.0, work)
-    _hold(beam, drive, work.band)
-    _release(beam, drive, r)
-    failed = _factor(work.band, work.columns, work.pivot, n)
-    _solve(work.band, work.columns, n, work.right)
-    for i in range(n):
-        state.a[i] -= r[i]
-        state.shifted[i] -= r[i]
-    state.numbers[LAST] = state.numbers[FACTORED] = 0.0
-    _torques(beam, state, drive, u, work)
-    return failed
-
-
-@njit(**INSIDE)
-def _torques(beam, state, drive, u, work):  # type: ignore[no-untyped-def]
-    """Torques that the prescribed joints need."""
-    some = False
-    for l in range(drive.size):
-        some = some or drive[l] == PRESCRIBED
-    if some:
-        r = work.right[16:]
-        _residual(beam, state.q, state.v, state.a, u, work, r)
-        for l in range(drive.size):
-            state.torque[l] = r[max(beam.links[3 * l + 1], 0)]
 
 
 @njit(**FAST)
@@ -884,8 +881,11 @@ def _broyden(d, steps, n, number):  # type: ignore[no-untyped-def]
 
 
 @njit(**FAST)
-def _predict(state, h, method, soft, straight, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule."""
+def _predict(state, h, method, soft, careful, n):  # type: ignore[no-untyped-def]
+    """Begin a step with the accelerations extrapolated, or with none that moves (careful 1), or with those of now (2).
+
+    A soft step is of the backward Euler rule.
+    """
     q, v, a, shifted, before = state.q, state.v, state.a, state.shifted, state.before
     if soft:
         for i in range(n):
@@ -899,8 +899,8 @@ def _predict(state, h, method, soft, straight, n):  # type: ignore[no-untyped-de
     b1, b2, g1, g2 = h * h * (0.5 - method.beta), h * h * method.beta, h * (1.0 - method.gamma), h * method.gamma
     for i in range(n):
         old, now = shifted[i], a[i]
-        guess = now + ratio * (now - before[i])
-        if straight:
+        guess = now + (ratio * (now - before[i]) if careful == 0 else 0.0)
+        if careful == 1:
             guess = (-b1 / b2 * old / g - af * now + am * old) / (1.0 - af)
         new = ((1.0 - af) * guess + af * now - am * old) * g
         before[i], a[i], shifted[i] = now, guess, new
@@ -908,58 +908,239 @@ def _predict(state, h, method, soft, straight, n):  # type: ignore[no-untyped-de
         v[i] += g1 * old + g2 * new
 
 
+@njit(**FAST)
+def _inverse(M, X):  # type: ignore[no-untyped-def]
+    """X = M^-1 of a small matrix by elimination with pivoting; M is destroyed."""
+    n = X.shape[0]
+    for i in range(n):
+        for j in range(n):
+            X[i, j] = 1.0 if i == j else 0.0
+    for j in range(n):
+        best = j
+        for i in range(j + 1, n):
+            best = i if abs(M[i, j]) > abs(M[best, j]) else best
+        pivot = M[best, j]
+        for k in range(n):
+            M[best, k], M[j, k] = M[j, k], M[best, k] / pivot
+            X[best, k], X[j, k] = X[j, k], X[best, k] / pivot
+        for i in range(n):
+            c = M[i, j] if i != j else 0.0
+            for k in range(n):
+                M[i, k] -= c * M[j, k]
+                X[i, k] -= c * X[j, k]
+
+
+@njit(**FAST)
+def _add(M, first, x, factor, y):  # type: ignore[no-untyped-def]
+    """y += factor M x, of the rows of M from `first` on."""
+    for i in range(y.size):
+        total = 0.0
+        for j in range(M.shape[1]):
+            total += M[first + i, j] * x[j]
+        y[i] += factor * total
+
+
 @njit(**INSIDE)
-def _step(beam, state, drive, target, u, h, method, soft, careful, work):  # type: ignore[no-untyped-def]
+def _gains(law, phase, implicit, f):  # type: ignore[no-untyped-def]
+    """Fill E, F, G for the phase and for what is implicit of the step."""
+    nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
+    for i in range(nx):
+        for j in range(nx):
+            f.small[i, j] = (1.0 if i == j else 0.0) - implicit * law.A[phase * nx + i, j]
+    _inverse(f.small, f.E)
+    for j in range(ny):
+        for i in range(nx):
+            f.F[i, j] = 0.0
+            for c in range(nx):
+                f.F[i, j] += implicit * f.E[i, c] * law.By[phase * nx + c, j]
+        for i in range(nu):
+            f.G[i, j] = law.Dy[phase * nu + i, j]
+            for c in range(nx):
+                f.G[i, j] += law.C[phase * nu + i, c] * f.F[c, j]
+    f.key[IMPLICIT], f.key[PHASE], f.key[READY] = implicit, phase, 0.0
+
+
+@njit(**INSIDE)
+def _foresee(law, k, tables, place, part, h, soft, u, memory, f):  # type: ignore[no-untyped-def]
+    """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
+
+    u: prescribed inputs at the end. The law goes by the trapezoidal rule, in soft steps by the backward Euler rule.
+    """
+    nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
+    phase = law.phase[min(k, law.phase.size - 1)] if law.phase.size > 0 else 0
+    implicit = h if soft else 0.5 * h
+    if f.key[IMPLICIT] != implicit or f.key[PHASE] != phase:
+        _gains(law, phase, implicit, f)
+    for j in range(nr):
+        begin, change = tables.reference[k, nr + j], tables.reference[k + 1, j] - tables.reference[k, nr + j]
+        f.reference[0, j], f.reference[1, j] = begin + place * change, begin + part * change
+    _copy(u, 0, f.inputs[0], 0, u.size)
+    for i in range(nx):
+        x[i], there[i] = 0.0, memory[0, i]
+    _add(law.A, phase * nx, memory[0], h - implicit, there)
+    _add(law.By, phase * nx, f.readings[0], h - implicit, there)
+    _add(law.Br, phase * nx, f.reference[0], h - implicit, there)
+    _add(law.Br, phase * nx, f.reference[1], implicit, there)
+    _add(f.E, 0, there, 1.0, x)
+    for i in range(nu):
+        command[i] = 0.0
+    _add(law.C, phase * nu, x, 1.0, command)
+    _add(law.Dr, phase * nu, f.reference[1], 1.0, command)
+
+
+@njit(**INSIDE)
+def _read(beam, q, v, u, law, f, row, work):  # type: ignore[no-untyped-def]
+    """What the law measures; the blocks must be filled if it needs them: joints are in the coordinates."""
+    if f.key[BLOCKS] != 0.0:
+        _measure(beam, work.blocks, work.section, q, v, u, law.measures, f.readings[row])
+        return
+    for i in range(law.measures.size):
+        at = beam.sizes[3] + 3 * law.measures[i]
+        phi = beam.links[3 * beam.inputs[at + 1] + 1]
+        f.readings[row, i] = q[phi] if beam.inputs[at] == 0 else v[phi]
+
+
+@njit(**INSIDE)
+def _respond(beam, state, law, f, u, work):  # type: ignore[no-untyped-def]
+    """Set the inputs at the end of the step by the readings there."""
+    _read(beam, state.q, state.v, u, law, f, 1, work)
+    _copy(f.inputs[0], 0, u, 0, u.size)
+    _copy(f.command[0], 0, f.command[2], 0, law.drives.size)
+    _add(f.G, 0, f.readings[1], 1.0, f.command[2])
+    for i in range(law.drives.size):
+        u[law.drives[i]] += f.command[2, i]
+
+
+@njit(**INSIDE)
+def _close(beam, state, drive, law, f, cv, fresh, u, work):  # type: ignore[no-untyped-def]
+    """Turn the correction of the arm alone, in work.right, into that of the loop; the blocks are lost.
+
+    The slope of the command along a vector, G dy/dq, is taken from readings nearby: those of joints are linear anyway.
+    """
+    n, nu, r, unit = beam.sizes[0], f.W.shape[0], work.right[16:], f.inputs[1]
+    renewed = fresh or f.key[READY] == 0.0
+    for number in range(0 if renewed else nu, nu + 1):
+        z = r
+        if number < nu:
+            z, b = f.Z[number], f.column[16:]
+            for i in range(f.column.size):
+                f.column[i] = 0.0
+            unit[law.drives[number]] = -1.0
+            _inputs(beam, state.q, unit, b)
+            unit[law.drives[number]] = 0.0
+            _release(beam, drive, b)
+            _solve(work.band, work.columns, n, f.column)
+            _copy(b, 0, z, 0, n)
+        largest = 1e-300
+        for i in range(n):
+            largest = max(largest, abs(z[i]))
+        e = NEAR / largest
+        for i in range(n):
+            f.near[0, i], f.near[1, i] = state.q[i] + e * z[i], state.v[i] + e * cv * z[i]
+        if f.key[BLOCKS] != 0.0:
+            _expand(beam, f.near[0], f.near[1], state.a, work)
+        _read(beam, f.near[0], f.near[1], u, law, f, 2, work)
+        for j in range(law.measures.size):
+            f.readings[2, j] -= f.readings[1, j]
+        for i in range(nu):
+            f.command[1, i] = f.command[2, i] = 0.0
+        _add(f.G, 0, f.readings[2], 1.0 / e, f.command[1])
+        if number < nu:
+            for i in range(nu):
+                f.small[i, number] = (1.0 if i == number else 0.0) - f.command[1, i]
+    if renewed:
+        _inverse(f.small, f.W)
+        f.key[READY] = 1.0
+    _add(f.W, 0, f.command[1], 1.0, f.command[2])
+    for number in range(nu):
+        for i in range(n):
+            r[i] += f.command[2, number] * f.Z[number, i]
+
+
+@njit(**INSIDE)
+def _finish(beam, state, law, f, u, held, memory, work):  # type: ignore[no-untyped-def]
+    """Set command and state of the law at the end of a step, which is the begin of the next; the blocks are filled."""
+    _respond(beam, state, law, f, u, work)
+    for i in range(u.size):
+        held[i] = u[i] - f.inputs[0, i]
+    _copy(f.x[0], 0, memory[0], 0, f.x.shape[1])
+    _add(f.F, 0, f.readings[1], 1.0, memory[0, : f.x.shape[1]])
+    _copy(f.readings[1], 0, f.readings[0], 0, law.measures.size)
+
+
+@njit(**INSIDE)
+def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work):  # type: ignore[no-untyped-def]
     """One step of length h to inputs u; target: angle, rate, acceleration of prescribed joints. Returns status, size.
 
-    `careful`: from where the rates lead, with a fresh tangent in every iteration.
+    `careful`: with a fresh tangent in every iteration, from where the rates lead (1) or rates and accelerations (2).
+    A step of length 0: if `careful`, the accelerations become those that the forces of now ask for, and the shifted
+    ones change by as much; the torques of the prescribed joints are set.
     """
     n, r, number, counts = beam.sizes[0], work.right[16:], state.numbers, state.counts
-    _predict(state, h, method, soft, careful, n)
-    for l in range(drive.size):
-        if drive[l] == PRESCRIBED:
-            phi = beam.links[3 * l + 1]
-            state.q[phi], state.v[phi], state.a[phi] = target[l, 0], target[l, 1], target[l, 2]
-            state.shifted[phi] = target[l, 2]
-    am, af = (0.0, 0.0) if soft else (method.alpha_m, method.alpha_f)
-    b, g = (1.0, 1.0) if soft else (method.beta, method.gamma)
-    cv, ca = g / (h * b), (1.0 - am) / (h * h * b * (1.0 - af))
-    cs = (1.0 - af) / (1.0 - am) * ca
-    limit, key = method.tolerance * beam.numbers[2], -h if soft else h
-    valid = number[FACTORED] == key and number[YOUNG] < AGE
+    still, some = h == 0.0, _prescribes(drive)
+    cq, cv, ca, cs, key = 0.0, 0.0, 1.0, 1.0, 0.0
+    if not still:
+        _predict(state, h, method, soft, careful, n)
+        for l in range(drive.size):
+            if drive[l] == PRESCRIBED:
+                phi = beam.links[3 * l + 1]
+                state.q[phi], state.v[phi], state.a[phi] = target[l, 0], target[l, 1], target[l, 2]
+                state.shifted[phi] = target[l, 2]
+        am, af = (0.0, 0.0) if soft else (method.alpha_m, method.alpha_f)
+        b, g = (1.0, 1.0) if soft else (method.beta, method.gamma)
+        cq, cv, ca = 1.0, g / (h * b), (1.0 - am) / (h * h * b * (1.0 - af))
+        cs, key = (1.0 - af) / (1.0 - am) * ca, -h if soft else h
+    limit = method.tolerance * beam.numbers[2]
+    valid = not still and number[FACTORED] == key and number[YOUNG] < AGE
     size, previous, rate, iteration, changed = 0.0, 0.0, 1.0, 0, False
     while True:
         if iteration >= method.iterations:
             if size <= limit and rate < 0.9:
                 break
             return 1.0, size, float(iteration)
+        _expand(beam, state.q, state.v, state.a, work)
+        if f is not None and not still:
+            _respond(beam, state, law, f, u, work)
         _residual(beam, state.q, state.v, state.a, u, work, r)
-        if not valid or careful or method.newton == FULL:
-            _assemble(beam, ca, cv, 1.0, work)
+        if still and (iteration > 0 or careful == 0):
+            for l in range(drive.size):
+                state.torque[l] = r[max(beam.links[3 * l + 1], 0)]
+            return 0.0, size, float(iteration)
+        fresh = not valid or careful > 0 or method.newton == FULL
+        if fresh:
+            _assemble(beam, ca, cv, cq, work)
             _hold(beam, drive, work.band)
             if _factor(work.band, work.columns, work.pivot, n):
                 return 2.0, size, float(iteration)
             number[FACTORED], number[YOUNG], number[CONVERGENCE] = key, 0.0, 0.02
-            counts[2] += 1.0
+            counts[2] += 0.0 if still else 1.0
             valid, changed = True, iteration > 0
         _release(beam, drive, r)
         _solve(work.band, work.columns, n, work.right)
-        if method.newton == BROYDEN and not careful:
+        if f is not None and not still:
+            _close(beam, state, drive, law, f, cv, fresh, u, work)
+        if method.newton == BROYDEN and careful == 0:
             _broyden(r, work.steps, n, iteration)
             for i in range(n):
                 work.steps[iteration, i] = r[i]
         iteration += 1
-        counts[1] += 1.0
+        counts[1] += 0.0 if still else 1.0
         previous, size = size, 0.0
         for i in range(n):
             d = r[i]
-            state.q[i] -= d
+            state.q[i] -= cq * d
             state.v[i] -= cv * d
             state.a[i] -= ca * d
             state.shifted[i] -= cs * d
             size = max(size, abs(d))
-        if not np.isfinite(size):
+        # a correction that is no small part of the arm leads nowhere, or to a solution far away: begin otherwise
+        if not np.isfinite(size) or (careful == 0 and not still and size > FAR * beam.numbers[2]):
             return 1.0, size, float(iteration)
+        if still:
+            number[LAST] = 0.0
+            if some:
+                continue
+            return 0.0, size, float(iteration)
         rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
         if iteration > 1 and previous > 0.0:
             rate = max(size / previous, 1e-3)
@@ -977,6 +1158,15 @@ def _step(beam, state, drive, target, u, h, method, soft, careful, work):  # typ
     for i in range(n):
         bound = max(bound, abs(state.q[i]))
     return (3.0 if not bound <= LIMIT else 0.0), size, float(iteration)
+
+
+@njit(**FAST)
+def _prescribes(drive):  # type: ignore[no-untyped-def]
+    """Whether a joint is prescribed."""
+    some = False
+    for l in range(drive.size):
+        some = some or drive[l] == PRESCRIBED
+    return some
 
 
 @njit(**FAST)
@@ -1013,46 +1203,6 @@ def _save(state, saved, back):  # type: ignore[no-untyped-def]
 
 
 @njit(**INSIDE)
-def _between(beam, state, drive, command, k, h, u, method, target, work):  # type: ignore[no-untyped-def]
-    """From grid point k to the next, with an error given in steps h / 2^level; inputs are linear in between."""
-    place, number, careful = 0, state.numbers, False
-    whole = 1 << int(DEEPEST)
-    status, size, iteration = 0.0, 0.0, 0.0
-    while place < whole:
-        units = whole >> int(number[LEVEL])
-        part, divided = (place + units) / whole, method.error > 0.0
-        part_h = h * units / whole
-        for i in range(u.size):
-            u[i] = work.u[1, i] if part == 1.0 else work.u[0, i] + part * (work.u[1, i] - work.u[0, i])
-        _target(command, k, part, h, drive, target)
-        _save(state, work.saved, False)
-        last, soft = number[LAST], number[SOFT] > 0.0
-        status, size, iteration = _step(beam, state, drive, target, u, part_h, method, soft, careful, work)
-        error = 0.0
-        if divided and not soft:
-            for i in range(state.q.size):
-                error = max(error, abs(state.a[i] - work.saved[2, i]))
-            error *= part_h * part_h * abs(method.beta - 1.0 / 6.0)
-        if status == 0.0 and error <= method.error:
-            place, careful = place + units, False
-            number[SOFT] = max(number[SOFT] - 1.0, 0.0)
-            easy = divided and not soft and error < 0.08 * method.error
-            if easy and number[LEVEL] > 0.0 and place % (2 * units) == 0:
-                number[LEVEL] -= 1.0
-            continue
-        if (careful and not divided) or number[LEVEL] >= DEEPEST:
-            return max(status, 1.0), size, iteration
-        _save(state, work.saved, True)
-        number[LAST] = last
-        number[FACTORED] = 0.0
-        careful = status != 0.0
-        if divided:
-            number[LEVEL] += 1.0
-        state.counts[3] += 1.0
-    return status, size, iteration
-
-
-@njit(**INSIDE)
 def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
     for row in range(y.size):
@@ -1083,82 +1233,146 @@ def _prescribed_jump(beam, state, drive, command, k):  # type: ignore[no-untyped
     return jump
 
 
-@njit(types.void(BEAM, STATE, WORK, VEC, VEC), **FAST)
+@late(types.void(BEAM, STATE, WORK, VEC, VEC), **FAST)
 def measure(beam, state, work, u, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
     _expand(beam, state.q, state.v, state.a, work)
-    _measure(beam, state.q, state.v, u, work, y)
+    _measure(beam, work.blocks, work.section, state.q, state.v, u, work.every, y)
 
 
-@njit(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(CONTROL), BEAM, STATE, WORK, INT, MAT, MAT, VEC, VEC, MAT, LAW, int64, int64, METHOD,
-        TABLES, RECORD,
-    ),
-    **FAST,
-)  # fmt: skip
 def run(  # type: ignore[no-untyped-def]
-    control, beam, state, work, drive, command, target, u, held, memory, law, first, last, method, tables, record
+    control, beam, state, f, work, drive, command, target, u, held, memory, law, first, last, method, tables, record
 ):
     """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction).
 
-    `last` = `first`: the accelerations of the state are set, and no step is taken.
+    `last` = `first`: the accelerations of the state are set, and no step is taken. Every grid point begins with a step
+    of length 0 and is recorded; then steps are of h / 2^level, the level 0 unless an error is given or Newton's
+    iteration fails; inputs are linear in between.
+    f is None unless the law is continuous: what deals with it is then not compiled.
     """
-    t, y, number = tables.t, work.y, state.numbers
-    if first == last:
-        _prescribed_jump(beam, state, drive, command, first)
-        failed = _accelerate(beam, state, drive, u, work)
-        return (2.0 if failed else 0.0), t[first], 0.0, 0.0
-    for k in range(first, last):
-        _expand(beam, state.q, state.v, state.a, work)
-        _measure(beam, state.q, state.v, u, work, y)
-        jump = control(law, k, y, tables, memory, held, u)
-        moved = _prescribed_jump(beam, state, drive, command, k)
-        given = k == 0
-        for i in range(u.size):
-            given = given or tables.before[k, i] != tables.after[k, i]
-        if moved or given:
-            number[SOFT] = method.settle
-            if method.error > 0.0:
-                number[LEVEL] = max(number[LEVEL], 6.0)
-        if (moved or jump or number[LAST] == 0.0) and _accelerate(beam, state, drive, u, work):
-            return 2.0, t[k], 0.0, 0.0
-        _write(beam, state, drive, record, k, y, u)
-        for i in range(u.size):
-            work.u[0, i] = u[i]
-            work.u[1, i] = held[i] + tables.before[k + 1, i]
-        status, size, iteration = _between(beam, state, drive, command, k, tables.h[k], u, method, target, work)
-        if status != 0.0:
-            return status, t[k + 1], iteration, size
-        _torques(beam, state, drive, u, work)
-    _expand(beam, state.q, state.v, state.a, work)
-    _measure(beam, state.q, state.v, u, work, y)
-    _write(beam, state, drive, record, last, y, u)
-    return 0.0, t[last], 0.0, 0.0
+    t, y, number, whole = tables.t, work.y, state.numbers, 1 << int(DEEPEST)
+    acting, divided, some = law.continuous == 1, method.error > 0.0, _prescribes(drive)
+    k, place, still, finished, jumped, careful = first, 0, True, True, True, 0
+    while True:
+        if still or not finished:
+            _expand(beam, state.q, state.v, state.a, work)
+        if f is not None and not finished:
+            _finish(beam, state, law, f, u, held, memory, work)
+            finished = True
+        h, units, before, soft = tables.h[min(k, tables.h.size - 1)], 0, number[LAST], False
+        part = place / whole
+        if still:
+            _measure(beam, work.blocks, work.section, state.q, state.v, u, work.every, y)
+            jumped = first == last
+            if k < last:
+                jump = control(law, k, y, tables, memory, held, u)
+                given = _prescribed_jump(beam, state, drive, command, k)
+                jumped = jump or given or number[LAST] == 0.0
+                given = given or k == 0 or (acting and jump)
+                for i in range(u.size):
+                    given = given or tables.before[k, i] != tables.after[k, i]
+                if given:
+                    number[SOFT] = method.settle
+                    number[LEVEL] = max(number[LEVEL], 6.0) if divided else number[LEVEL]
+            elif jumped:
+                _prescribed_jump(beam, state, drive, command, k)
+            careful = 1 if jumped else 0
+            if f is not None:
+                for i in range(law.measures.size):
+                    f.readings[0, i] = y[law.measures[i]]
+        else:
+            units, soft = whole >> int(number[LEVEL]), number[SOFT] > 0.0
+            part = (place + units) / whole
+            for i in range(u.size):
+                lasting = 0.0 if acting else held[i]
+                begin, end = lasting + tables.after[k, i], lasting + tables.before[k + 1, i]
+                u[i] = end if part == 1.0 else begin + part * (end - begin)
+            _target(command, k, part, h, drive, target)
+            _save(state, work.saved, False)
+            if f is not None:
+                _foresee(law, k, tables, place / whole, part, h * units / whole, soft, u, memory, f)
+        status, size, iteration = 0.0, 0.0, 0.0
+        if not still or jumped or some:
+            status, size, iteration = _step(
+                beam, state, drive, target, u, h * units / whole, method, soft, careful, law, f, work
+            )
+        if still:
+            if status != 0.0:
+                return status, t[k], iteration, size
+            _write(beam, state, drive, record, k, y, u)
+            if k == last:
+                return 0.0, t[last], 0.0, 0.0
+            still, careful = False, 0
+            continue
+        error = 0.0
+        if divided and not soft:
+            for i in range(state.q.size):
+                error = max(error, abs(state.a[i] - work.saved[2, i]))
+            error *= (h * units / whole) ** 2 * abs(method.beta - 1.0 / 6.0)
+        if status == 0.0 and error <= method.error:
+            place, careful, finished = place + units, 0, not acting
+            number[SOFT] = max(number[SOFT] - 1.0, 0.0)
+            easy = not soft and (error < 0.08 * method.error or not divided)
+            if easy and number[LEVEL] > 0.0 and place % (2 * units) == 0:
+                number[LEVEL] -= 1.0
+            if place == whole:
+                k, place, still = k + 1, 0, True
+            continue
+        if number[LEVEL] >= (DEEPEST if divided else FEW) and (careful == 2 or divided):
+            return max(status, 1.0), t[k + 1], iteration, size
+        _save(state, work.saved, True)
+        number[LAST], number[FACTORED] = before, 0.0
+        if divided or careful == 2:
+            number[LEVEL] += 1.0
+        careful = 0 if status == 0.0 else 1 if divided else 1 + careful % 2
+        state.counts[3] += 1.0
 
 
-def work(n: int, blocks: int, links: int, outputs: int, inputs: int) -> Work:
+def _runner(feedback: Any) -> Late:
+    found = types.UniTuple(float64, 4)
+    return Late(found(
+        types.FunctionType(CONTROL), BEAM, STATE, feedback, WORK, INT, MAT, MAT, VEC, VEC, MAT, LAW, int64, int64,
+        METHOD, TABLES, RECORD,
+    ), run, {**FAST, "no_cfunc_wrapper": True})  # fmt: skip
+
+
+RUN = {False: _runner(types.none), True: _runner(FEEDBACK)}
+"""`run` without and with a continuous law."""
+
+
+def feedback(law: Any, blocks: bool, n: int, inputs: int) -> Feedback:
+    """Return room for a continuous law around n coordinates; `blocks`: it reads more than joints."""
+    nx, nu, ny, zeros = law.A.shape[1], law.drives.size, law.measures.size, np.zeros
+    size = max(nx, nu)
+    return Feedback(
+        zeros((nx, nx)), zeros((nx, ny)), zeros((nu, ny)), zeros((nu, n)), zeros((nu, nu)), zeros((size, size)),
+        zeros((2, n)), zeros((3, ny)), zeros((2, law.Dr.shape[1])), zeros((2, nx)), zeros((3, nu)), zeros((2, inputs)),
+        zeros(n + 33), np.array([0.0, -1.0, 0.0, float(blocks)]),
+    )  # fmt: skip
+
+
+def work(n: int, blocks: int, links: int, outputs: int) -> Work:
     """Return scratch arrays."""
     zeros = np.zeros
     return Work(
         zeros((5, 6 * blocks)), zeros((links, 18)), zeros((4, 16)), zeros((2, 16)), zeros((12, 16)), zeros((12, 16)),
         zeros((12, 16)), zeros((16, 16)), zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33),
-        zeros((32, n + 16)), zeros((5, n)), zeros(outputs), zeros((2, inputs)),
+        zeros((32, n + 16)), zeros((5, n)), zeros(outputs), np.arange(outputs),
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit
 def _scratch(sizes):  # type: ignore[no-untyped-def]
-    n, B, J, ny, p = sizes[0], sizes[1] + sizes[2], sizes[2], sizes[5], sizes[3] + 1 + sizes[4]
+    n, B, J, ny = sizes[0], sizes[1] + sizes[2], sizes[2], sizes[5]
     return Work(
         np.zeros((5, 6 * B)), np.zeros((J, 18)), np.zeros((4, 16)), np.zeros((2, 16)), np.zeros((12, 16)),
         np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((16, 16)), np.zeros((n + 16, 32)), np.zeros((n, 16)),
         np.zeros(32), np.zeros(n + 33), np.zeros((1, n + 16)), np.zeros((5, n)),
-        np.zeros(ny), np.zeros((2, p)),
+        np.zeros(ny), np.arange(ny),
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit
 def _unpack(reals, ints):  # type: ignore[no-untyped-def]
     """The constants from flat arrays, as `pack` lays them out."""
     sizes = ints[:6]
@@ -1184,23 +1398,25 @@ def pack(beam: Beam) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([x.ravel() for x in reals]), np.concatenate(ints)
 
 
-@njit(RESIDUAL, cache=True)
+@late(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M a + h - B u."""
     beam = _unpack(reals, ints)
-    _residual(beam, q, v, a, u, _scratch(beam.sizes), out)
+    w = _scratch(beam.sizes)
+    _expand(beam, q, v, a, w)
+    _residual(beam, q, v, a, u, w, out)
 
 
-@njit(OUTPUT, cache=True)
+@late(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
     beam = _unpack(reals, ints)
     w = _scratch(beam.sizes)
     _expand(beam, q, v, a, w)
-    _measure(beam, q, v, u, w, y)
+    _measure(beam, w.blocks, w.section, q, v, u, w.every, y)
 
 
-@njit(TANGENT, cache=True)
+@late(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K, exact."""
     beam = _unpack(reals, ints)

@@ -5,7 +5,7 @@ the acceleration of every root and its derivatives, on the way back the force F 
 
     ints  = header (names below), then for each link (parent, first elastic coordinate, k, points, their place, place of
             its root on the parent), each pin (link, place, link, place), each output (kind, row, link, place, axis),
-            links from the base to the tip, coordinates driven by motion
+            places of the ends of all links, coordinates driven by motion
     reals = alpha, gravity, T, K, C, inertia, B, then fields: for each point c0, x, a (k), b (k), H (k x k)
 
 "Place" is an index of reals. With coordinates driven by motion u begins with their accelerations. The closure forces
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..assumed_tree import Field, Station
 
 N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
-CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, DRIVEN, DRIVEN_AT, HEADER = range(15, 24)
-POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, DRIVE = range(7)
+CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, HEADER = range(15, 25)
+POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = range(9)
 CVEC = complex128[::1]
 Constants = tuple[FloatArray, npt.NDArray[np.int64]]
 
@@ -367,6 +367,25 @@ def closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def
             W[ints[ints[DRIVEN_AT] + j], k] = 0.0
 
 
+@njit(float64(VEC, VEC, VEC, INT, int64, boolean), cache=True)
+def lean(x, dx, reals, ints, link, rated):  # type: ignore[no-untyped-def]
+    """Turn of a link's chord against its root, or the rate of it."""
+    row = ints[TABLE] + 6 * link
+    first, k, at, short = ints[row + 1], ints[row + 2], ints[ints[ENDS] + link], ints[SHORT] == 1
+    place, rate = complex(reals[at + 1], 0.0), 0j
+    for i in range(k):
+        slope = complex(reals[at + 2 + i], reals[at + 2 + k + i])
+        place += slope * x[first + i]
+        if short:
+            Hz = 0.0
+            for j in range(k):
+                Hz += reals[at + 2 + 2 * k + i * k + j] * x[first + j]
+            place -= 0.5 * Hz * x[first + i]
+            slope -= Hz
+        rate += slope * dx[first + i]
+    return (rate / place).imag if rated else np.arctan2(place.imag, place.real)
+
+
 @njit(OUTPUT, cache=True)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Read the sensors of `assumed_sensors`, and the torques of joints driven by motion."""
@@ -387,9 +406,16 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
             continue
         total = 0.0
         for j in range(n):
-            total += reals[row + j] * (dx[j] if kind == RATE else x[j])
+            total += reals[row + j] * (dx[j] if kind in (RATE, CHORD_RATE) else x[j])
         if kind <= RATE:
             y[i] = total
+            continue
+        if kind in (CHORD, CHORD_RATE):
+            link = ints[e + 2]
+            carrier = ints[ints[TABLE] + 6 * link]
+            y[i] = total + lean(x, dx, reals, ints, link, kind == CHORD_RATE)
+            if carrier >= 0:
+                y[i] -= lean(x, dx, reals, ints, carrier, kind == CHORD_RATE)
             continue
         if kind == ACROSS:
             _, here = reach(x, dx, ddx, reals, ints, ints[e + 2], ints[e + 3], J, D)
@@ -566,6 +592,8 @@ def _pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...
     header[TIP_INPUT] = B.shape[1] - 2
     steps = model.sensors.rigid_steps()
     header[WAY], header[WAY_AT] = len(steps), put([np.append(step, turn) for step, turn in steps])
+    header[ENDS] = HEADER + len(rows)
+    rows += [put.field(tree.station(i, 1.0).field) for i in range(len(tree.parent))]
     header[DRIVEN], header[DRIVEN_AT] = len(driven), HEADER + len(rows)
     rows += list(driven)
     return np.concatenate(put.parts), np.concatenate([header, np.array(rows, np.int64)])

@@ -66,6 +66,12 @@ class Law(NamedTuple):
 LAW = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64), Law)
 
 
+def no_law() -> Law:
+    """Return the law that does nothing."""
+    none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
+    return Law(none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0)
+
+
 class Tables(NamedTuple):
     """What is prescribed along the time grid t (N + 1 points)."""
 
@@ -108,37 +114,40 @@ class Scheme(NamedTuple):
 SCHEME = types.NamedUniTuple(float64, 6, Scheme)
 
 
-
 class Late:
-    """A compiled function that is loaded, or compiled, when it is first called: one run needs one of the steppers."""
+    """A compiled function that is loaded, or compiled, when it is first called: one run needs few of them."""
 
-    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
-        self.signature, self.function = signature, function
+    def __init__(self, signature: Any, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.signature, self.function, self.options = signature, function, options
         self.compiled: Any = None
+
+    def load(self) -> Any:
+        """Return the compiled function, which others may be given as a pointer."""
+        if self.compiled is None:
+            self.compiled = njit(self.signature, cache=True, **self.options)(self.function)
+        return self.compiled
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it."""
-        if self.compiled is None:
-            self.compiled = njit(self.signature, cache=True)(self.function)
-        return self.compiled(*arguments)
+        return self.load()(*arguments)
 
 
-def late(signature: Any) -> Callable[[Callable[..., Any]], Late]:
+def late(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Late]:
     """Compile a function with a signature on its first call."""
-    return lambda function: Late(signature, function)
+    return lambda function: Late(signature, function, options)
 
 
 DONE, NOT_CONVERGED, SINGULAR, DIVERGED = 0, 1, 2, 3
 BOUND = 1e6  # a coordinate (m, rad) beyond this is divergence, not motion
 
 
-@njit(cache=True)
+@njit
 def phase_at(law, k):  # type: ignore[no-untyped-def]
     """Phase of control period (grid point) k."""
     return law.phase[min(k, law.phase.size - 1)] if law.phase.size > 0 else 0
 
 
-@njit(cache=True)
+@njit
 def law_step(law, k, y, r, memory, u):  # type: ignore[no-untyped-def]
     """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
@@ -185,7 +194,7 @@ def law_step(law, k, y, r, memory, u):  # type: ignore[no-untyped-def]
         u[law.drives[i]] += now
 
 
-@njit(int64(MAT, INT, int64), cache=True)
+@njit(cache=True)
 def factor(ab, pivots, w):  # type: ignore[no-untyped-def]
     """LU with partial pivoting of a banded matrix ab[2 w + i - j, j], in place; returns 1 when singular."""
     n = ab.shape[1]
@@ -215,7 +224,7 @@ def factor(ab, pivots, w):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(types.void(MAT, INT, int64, VEC), cache=True)
+@njit(cache=True)
 def solve(ab, pivots, w, b):  # type: ignore[no-untyped-def]
     """Solve with the factors of `factor`, in place."""
     n = ab.shape[1]
@@ -233,7 +242,7 @@ def solve(ab, pivots, w, b):  # type: ignore[no-untyped-def]
             b[i] -= ab[2 * w + i - j, j] * x
 
 
-@njit(cache=True)
+@njit
 def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
     """Compute out += c S x for a banded matrix S in the storage ab[2 w + i - j, j]."""
     n = x.size
@@ -252,7 +261,7 @@ def bounded(q):  # type: ignore[no-untyped-def]
     return largest <= BOUND
 
 
-@njit(cache=True)
+@njit
 def prescribe_rows(prescribed, w, ab):  # type: ignore[no-untyped-def]
     """Replace the equations of prescribed coordinates by the identity."""
     n = ab.shape[1]
@@ -271,7 +280,7 @@ def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
         record.v[k] = v
 
 
-@njit(cache=True)
+@njit
 def continuous_command(law, k, y, r, command):  # type: ignore[no-untyped-def]
     """Fill command with Dy y + Dr r at grid point k; r begins with the limit that is wanted."""
     ny, nu, nr = law.measures.size, law.drives.size, law.Dr.shape[1]
@@ -284,7 +293,7 @@ def continuous_command(law, k, y, r, command):  # type: ignore[no-untyped-def]
             command[i] += law.Dr[pu + i, j] * r[j]
 
 
-@njit(cache=True)
+@njit
 def continuous_jump(law, k, tables):  # type: ignore[no-untyped-def]
     """Whether the command of a continuous law may jump at grid point k: begin, change of phase, jump of r or inputs."""
     if k == 0 or phase_at(law, k) != phase_at(law, k - 1):
@@ -322,7 +331,7 @@ def control(law, k, y, tables, memory, held, u):  # type: ignore[no-untyped-def]
     return jump
 
 
-@njit(cache=True)
+@njit
 def invert(M, out):  # type: ignore[no-untyped-def]
     """Inverse of a small matrix by Gauss and Jordan with pivoting; M is destroyed. Singular: not finite."""
     n = M.shape[0]
@@ -364,7 +373,7 @@ class Feedback(NamedTuple):
 FEEDBACK = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, MAT), Feedback)
 
 
-@njit(cache=True)
+@njit
 def feedback_of(law, n):  # type: ignore[no-untyped-def]
     """Room for a continuous law around n coordinates; none for a sampled one."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
@@ -376,7 +385,7 @@ def feedback_of(law, n):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True)
+@njit
 def feedback_gains(law, k, h, f):  # type: ignore[no-untyped-def]
     """Fill E, F, G for the step of size h from grid point k."""
     nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
@@ -398,7 +407,7 @@ def feedback_gains(law, k, h, f):  # type: ignore[no-untyped-def]
                 f.G[i, j] += law.C[pu + i, c] * f.F[c, j]
 
 
-@njit(cache=True)
+@njit
 def feedback_begin(law, k, h, y, tables, memory, f):  # type: ignore[no-untyped-def]
     """Fill x and u, what is known of the end of the step from its begin and from the references."""
     nx, nu, ny, nr = f.E.shape[0], f.G.shape[0], f.G.shape[1], law.Dr.shape[1]
@@ -425,7 +434,7 @@ def feedback_begin(law, k, h, y, tables, memory, f):  # type: ignore[no-untyped-
             f.u[i] += law.Dr[pu + i, j] * tables.reference[k + 1, j]
 
 
-@njit(cache=True)
+@njit
 def feedback_input(law, y, f, before, held, u):  # type: ignore[no-untyped-def]
     """Set the inputs at the end of the step from the readings there."""
     held[:] = 0.0
@@ -438,7 +447,7 @@ def feedback_input(law, y, f, before, held, u):  # type: ignore[no-untyped-def]
         u[i] = held[i] + before[i]
 
 
-@njit(cache=True)
+@njit
 def feedback_end(law, y, f, memory):  # type: ignore[no-untyped-def]
     """Set the law's state to the end of the step."""
     for i in range(f.x.size):
@@ -447,10 +456,7 @@ def feedback_end(law, y, f, memory):  # type: ignore[no-untyped-def]
             memory[0, i] += f.F[i, j] * y[law.measures[j]]
 
 
-@njit(
-    types.void(types.FunctionType(OUTPUT), LAW, VEC, VEC, VEC, VEC, VEC, VEC, float64, VEC, INT, FEEDBACK, VEC),
-    cache=True,
-)
+@njit
 def feedback_slope(output, law, q, v, a, u, y, z, cv, reals, ints, f, out):  # type: ignore[no-untyped-def]
     """out = G (dy/dq z + cv dy/dv z), by a forward difference from the readings y."""
     largest = 0.0
@@ -467,13 +473,7 @@ def feedback_slope(output, law, q, v, a, u, y, z, cv, reals, ints, f, out):  # t
             out[i] += f.G[i, j] * (there[law.measures[j]] - y[law.measures[j]]) / e
 
 
-@njit(
-    types.void(
-        types.FunctionType(RESIDUAL), types.FunctionType(OUTPUT), LAW, float64, VEC, VEC, VEC, VEC, VEC, VEC, float64,
-        VEC, INT, int64, MAT, INT, INT, FEEDBACK,
-    ),
-    cache=True,
-)  # fmt: skip
+@njit
 def feedback_factor(  # type: ignore[no-untyped-def]
     residual, output, law, t, q, v, a, u, y, r, cv, reals, ints, w, S, pivots, prescribed, f
 ):
@@ -497,9 +497,7 @@ def feedback_factor(  # type: ignore[no-untyped-def]
     invert(product, f.W)
 
 
-@njit(
-    types.void(types.FunctionType(OUTPUT), LAW, VEC, VEC, VEC, VEC, VEC, VEC, float64, VEC, INT, FEEDBACK), cache=True
-)
+@njit
 def feedback_correct(output, law, q, v, a, u, y, d, cv, reals, ints, f):  # type: ignore[no-untyped-def]
     """Turn the correction d of the open loop into that of the closed one."""
     nu = f.u.size
@@ -615,7 +613,7 @@ def run_implicit(  # type: ignore[no-untyped-def]
     return 0.0, t[last], 0.0, 0.0
 
 
-@njit(cache=True)
+@njit
 def factor_full(A, pivots):  # type: ignore[no-untyped-def]
     """LU with partial pivoting of a full matrix, in place; returns 1 when singular."""
     n = A.shape[0]
@@ -642,7 +640,7 @@ def factor_full(A, pivots):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(cache=True)
+@njit
 def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
     """Solve with the factors of `factor_full`, in place."""
     n = A.shape[0]
@@ -663,7 +661,7 @@ def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
         b[i] = x / A[i, i]
 
 
-@njit(cache=True)
+@njit
 def border(ab, w, G, V, part, W, A):  # type: ignore[no-untyped-def]
     """Fill A = [[S, c W], [c (G + part V), 0]] from S in band storage; returns the scale c, the largest entry of S."""
     m, n = G.shape
