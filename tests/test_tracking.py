@@ -230,6 +230,7 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
     for inside in (True, False):
         if not inside:
             monkeypatch.setattr(sys.modules["flexctl.simulate"], "acts_within_steps", lambda *_: False)
+            monkeypatch.setattr("flexctl.analog.servo_arm", lambda *_: None)
         for name, law in (("static", static), ("dynamic", first)):
             runs[name, inside] = simulate(
                 model, law, where.references(model, law), duration=0.2, step=2e-3, initial=where.start,
