@@ -180,7 +180,8 @@ def _first_order_poles(plant: FirstOrder) -> tuple[ComplexArray, int]:
     n = plant.A.shape[0]
     if n == 0:
         return np.zeros(0, complex), 0
-    A = sla.matrix_balance(plant.A - np.eye(n) if plant.dt else plant.A)[0]
+    with np.errstate(invalid="ignore"):  # scipy casts the scales to integers too, which it then does not use
+        A = sla.matrix_balance(plant.A - np.eye(n) if plant.dt else plant.A)[0]
     chains = []
     while A.size:
         # divide and conquer breaks down with NaN on some sampled plants whose entries span forty decades

@@ -16,7 +16,6 @@ import pytest
 
 import flexctl as fx
 from flexctl.catalogue import load_controller
-from flexctl.errors import ConvergenceError
 from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.laws.tracking import pd_gains, tip_tracking
 from flexctl.loopstability import HiddenInstability, path_stability
@@ -202,15 +201,17 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
         assert np.hypot(best["tip_x.settled_rms_error"], best["tip_y.settled_rms_error"]) < 0.01e-3, label
 
 
-def test_a_sampled_law_on_the_undamped_arm_diverges_and_says_so() -> None:
+def test_a_sampled_law_on_the_undamped_arm_ends_at_its_limit_and_says_so() -> None:
     """No sampled law is stable on it; the scripts give an arm without damping 0.3 ms of it."""
     script = load_controller("tip_circle")
     plant = fx.load_plant("tian_ancf_circle")
     (item,) = [item for item in script.scenarios(plant) if item.name == "PD"]
     assert item.plant(plant).arm.damping.beta == 3e-4
     bare = replace(item, overrides={}, duration=1.5)
-    with pytest.raises(ConvergenceError, match="t = 0"):
-        bare.run(None, plant)
+    with pytest.warns(HiddenInstability, match="unstable on its own path"):
+        run = bare.run(None, plant)
+    late = run.t > 1.0
+    assert np.mean(np.abs(run["joint1_torque"][late]) == 100.0) > 0.5  # bang-bang; 0.34 N m is what the path takes
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ class TestOtherTruths:
         for other in others:
             self.agree(other, first)
         for run in found.runs[1:] if name != "shaped" else ():
-            assert run.disk_margin > 0.15  # on coarse meshes, see below
+            assert run.disk_margin > 0.1  # coarse meshes are stiff in the third mode; fine ones: see below
 
     @pytest.mark.parametrize("name", ["lqg", "robust", "hinf", "loop_shaping", "pd", "ppf", "inversion", "shaped"])
     def test_absolute_nodal_coordinates(self, name: str) -> None:
@@ -374,14 +374,18 @@ class TestOtherTruths:
         self.compared(name, *models, only="60 deg, 0 g")
 
     def test_margins_agree_on_fine_meshes(self) -> None:
-        """H-infinity at 0 g is stable to +4.4 % of frequency; 16 elements are 2.5 % stiff in the third mode."""
+        """H-infinity at 0 g is stable to +4.4 % of frequency; coarse meshes are up to 5 % stiff in the third mode.
+
+        16 Timoshenko elements 2.5 %, 8 nodal ones (absolute nodal coordinates) 5 %, 16 of them 1.2 %.
+        """
         disks = []
         for kind, mesh in (("finite_difference", {"sections": 160}), ("timoshenko_planar", {"elements": 64}),
-                           ("timoshenko_planar", {"elements": 16})):  # fmt: skip
+                           ("timoshenko_planar", {"elements": 16}), ("ancf", {"elements": 16}),
+                           ("ancf", {"elements": 8})):  # fmt: skip
             plant, same, _ = fitted(arm().with_(model=kind).with_(model=mesh), law("hinf"))
             disks.append(examine(plant.linearise(), same).smallest("disk_margin"))
         assert disks[0] == pytest.approx(disks[1], rel=0.03)
-        assert disks == pytest.approx([0.263, 0.257, 0.175], rel=0.01)
+        assert disks == pytest.approx([0.263, 0.257, 0.175, 0.235, 0.157], rel=0.01)
 
 
 class TestCertificates:
@@ -425,7 +429,7 @@ class TestCertificates:
         assert judged("5 deg: y.time", 1.9).found == "2 (5 deg, 20 g)"
         assert judged("5 deg, 0 g: y.time", 1.0).passed
         assert not judged("y.time", 2.0).passed
-        with pytest.raises(fx.DefinitionError, match='did you mean "5 deg, 0 g"'):
-            judged("5 deg, 1 g: y.time", 1.0)
+        with pytest.raises(fx.DefinitionError, match='scenario "5 deg, 1 g" \\(did you mean "5 deg, 0 g"'):
+            requirements.check_scenarios({"5 deg, 1 g: y.time": 1.0}, ["5 deg, 0 g", "50 deg, 0 g"])
         with pytest.raises(fx.DefinitionError, match="score"):
             judged("5 deg: y.times", 1.0)

@@ -230,6 +230,7 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
     for inside in (True, False):
         if not inside:
             monkeypatch.setattr(sys.modules["flexctl.simulate"], "acts_within_steps", lambda *_: False)
+            monkeypatch.setattr("flexctl.analog.servo_arm", lambda *_: None)
         for name, law in (("static", static), ("dynamic", first)):
             runs[name, inside] = simulate(
                 model, law, where.references(model, law), duration=0.2, step=2e-3, initial=where.start,
@@ -238,7 +239,8 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
     for name in ("static", "dynamic"):
         one, two = runs[name, True], runs[name, False]
         np.testing.assert_allclose(one["tip_y"], two["tip_y"], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(one["joint1_torque"], two["joint1_torque"], rtol=0, atol=1e-9)
+        # rounding of the angles (1e-15) times kd = 560 N m s/rad, times 1000 1/s of a rate by an angle, at every step
+        np.testing.assert_allclose(one["joint1_torque"], two["joint1_torque"], rtol=0, atol=3e-9)
     assert np.abs(runs["static", True]["tip_y"] - runs["dynamic", True]["tip_y"]).max() > 1e-6
 
 

@@ -37,7 +37,7 @@ from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
 from .loops import Loop, examine
-from .requirements import checked, judged
+from .requirements import check_scenarios, checked, concerns, judged
 from .robust import Limit, Point
 from .runs import QuantisedRun, Scaling
 
@@ -107,6 +107,7 @@ def certify(
     task = _prepared(controller, plant, requirements, scenarios, scenario, model)
     asked = {"payload_kg": payload, "frequency_change": frequency}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
+    check_scenarios(stated, [item.name for item in task.items])
     jobs = _jobs(task, stated, bits, [*task.poses, *poses])
     found: dict[str, Any] = {}
     names = list(jobs)
@@ -160,7 +161,9 @@ def _prepared(
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
         raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
-    stated = {**getattr(script, "REQUIREMENTS", {}), **(requirements or {})}
+    own = getattr(script, "REQUIREMENTS", {})  # of these, what speaks of the scenarios given
+    own = {key: bound for key, bound in own.items() if not given or any(concerns(key, item.name) for item in items)}
+    stated = {**own, **(requirements or {})}
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
     name = label(script).removesuffix(".py") if is_script else type(law).__name__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -149,11 +149,22 @@ def _told(value: float) -> str:
     return "not available" if math.isnan(value) else f"{value:.4g}"
 
 
+def concerns(name: str, scenario: str) -> bool:
+    """Whether a requirement speaks of a scenario."""
+    which, separator, _ = name.rpartition(": ")
+    return not separator or f"{scenario},".startswith(f"{which},")
+
+
+def check_scenarios(requirements: Mapping[str, Any], scenarios: Collection[str]) -> None:
+    """Refuse a requirement that speaks of none of the scenarios."""
+    for name in requirements:
+        if not any(concerns(name, scenario) for scenario in scenarios):
+            raise unknown(f'requirement "{name}": scenario', name.rpartition(": ")[0], scenarios)
+
+
 def _score(found: Certificate, name: str, bound: float) -> Verdict:
-    which, _, score = name.rpartition(": ")
-    about = {run: scores for run, scores in found.runs.items() if not which or f"{run},".startswith(f"{which},")}
-    if not about and found.runs:
-        raise unknown(f'requirement "{name}": scenario', which, list(found.runs))
+    score = name.rpartition(": ")[2]
+    about = {run: scores for run, scores in found.runs.items() if concerns(name, run)}
     values = {run: scores[score] for run, scores in about.items() if score in scores}
     if not values:
         known = sorted({key for scores in about.values() for key in scores})

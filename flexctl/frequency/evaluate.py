@@ -251,8 +251,7 @@ def _first_order(plant: FirstOrder) -> Transfer:
     A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)
     if A.shape[0] == 0:
         return _constant(plant.D)
-    with np.errstate(invalid="ignore"):  # scipy also casts large scales to integers, and does not use these
-        A, (scale, order) = sla.matrix_balance(A, separate=True)
+    A, (scale, order) = sla.matrix_balance(A, separate=True)
     B, C = B[order] / scale[:, None], C[:, order] * scale
     T, Q = sla.rsf2csf(*sla.schur(A))
     T, Qh = np.ascontiguousarray(T), Q.conj().T

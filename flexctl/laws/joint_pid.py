@@ -85,7 +85,8 @@ def _joints(plant: SecondOrder) -> list[tuple[str, str, str]]:
             for measure, drive in ((f"{joint}_angle", f"{joint}_torque"), (f"{joint}_extension", f"{joint}_force"))
             if measure in outputs and drive in inputs
         ]
-        require(bool(pairs), f"{joint} is not driven by a torque or force, or its position is not measured")
+        remedy = f'joint.{joint.removeprefix("joint")}.drive = "torque" makes it so; cylinders have servos (laws.valve)'
+        require(bool(pairs), f"{joint} is not driven by a torque or force, or its position is not measured; {remedy}")
         found.append((joint, *pairs[0]))
     require(bool(found), f"the plant has no joints among its coordinates {names(plant.coordinates)[:4]} ..")
     return found

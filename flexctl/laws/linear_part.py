@@ -26,7 +26,7 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
-    if not law.measures:
+    if len(getattr(law, "measures", ("",))) == 0:
         raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
     return linear_part(law, lambda name: _reading(model, name, at))
 

@@ -125,7 +125,7 @@ METHOD = types.NamedUniTuple(float64, 9, Method)
 
 KEPT, FULL, BROYDEN = 0.0, 1.0, 2.0
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-AGE, DEEPEST, FEW, LIMIT, FAR = 60.0, 16.0, 4.0, 1e6, 0.1
+AGE, DEEPEST, LIMIT, FAR = 60.0, 16.0, 1e6, 0.1
 WIDTH = 15
 LEFT = 1e-4  # of the tolerance may be left as the error of a step: full Newton leaves about its square
 LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL = range(6)
@@ -881,11 +881,8 @@ def _broyden(d, steps, n, number):  # type: ignore[no-untyped-def]
 
 
 @njit(**FAST)
-def _predict(state, h, method, soft, careful, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated, or with none that moves (careful 1), or with those of now (2).
-
-    A soft step is of the backward Euler rule.
-    """
+def _predict(state, h, method, soft, straight, n):  # type: ignore[no-untyped-def]
+    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule."""
     q, v, a, shifted, before = state.q, state.v, state.a, state.shifted, state.before
     if soft:
         for i in range(n):
@@ -899,8 +896,8 @@ def _predict(state, h, method, soft, careful, n):  # type: ignore[no-untyped-def
     b1, b2, g1, g2 = h * h * (0.5 - method.beta), h * h * method.beta, h * (1.0 - method.gamma), h * method.gamma
     for i in range(n):
         old, now = shifted[i], a[i]
-        guess = now + (ratio * (now - before[i]) if careful == 0 else 0.0)
-        if careful == 1:
+        guess = now + ratio * (now - before[i])
+        if straight:
             guess = (-b1 / b2 * old / g - af * now + am * old) / (1.0 - af)
         new = ((1.0 - af) * guess + af * now - am * old) * g
         before[i], a[i], shifted[i] = now, guess, new
@@ -1072,7 +1069,7 @@ def _finish(beam, state, law, f, u, held, memory, work):  # type: ignore[no-unty
 def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work):  # type: ignore[no-untyped-def]
     """One step of length h to inputs u; target: angle, rate, acceleration of prescribed joints. Returns status, size.
 
-    `careful`: with a fresh tangent in every iteration, from where the rates lead (1) or rates and accelerations (2).
+    `careful`: from where the rates lead, with a fresh tangent in every iteration.
     A step of length 0: if `careful`, the accelerations become those that the forces of now ask for, and the shifted
     ones change by as much; the torques of the prescribed joints are set.
     """
@@ -1102,11 +1099,11 @@ def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work)
         if f is not None and not still:
             _respond(beam, state, law, f, u, work)
         _residual(beam, state.q, state.v, state.a, u, work, r)
-        if still and (iteration > 0 or careful == 0):
+        if still and (iteration > 0 or not careful):
             for l in range(drive.size):
                 state.torque[l] = r[max(beam.links[3 * l + 1], 0)]
             return 0.0, size, float(iteration)
-        fresh = not valid or careful > 0 or method.newton == FULL
+        fresh = not valid or careful or method.newton == FULL
         if fresh:
             _assemble(beam, ca, cv, cq, work)
             _hold(beam, drive, work.band)
@@ -1119,7 +1116,7 @@ def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work)
         _solve(work.band, work.columns, n, work.right)
         if f is not None and not still:
             _close(beam, state, drive, law, f, cv, fresh, u, work)
-        if method.newton == BROYDEN and careful == 0:
+        if method.newton == BROYDEN and not careful:
             _broyden(r, work.steps, n, iteration)
             for i in range(n):
                 work.steps[iteration, i] = r[i]
@@ -1134,7 +1131,7 @@ def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work)
             state.shifted[i] -= cs * d
             size = max(size, abs(d))
         # a correction that is no small part of the arm leads nowhere, or to a solution far away: begin otherwise
-        if not np.isfinite(size) or (careful == 0 and not still and size > FAR * beam.numbers[2]):
+        if not np.isfinite(size) or (not careful and not still and size > FAR * beam.numbers[2]):
             return 1.0, size, float(iteration)
         if still:
             number[LAST] = 0.0
@@ -1246,13 +1243,12 @@ def run(  # type: ignore[no-untyped-def]
     """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction).
 
     `last` = `first`: the accelerations of the state are set, and no step is taken. Every grid point begins with a step
-    of length 0 and is recorded; then steps are of h / 2^level, the level 0 unless an error is given or Newton's
-    iteration fails; inputs are linear in between.
+    of length 0 and is recorded; then, with an error given, steps are of h / 2^level; inputs are linear in between.
     f is None unless the law is continuous: what deals with it is then not compiled.
     """
     t, y, number, whole = tables.t, work.y, state.numbers, 1 << int(DEEPEST)
     acting, divided, some = law.continuous == 1, method.error > 0.0, _prescribes(drive)
-    k, place, still, finished, jumped, careful = first, 0, True, True, True, 0
+    k, place, still, finished, jumped, careful = first, 0, True, True, True, True
     while True:
         if still or not finished:
             _expand(beam, state.q, state.v, state.a, work)
@@ -1276,7 +1272,7 @@ def run(  # type: ignore[no-untyped-def]
                     number[LEVEL] = max(number[LEVEL], 6.0) if divided else number[LEVEL]
             elif jumped:
                 _prescribed_jump(beam, state, drive, command, k)
-            careful = 1 if jumped else 0
+            careful = jumped
             if f is not None:
                 for i in range(law.measures.size):
                     f.readings[0, i] = y[law.measures[i]]
@@ -1302,7 +1298,7 @@ def run(  # type: ignore[no-untyped-def]
             _write(beam, state, drive, record, k, y, u)
             if k == last:
                 return 0.0, t[last], 0.0, 0.0
-            still, careful = False, 0
+            careful = still = False
             continue
         error = 0.0
         if divided and not soft:
@@ -1310,21 +1306,19 @@ def run(  # type: ignore[no-untyped-def]
                 error = max(error, abs(state.a[i] - work.saved[2, i]))
             error *= (h * units / whole) ** 2 * abs(method.beta - 1.0 / 6.0)
         if status == 0.0 and error <= method.error:
-            place, careful, finished = place + units, 0, not acting
+            place, careful, finished = place + units, False, not acting
             number[SOFT] = max(number[SOFT] - 1.0, 0.0)
-            easy = not soft and (error < 0.08 * method.error or not divided)
+            easy = divided and not soft and error < 0.08 * method.error
             if easy and number[LEVEL] > 0.0 and place % (2 * units) == 0:
                 number[LEVEL] -= 1.0
             if place == whole:
                 k, place, still = k + 1, 0, True
             continue
-        if number[LEVEL] >= (DEEPEST if divided else FEW) and (careful == 2 or divided):
+        if (careful and not divided) or number[LEVEL] >= DEEPEST:
             return max(status, 1.0), t[k + 1], iteration, size
         _save(state, work.saved, True)
-        number[LAST], number[FACTORED] = before, 0.0
-        if divided or careful == 2:
-            number[LEVEL] += 1.0
-        careful = 0 if status == 0.0 else 1 if divided else 1 + careful % 2
+        number[LAST], number[FACTORED], careful = before, 0.0, status != 0.0
+        number[LEVEL] += 1.0 if divided else 0.0
         state.counts[3] += 1.0
 
 
