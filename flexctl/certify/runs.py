@@ -204,7 +204,8 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     read = arm.model.output(point.q, point.v, point.a, point.u)
     start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
     start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
-    weighed = any(getattr(arm.arm, "gravity", ()))  # a torque that is fed forward carries the weight from the start
+    # a torque that is fed forward carries the weight from the start
+    weighed = any(getattr(getattr(arm, "arm", None), "gravity", ()))
     moved = {
         name: Scaled(m, 1.0, start.get(name, Scaled(m, 1.0).begin if weighed else 0.0))
         for name, m in item.motions(law).items()
