@@ -32,7 +32,7 @@ REQUIREMENTS = {
     "gain_margin": 2.0,
     "phase_margin_deg": 40.0,
     "frequency_change": (-0.1, 0.1),
-    "residual_ratio": {"both links": 18, "both links, frequencies -10 %": 4, "both links, frequencies +10 %": 20},
+    "vibration_ratio": {"both links": 18, "both links, frequencies -10 %": 4, "both links, frequencies +10 %": 20},
 }
 
 

@@ -26,7 +26,7 @@ REQUIREMENTS = {
     "gain_margin": 2.0,
     "phase_margin_deg": 35.0,
     "frequency_change": (-0.1, 0.1),
-    "residual_ratio": {"both links": 55, "both links, frequencies -10 %": 7, "both links, frequencies +10 %": 25},
+    "vibration_ratio": {"both links": 55, "both links, frequencies -10 %": 7, "both links, frequencies +10 %": 25},
 }
 
 

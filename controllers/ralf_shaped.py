@@ -3,7 +3,7 @@
 The cylinders hold their course whatever the arm does, so the modes to shape are those of the arm with its joints held,
 7.83 and 16.94 Hz, whatever the servo. The shaper makes the command 0.17 s longer and needs no sensor on the arm; it
 does nothing about anything else that shakes it. It leaves 300 times less in both links, 49 times less with frequencies
-10 % off; ZV, half as long, 7 times less then. Residuals count from 0.2 s after the end of the shaped command on.
+10 % off; ZV, half as long, 7 times less then. What is left counts from 0.2 s after the end of the shaped command on.
 Law, amplitude, frequency and damping are those of `ralf_servo`.
 """
 
@@ -21,7 +21,7 @@ MODES = 2
 REQUIREMENTS = {
     "disk_margin": 0.7,
     "frequency_change": (-0.1, 0.1),
-    "residual_ratio": {"both links": 300, "both links, frequencies -10 %": 45, "both links, frequencies +10 %": 65},
+    "vibration_ratio": {"both links": 300, "both links, frequencies -10 %": 45, "both links, frequencies +10 %": 65},
 }
 
 

@@ -23,7 +23,7 @@ from .model import names
 from .response import Response
 from .scenario import Progress, Scenario, design, scenarios
 from .simulate import as_law
-from .variations import residual_ratios
+from .variations import vibration_ratios
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Comparison:
     def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return by scenario, label and signal how many times less is left of the motion than in the first run."""
         return {
-            name: residual_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
+            name: vibration_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
             for name, runs in self.scenarios.items()
         }
 
@@ -96,8 +96,9 @@ class Comparison:
         for run in self.runs:
             numbers = {} if run.response is None else dict(run.response.scores)
             less = ratios.get(run.scenario, {}).get(run.label, {})
-            entry = {"scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "residual_ratios": less}
-            found.setdefault(run.label, {})[run.scenario] = entry
+            found.setdefault(run.label, {})[run.scenario] = {
+                "scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "vibration_ratios": less
+            }  # fmt: skip
         return {"runs": found}
 
 

@@ -9,8 +9,9 @@ For each reference channel that is also an output (its error is output minus ref
 * `final_error`: at the end of the record
 * `residual`: largest distance from the target once the command has ended (not given when the record ends before)
 
-Of an output that should come to rest where it began (`flexctl.rest.Rest`) the first three make no sense, and its
-`residual` is the largest deviation from its first value from 0.2 s after the end of the command on.
+Of an output that should come to rest where it began (`flexctl.rest.Rest`) the first three make no sense; instead
+
+* `vibration`: the largest deviation from its first value from 0.2 s after the end of the command on
 
 For each input: `peak` and `rms`. When nothing is followed only these and the outputs' extremes are given.
 
@@ -37,7 +38,7 @@ from .track import Channel, Track, track_of
 from .trajectories import Motion
 
 LATER = 0.2
-"""Time after the end of a command from which on what is left of the motion counts as residual [s]."""
+"""Time after the end of a command from which on what is left of the motion counts as vibration [s]."""
 _ROUNDING = 1e-12
 """A move smaller than this part of the values is none: sums of shifted copies return to where they were up to it."""
 
@@ -75,12 +76,12 @@ def scores(
         wanted = motion(t)[0]
         if isinstance(motion, Rest):
             wanted = value[0]
-            left = np.abs(value - wanted)[t > motion.duration + LATER]
+            score, left = "vibration", np.abs(value - wanted)[t > motion.duration + LATER]
         else:
             result.update(_move_scores(name, t, value, motion))
-            left = np.abs(value - motion.target)[t >= motion.duration]
+            score, left = "residual", np.abs(value - motion.target)[t >= motion.duration]
         if left.size:
-            result[f"{name}.residual"] = float(left.max())
+            result[f"{name}.{score}"] = float(left.max())
         error = value - wanted
         result[f"{name}.rms_error"] = _rms(t, error)
         result[f"{name}.max_error"] = float(np.abs(error).max())

@@ -43,8 +43,8 @@ def resting(plant: Plant, outputs: Iterable[str], until: float) -> dict[str, Res
     return {name: Rest(float(y[index_of("output", name, plant.model.outputs)]), until) for name in outputs}
 
 
-def residual_ratios(runs: Mapping[str, Response], against: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """Return by run and signal how many times less is left of the motion than in the run it stands against.
+def vibration_ratios(runs: Mapping[str, Response], against: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return by run and signal how many times less vibration is left than in the run it stands against.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def residual_ratios(runs: Mapping[str, Response], against: Mapping[str, str]) ->
     pairs = {name: (runs[other], run) for name, run in runs.items() if (other := against.get(name, "")) in runs}
     return {
         name: {
-            key.removesuffix(".residual"): base.scores[key] / max(left, 1e-300)
-            for key, left in run.scores.items() if key.endswith(".residual") and key in base.scores
+            key.removesuffix(".vibration"): base.scores[key] / max(left, 1e-300)
+            for key, left in run.scores.items() if key.endswith(".vibration") and key in base.scores
         } for name, (base, run) in pairs.items()
     }  # fmt: skip

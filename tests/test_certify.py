@@ -412,21 +412,21 @@ class TestCommand:
         assert "UNSTABLE" in told["requirements"][0]["found"]
 
 
-def test_residual_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
+def test_vibration_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
     ratios = {"a": {"strain": 12.0, "tip": 30.0}, "b": {"strain": 5.0}}
-    found = SimpleNamespace(loops=(), failures={"c": "diverged"}, plant="p", ratios=ratios)
+    found = SimpleNamespace(loops=(), runs=ratios, failures={"c": "diverged"}, plant="p", ratios=ratios)
 
     def verdicts(bound: object) -> list[tuple[str, str, bool]]:
-        checked = requirements.checked({"residual_ratio": bound})
+        checked = requirements.checked({"vibration_ratio": bound})
         return [(v.name, v.found, v.passed) for v in requirements.judged(found, checked)[1:]]
 
-    assert verdicts(5) == [("residual_ratio", "5", True)]
-    assert verdicts(5.1) == [("residual_ratio", "5", False)]
+    assert verdicts(5) == [("vibration_ratio", "5", True)]
+    assert verdicts(5.1) == [("vibration_ratio", "5", False)]
     assert verdicts({"a": 12, "b": 6, "c": 1}) == [
-        ("residual_ratio: a", "12", True), ("residual_ratio: b", "5", False),
-        ("residual_ratio: c", "not available", False),
+        ("vibration_ratio: a", "12", True), ("vibration_ratio: b", "5", False),
+        ("vibration_ratio: c", "not available", False),
     ]  # fmt: skip
-    with pytest.raises(fx.DefinitionError, match="scenario of the requirement residual_ratio"):
+    with pytest.raises(fx.DefinitionError, match="scenario of the requirement vibration_ratio"):
         verdicts({"aa": 1.0})
     with pytest.raises(fx.DefinitionError, match="not a finite number"):
         verdicts({"a": math.inf})

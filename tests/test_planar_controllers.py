@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import flexctl as fx
 from flexctl.certify.loops import examine
+from flexctl.certify.runs import predicted, scaled_run
 from flexctl.laws.joint_pid import joint_pids
 from flexctl.laws.linear_part import linear_part
 from flexctl.laws.lqg import Weights, lqg
@@ -250,6 +252,21 @@ def test_joint_pids_carry_a_payload_that_they_do_not_know():
     found = scores("spatial_3r_pid", "60 deg, 2 kg")
     assert max(abs(found[f"joint{i}_angle.final_error"]) for i in (1, 2, 3)) < 5e-4
     assert found["joint3_angle.settle_1pct_s"] == pytest.approx(1.48, rel=0.05)
+
+
+def test_linear_prediction_of_an_arm_that_is_carried_by_its_feedforward():
+    """The weight is in the operating point: counted twice, the predicted arm would be thrown up at once."""
+    script, plant, law, items = loaded("spatial_3r_pid")
+    item = items["60 deg, 0 kg"]
+    stay = {f"joint{i}": Step(angle, angle) for i, angle in enumerate(script.BEGIN, 1)}
+    still = replace(item, reference=references(item.plant(plant), stay, law), duration=0.3)
+    prediction = predicted(plant, law, still)
+    for i in (1, 2, 3):
+        assert np.abs(prediction[f"joint{i}_angle"]).max() < 1e-12
+    prediction, full = predicted(plant, law, item), scaled_run(plant, law, item, 0.25).run
+    for i in (1, 2, 3):
+        angle = f"joint{i}_angle"
+        assert np.abs(full[angle] - full[angle][0] - 0.25 * prediction[angle]).max() < 0.05 * 0.25 * np.pi / 3
 
 
 def test_joint_pids_on_an_arm_with_a_sliding_joint():

@@ -100,10 +100,10 @@ def test_what_should_come_to_rest_is_scored_by_what_is_left_from_a_fifth_of_a_se
     """From where it began, not from the value given: the sensor's zero."""
     y = 5.0 + 3.0 * np.exp(-T) * np.sin(2 * np.pi * 5.0 * T)
     found = of(y, angle=Rest(4.9, 1.8))
-    assert found["angle.residual"] == pytest.approx(3.0 * np.exp(-2.05), rel=1e-3)  # the first crest after 2 s
+    assert found["angle.vibration"] == pytest.approx(3.0 * np.exp(-2.05), rel=1e-3)  # the first crest after 2 s
     assert found["angle.max_error"] == pytest.approx(3.0 * np.exp(-0.05), rel=2e-3)
     assert not any(key.startswith("angle.settle") for key in found)
-    assert "angle.residual" not in of(y, angle=Rest(5.0, 3.9))
+    assert "angle.vibration" not in of(y, angle=Rest(5.0, 3.9))
 
 
 def test_a_sum_of_shifted_copies_that_comes_back_has_not_moved() -> None:

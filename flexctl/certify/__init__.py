@@ -32,7 +32,7 @@ from ..response import Response
 from ..scenario import Progress, Scenario, design, label, variants
 from ..simulate import as_law
 from ..translate import Fitted, fitted
-from ..variations import residual_ratios
+from ..variations import vibration_ratios
 from ..workers import run_all
 from . import robust, runs
 from .certificate import Certificate
@@ -127,6 +127,7 @@ class _Task:
     plant: Plant
     law: Any
     items: tuple[Scenario, ...]
+    bases: tuple[Scenario, ...]  # runs of other laws against which these stand
     chosen: Scenario
     requirements: Mapping[str, Any]
     scripts: tuple[str, ...]
@@ -151,10 +152,12 @@ def _prepared(
     else:
         law, items = controller, list(given or ())
         require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
-    law, items = as_law(law), [item for item in items if item.law is None]
+    every, law, items = items, as_law(law), [item for item in items if item.law is None]
     require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
     if model is not None:
-        items = [item.in_formulation(model, arm) for item in items]
+        every, items = ([item.in_formulation(model, arm) for item in some] for some in (every, items))
+    against = {item.against for item in items}
+    bases = tuple(item for item in every if item.law is not None and item.name in against)
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
         raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
@@ -164,7 +167,7 @@ def _prepared(
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
     name = label(script).removesuffix(".py") if is_script else type(law).__name__
-    return _Task(name, arm, law, tuple(items), chosen, stated, (str(path),) if path else (), poses)
+    return _Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses)
 
 
 def _perform(job: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
@@ -185,6 +188,8 @@ def _jobs(
         jobs[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
     for one in task.items:
         jobs[f"run {one.name}"] = (_run, (plant, law, one))
+    for one in task.bases:
+        jobs[f"base {one.name}"] = (_run, (plant, law, one))
     for resolution in sorted({*bits, *stated.get("ripple_at_bits", {})} if law.measures else ()):
         jobs[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     masses = _range(stated.get("payload_kg") or _payloads(task), PAYLOADS)
@@ -277,6 +282,7 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
     valid = None
     if isinstance(prediction, Response) and any(s.run is not None for s in scalings):
         valid = runs.validity(prediction, scalings, task.law)
+    bases = {one.name: run for one in task.bases if isinstance(run := found[f"base {one.name}"], Response)}
     limits = runs.limits(task.law)
     peaks = {
         d: max(run.scores[f"{d}.peak"] for run in good.values()) / bound
@@ -296,7 +302,7 @@ def _collected(task: _Task, found: Mapping[str, Any]) -> Certificate:
         {name: run.scores for name, run in good.items()},
         {name: run for name, run in done.items() if isinstance(run, str)}, peaks, tuple(notes),
         {key: run for key, run in responses.items() if isinstance(run, Response)}, identity, 0.0,
-        residual_ratios(good, {one.name: one.against for one in task.items}),
+        vibration_ratios({**good, **bases}, {one.name: one.against for one in task.items}),
     )  # fmt: skip
 
 

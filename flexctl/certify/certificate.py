@@ -118,7 +118,7 @@ class Certificate:
                 "amplitudes": valid.amplitudes, "deviation": valid.deviation, "saturated": valid.saturated,
                 "parting": valid.parting},
             "scores": {name: dict(scores) for name, scores in self.runs.items()}, "failures": dict(self.failures),
-            "residual_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
+            "vibration_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
             "saturation": dict(self.saturation), "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,
         }  # fmt: skip
 

@@ -27,7 +27,7 @@ MOST = {
     "peak_over_limit": "largest command, in parts of its limit",
 }
 RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
-RESIDUAL = "residual_ratio"
+VIBRATION = "vibration_ratio"
 """How many times less is left of the motion than in the run that a scenario stands against: at least a number for the
 worst run and signal, or {scenario: number}."""
 RIPPLE = "ripple_at_bits"
@@ -70,13 +70,13 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
             proper = isinstance(bound, Mapping) and bool(bound)
             require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
             found[name] = {int(bits): _number(name, value) for bits, value in dict(bound).items()}
-        elif name == RESIDUAL and isinstance(bound, Mapping):
+        elif name == VIBRATION and isinstance(bound, Mapping):
             found[name] = {str(run): _number(name, value) for run, value in bound.items()}
-        elif name in LEAST or name == RESIDUAL or name in MOST or "." in name:
+        elif name in LEAST or name == VIBRATION or name in MOST or "." in name:
             found[name] = _number(name, bound)
         else:
             scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
-            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, RESIDUAL, RIPPLE, *scores])
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, VIBRATION, RIPPLE, *scores])
     return found
 
 
@@ -105,9 +105,9 @@ def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict
             verdicts.append(_over_range(found, name, bound))
         elif name == RIPPLE:
             verdicts += [_ripple(found, bits, most) for bits, most in bound.items()]
-        elif name == RESIDUAL:
+        elif name == VIBRATION:
             wanted = bound if isinstance(bound, Mapping) else {"": bound}
-            verdicts += [_residual(found, run, least) for run, least in wanted.items()]
+            verdicts += [_vibration(found, run, least) for run, least in wanted.items()]
         elif name in LEAST:
             verdicts.append(_at_least(name, bound, _WORST[name](found)))
         elif name in MOST:
@@ -195,13 +195,14 @@ def _within(value: float, bound: tuple[float, float]) -> bool:
     return bound[0] - slack <= value <= bound[1] + slack
 
 
-def _residual(found: Certificate, run: str, least: float) -> Verdict:
+def _vibration(found: Certificate, run: str, least: float) -> Verdict:
     """Return the verdict on one scenario, or on the worst of all where none is named."""
-    if run and run not in found.ratios and run not in found.failures:
-        raise unknown(f"scenario of the requirement {RESIDUAL}", run, list(found.ratios))
+    known = [*found.runs, *found.failures]
+    if run and run not in known:
+        raise unknown(f"scenario of the requirement {VIBRATION}", run, known)
     chosen = [found.ratios.get(run, {})] if run else list(found.ratios.values())
     worst = min((x for ratios in chosen for x in ratios.values()), default=math.nan)
-    return _at_least(f"{RESIDUAL}{': ' if run else ''}{run}", least, worst)
+    return _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
 
 
 def _ripple(found: Certificate, bits: int, most: float) -> Verdict:

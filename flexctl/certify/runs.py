@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import FlexctlError, NotAvailable
 from ..laws.controller import LinearLaw, Quantised, bare
 from ..laws.linear_part import linear_law
+from ..laws.rigid_reference import is_torque
 from ..model import FloatArray, OperatingPoint, names
 from ..response import Response
 from ..simulate import simulate
@@ -204,12 +205,10 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     read = arm.model.output(point.q, point.v, point.a, point.u)
     start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
     start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
+    references = item.motions(law)
     # a torque that is fed forward carries the weight from the start
-    weighed = any(getattr(getattr(arm, "arm", None), "gravity", ()))
-    moved = {
-        name: Scaled(m, 1.0, start.get(name, Scaled(m, 1.0).begin if weighed else 0.0))
-        for name, m in item.motions(law).items()
-    }
+    start |= {name: Scaled(m, 1.0).begin for name, m in references.items() if is_torque(m)}
+    moved = {name: Scaled(m, 1.0, start.get(name, 0.0)) for name, m in references.items()}
     inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
     linear, free = arm.linearise(point), linear_law(known, arm.model, point)
     return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs), words, moved)

@@ -83,7 +83,7 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @click.option(
     "--require", "required", multiple=True, metavar="NAME=BOUND",
     help="A requirement, beside those of the script: disk_margin, gain_margin, phase_margin_deg, delay_margin, "
-    "damping, decay_rate, linear_amplitude, residual_ratio (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
+    "damping, decay_rate, linear_amplitude, vibration_ratio (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
     "ripple_at_bits=BITS:RIPPLE; repeatable.",
 )  # fmt: skip
 @click.option(
@@ -172,7 +172,7 @@ def _print(found: Certificate) -> None:
     console.print()
     if any(not q.failure for q in found.quantised):
         print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
-    for line in [*predictions(found), *residuals(found), *(f"not examined: {note}" for note in found.notes)]:
+    for line in [*predictions(found), *vibrations(found), *(f"not examined: {note}" for note in found.notes)]:
         console.print(line, soft_wrap=True)
     console.print()
     listed = table("requirement<", "bound<", "found<", "verdict<")
@@ -263,10 +263,10 @@ def encoders(found: Certificate) -> Table:
     return listed
 
 
-def residuals(found: Certificate) -> list[str]:
+def vibrations(found: Certificate) -> list[str]:
     """Return what is left of the motion, a line for each scenario that stands against another."""
     told = {name: [f"{s.replace('_', ' ')} {times(x)}" for s, x in less.items()] for name, less in found.ratios.items()}
-    return [f"left of the motion, {name}: less by {', '.join(texts)}" for name, texts in told.items()]
+    return [f"vibration left, {name}: less by {', '.join(texts)}" for name, texts in told.items()]
 
 
 def predictions(found: Certificate) -> list[str]:

@@ -63,7 +63,7 @@ def compare(
     have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
     signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
 
-    JSON: runs (scores, disk_margin, failure, residual_ratios by label and scenario); controllers, version.
+    JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); controllers, version.
     """
     from .. import __version__
     from ..catalogue.overrides import parse_override

@@ -69,13 +69,13 @@ def run(
     CONTROLLER is a name of the catalogue or the path of a .py file; PLANT is by default what the script names in PLANT.
     The controller is designed once, on the plant as given; each scenario may change the plant that is run.
 
-    JSON: scores, duration_s and residual_ratios by scenario, margins by variant of the plant, stability along the path
+    JSON: scores, duration_s and vibration_ratios by scenario, margins by variant of the plant, stability along the path
     by scenario where the tip follows one, controller; plant, model, overrides, version; scores and identity by plant
     under `also`.
     """
     from ..catalogue import load_controller
     from ..scenario import design, on_plants, path_stabilities, robustness, scenarios
-    from ..variations import residual_ratios
+    from ..variations import vibration_ratios
 
     place = _place(output)
     script = load_controller(controller)
@@ -92,11 +92,11 @@ def run(
     label = Path(controller).stem
     found = every[_plant_label(arm)]
     results = {item.name: response for item, response in found}
-    less = residual_ratios(results, {item.name: item.against for item in wanted})
+    less = vibration_ratios(results, {item.name: item.against for item in wanted})
     payload = {
         "scores": tables.json_runs(results), "margins": tables.json_margins(certain),
         "stability": tables.json_stability(stable), "controller": label,
-        "duration_s": {item.name: item.duration for item in wanted}, "residual_ratios": less, **identity(arm),
+        "duration_s": {item.name: item.duration for item in wanted}, "vibration_ratios": less, **identity(arm),
         "also": {
             name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **identity(plants[name])}
             for name, runs in list(every.items())[1:]

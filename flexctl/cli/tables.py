@@ -25,6 +25,7 @@ WORDS = {
     "max_error": ("largest error", ""),
     "final_error": ("final error", ""),
     "residual": ("residual", ""),
+    "vibration": ("vibration", ""),
     "peak": ("peak", ""),
     "rms": ("rms", ""),
     "min": ("least", ""),
@@ -33,7 +34,7 @@ WORDS = {
 }
 """Score -> how a table calls it and its unit; an empty unit is the signal's."""
 
-COMPARED = ("settle_1pct_s", "settle_0p1pct_s", "overshoot_pct", "residual", "peak", "rms")
+COMPARED = ("settle_1pct_s", "settle_0p1pct_s", "overshoot_pct", "residual", "vibration", "peak", "rms")
 """Scores that stand beside each other when runs are compared."""
 
 
@@ -41,7 +42,7 @@ def value_text(value: float, score: str, response: Response) -> str:
     """Return a score for a table; a time that was never reached is longer than the run."""
     if score.startswith("settle") and math.isinf(value):
         return f"> {response.t[-1]:.4g}"
-    return compact(value, 3 if score.endswith(("pct", "error", "residual")) else 4)
+    return compact(value, 3 if score.endswith(("pct", "error", "residual", "vibration")) else 4)
 
 
 def heading(key: str, response: Response, separator: str = ": ") -> str:

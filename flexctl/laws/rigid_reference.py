@@ -83,6 +83,11 @@ def _all_of_it(
     return found
 
 
+def is_torque(motion: Motion) -> bool:
+    """Whether a reference is the torque of a rigid arm: before the move begins it is what carries the weight."""
+    return isinstance(motion, RigidReference) and motion.kind == "torque"
+
+
 def channel(drive: str) -> str:
     """Return the reference channel of an input: joint1_torque -> joint1_feedforward."""
     return f"{drive.rsplit('_', 1)[0]}_feedforward"

@@ -77,7 +77,8 @@ class SampledModel:
     def law(self, K: LinearLaw, limit: float = np.inf) -> Delayed:
         """Return a law designed on y as one that reads the sensors: high-pass before it, limits and delay behind.
 
-        It follows the measurements too: what they read at rest is taken off them, as strain gauges are zeroed.
+        It follows the measurements too: what they read at rest is taken off them, as strain gauges are zeroed; it
+        begins with no change.
         """
         k, p = len(self.measures), self._pole
         if self.corner:  # states: of K, of the high-pass; K reads y = y_raw - h
@@ -87,11 +88,12 @@ class SampledModel:
                 K, A=A, start=np.pad(K.start, ((0, k), (0, 0))),
                 By=np.vstack([K.By, (1.0 - p) * np.eye(k)]), Br=np.pad(K.Br, ((0, k), (0, 0))),
                 Bu=np.pad(K.Bu, ((0, k), (0, 0))), C=np.hstack([K.C, -K.Dy]),
+                start=np.pad(K.start, ((0, k), (0, 0))),
             )  # fmt: skip
         value = np.kron(np.eye(k), [[1.0, 0.0, 0.0]])
         zeroed = replace(
             K, follows=(*K.follows, *self.measures), Br=np.hstack([K.Br, -K.By @ value]),
-            Dr=np.hstack([K.Dr, -K.Dy @ value]),
+            Dr=np.hstack([K.Dr, -K.Dy @ value]), start=0.0 * K.start,
         )  # fmt: skip
         return Delayed(zeroed.limited(-limit, limit), self.delay)
 

@@ -167,7 +167,7 @@ def _followed(found: Certificate) -> list[str]:
         return []
     known = [signal.name for signal in run.outputs]
     followed = [signal.name for signal in run.references if signal.name in known]
-    shaken = [name for name in followed if f"{name}.residual" in run.scores]
+    shaken = [name for name in followed if f"{name}.vibration" in run.scores]
     return [name for name in shaken or followed if run.unit(name) == run.unit((shaken or followed)[0])] or known[:1]
 
 
