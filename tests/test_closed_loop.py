@@ -225,9 +225,11 @@ def test_a_sampled_system_without_its_period_is_refused() -> None:
 
 
 def test_labels_of_a_linear_system_must_be_the_plants() -> None:
-    system = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.01)
+    matrices = ([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.01)
     with pytest.raises(DefinitionError, match="unknown output of elastic pendulum measured by the law"):
-        run(system, reference=None)
+        run(control.ss(*matrices, inputs=["angel"], outputs=["torque"]), reference=None)
+    with pytest.raises(DefinitionError, match="signals of the controller have no names: give them"):
+        run(control.ss(*matrices), reference=None)
 
 
 # ---- wrong controllers ----------------------------------------------------------------------------------------------
