@@ -85,8 +85,7 @@ class SampledModel:
             A = sla.block_diag(K.A, p * np.eye(k))
             A[: len(K.A), len(K.A) :] = -K.By
             K = replace(
-                K, A=A, start=np.pad(K.start, ((0, k), (0, 0))),
-                By=np.vstack([K.By, (1.0 - p) * np.eye(k)]), Br=np.pad(K.Br, ((0, k), (0, 0))),
+                K, A=A, By=np.vstack([K.By, (1.0 - p) * np.eye(k)]), Br=np.pad(K.Br, ((0, k), (0, 0))),
                 Bu=np.pad(K.Bu, ((0, k), (0, 0))), C=np.hstack([K.C, -K.Dy]),
                 start=np.pad(K.start, ((0, k), (0, 0))),
             )  # fmt: skip
