@@ -94,3 +94,12 @@ def test_bad_schedules_are_named():
         Blended((law, law.limited(-1.0, 1.0)), (0.0, 1.0), "p")
     with pytest.raises(fx.DefinitionError, match="different delays"):
         blended((Delayed(law, 1), Delayed(law, 2)), (0.0, 1.0), "p")
+
+
+def test_every_law_of_the_blend_begins_where_the_arm_stands() -> None:
+    start = [[2.0]]
+    laws = [fx.LinearLaw(1e-3, ("a",), ("u",), A=[[0.5]], By=[[k]], C=[[1.0]], start=start) for k in (1.0, 3.0)]
+    blend = Blended(laws, (0.0, 1.0), "b")
+    states = fx.Delayed(blend).initial_at(np.array([0.7, 0.2]))[0]
+    assert [float(x[0]) for x in states] == [1.4, 1.4]
+    assert blend.frozen(0.2).initial_at(np.array([0.7])).tolist() == [1.4, 1.4]

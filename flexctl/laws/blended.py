@@ -93,7 +93,7 @@ class Blended:
             C=np.hstack([wi * law.C for wi, law in zip(w, laws, strict=True)]),
             Dy=np.sum([wi * law.Dy for wi, law in zip(w, laws, strict=True)], axis=0),
             Dr=np.sum([wi * law.Dr for wi, law in zip(w, laws, strict=True)], axis=0),
-            lower=laws[0].lower, upper=laws[0].upper,
+            lower=laws[0].lower, upper=laws[0].upper, start=np.vstack([law.start for law in laws]),
         )  # fmt: skip
 
     def feedback_at(self, value: float) -> FirstOrder:
@@ -103,6 +103,10 @@ class Blended:
     def initial(self) -> tuple[FloatArray, ...]:
         """Return the zero states of all laws."""
         return tuple(law.initial() for law in self.laws)
+
+    def initial_at(self, y: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the states of all laws with which a run begins when the measured outputs are y."""
+        return tuple(law.initial_at(y[: self._own]) for law in self.laws)
 
     def step(
         self, state: tuple[FloatArray, ...], t: float, y: FloatArray, r: FloatArray
