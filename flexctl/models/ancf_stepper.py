@@ -12,6 +12,7 @@ from . import ancf_element as element
 from ._kernels import ancf as kernels
 from ._kernels import loop
 from .ancf_sensors import DISPLACEMENT, POSITION, RATE, TRANSVERSE
+from .joint_drives import joint_drives
 
 if TYPE_CHECKING:
     from .ancf import Ancf
@@ -92,13 +93,7 @@ class AncfStepper:
             scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance,
             float(min(scheme.iterations, 32)), NEWTON[scheme.newton], float(scheme.settle), float(scheme.error),
         )  # fmt: skip
-        self.drive = np.full(joints, kernels.TORQUE, np.int64)
-        self.command = np.zeros((tables.t.size, 4 * joints))
-        for i, joint in enumerate(model.arm.joints):
-            servo, given = joint.drive == "servo", commands.get(f"joint{i + 1}")
-            self.drive[i] = kernels.SERVO if servo else kernels.TORQUE if given is None else kernels.PRESCRIBED
-            if given is not None:
-                self.command[:, 4 * i : 4 * i + 4] = given.T
+        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
         self.state_ = kernels.State(
             q.copy(), v.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(joints), np.zeros(6), np.zeros(4)
         )
