@@ -18,7 +18,8 @@ def certificate(found: Certificate, *, path: str | Path | None = None, title: st
     """Draw what was found of a controller: the panels for which there is something to show."""
     from . import canvas
 
-    heading = title or f"{found.controller} on {found.plant}: {'passed' if found.passed else 'NOT passed'}"
+    arm = f"{found.plant} ({found.identity['model']})"
+    heading = title or f"{found.controller} on {arm}: {'passed' if found.passed else 'NOT passed'}"
     panels = [draw for draw, shown in _panels(found) if shown]
     rows = max(1, (len(panels) + 1) // 2)
     with canvas.styled():
