@@ -244,10 +244,26 @@ class TestTable:
             texts = [b"".join(row).decode().rstrip("\0") for row in data.variables["reason"][:]]
         assert texts == table["reason"]
 
-    def test_parquet_needs_a_package(self, table: fx.Table, place: Path) -> None:
-        if importlib.util.find_spec("pyarrow") is not None:
-            assert table.save("a.parquet").stat().st_size > 0
-            return
+    def test_parquet(self, table: fx.Table, place: Path) -> None:
+        import pyarrow.parquet
+
+        found = pyarrow.parquet.read_table(table.save("a.parquet")).to_pydict()
+        assert list(found) == list(table.columns)
+        assert found["payload.mass"] == [0.0, -1.0, 0.01]
+        assert found["reason"] == table["reason"]
+        assert found["hub_torque.rms"] == table["hub_torque.rms"]
+
+    def test_a_sweep_writes_parquet(self, place: Path) -> None:
+        import pyarrow.parquet
+
+        made = sweep("pd.py", over={"payload.mass": [0.0, 0.01]}, scenarios=["move"], workers=1, path="a.parquet")
+        found = pyarrow.parquet.read_table("a.parquet").to_pydict()
+        assert found == {name: made[name] for name in made.columns}
+
+    def test_parquet_needs_a_package(
+        self, table: fx.Table, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(fx.NotAvailable, match="pyarrow"):
             table.save("a.parquet")
         with pytest.raises(fx.NotAvailable, match="pyarrow"):

@@ -92,7 +92,7 @@ def _parquet() -> None:
         import pyarrow  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
     except ImportError as error:
         raise NotAvailable(
-            "a .parquet file needs pandas and pyarrow: pip install pandas pyarrow; .csv and .nc need nothing"
+            "a .parquet file needs pandas and pyarrow: pip install 'flexctl[parquet]'; .csv and .nc need nothing"
         ) from error
 
 
