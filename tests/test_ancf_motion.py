@@ -15,7 +15,7 @@ from differences import order
 from tip_paths import PATHS, motions, paper_arm
 
 import flexctl as fx
-from flexctl.arm import Arm, Damping, Joint
+from flexctl.arm import Arm, Damping, Joint, Payload
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.integrate import SCHEMES, Scheme, adaptive, broyden, generalised_alpha, newmark, settled, trapezoidal
 from flexctl.linear import linearise
@@ -175,6 +175,29 @@ class Wrapped:
 
     def compiled(self) -> None:
         return None
+
+
+@pytest.mark.parametrize("law", ["omar", "pstress", "diag", "split"])
+@pytest.mark.parametrize("method", ["generalised_alpha", "settled", "broyden"])
+def test_modal_damping_in_compiled_steps_is_that_of_the_model(law: str, method: str) -> None:
+    """A bent arm that swings under gravity with a payload; without the damping the rates are others."""
+    plain = paper_arm("circle", gravity=(0.0, -9.81), payload=Payload(mass=2.0, inertia=0.1))
+    arm = replace(plain, damping=Damping("modal", ratio=0.05))
+    push = {"joint2_torque": bang_bang(20.0, 0.02)}
+    settings = {"inputs": push, "duration": 0.04, "step": 1e-3, "method": method}
+    model = Ancf(arm, elements=(1, 2), law=law)
+    assert model.own_stepper
+    run, wanted = fx.simulate(model, **settings), fx.simulate(Wrapped(model), **settings)
+    free = fx.simulate(Ancf(plain, elements=(1, 2), law=law), **settings)
+    for name in ("joint1_rate", "joint2_rate", "tip_y"):
+        size = np.abs(wanted[name] - wanted[name][0]).max()
+        np.testing.assert_allclose(run[name], wanted[name], rtol=0, atol=1e-7 * size)
+        assert np.abs(free[name] - wanted[name]).max() > 1e-4 * size
+
+
+def test_strong_modal_damping_has_no_compiled_steps() -> None:
+    arm = replace(paper_arm("circle"), damping=Damping("modal", ratio=0.5))
+    assert not Ancf(arm, elements=(1, 1)).own_stepper
 
 
 @pytest.mark.parametrize("method", ["trapezoidal", "broyden", "generalised_alpha"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg as sla
 
 from ..model import Compiled, FloatArray
 from . import ancf_element as element
@@ -52,9 +53,32 @@ def beam(model: Ancf) -> kernels.Beam:
     sizes = [n, len(rows), len(lengths), model.drives.torque, len(model.drives.pressures), len(model.outputs)]
     return kernels.Beam(
         np.ascontiguousarray(rows), lump, np.ascontiguousarray(model.load), np.ascontiguousarray(joint),
-        np.array(gains, float), np.ascontiguousarray(push), np.array([model.alpha, model.beta, max(1.0, sum(lengths))]),
+        np.array(gains, float), np.ascontiguousarray(push), _damping(model),
+        np.array([model.alpha, model.beta, max(1.0, sum(lengths))]),
         *(np.ascontiguousarray(x, np.int64) for x in (sizes, free[0], links, lefts, records)),
     )  # fmt: skip
+
+
+def _damping(model: Ancf) -> FloatArray:
+    """Return the modal damping per rate of the kernel's strain numbers, or nothing.
+
+    Those and the model's are both linear in the products of the coordinates: one kind is a matrix times the other,
+    which a few deformations give.
+    """
+    if model.modal is None:
+        return np.zeros((0, 0))
+    samples = np.random.default_rng(0).standard_normal((60, 12))
+    inverses = []
+    for inverse, N in zip(1.0 / model.mesh.stuff.length, model.forms.N, strict=True):
+        p, strains = np.zeros(10), np.zeros((len(samples), 15))
+        for x, row in zip(samples, strains, strict=True):
+            kernels._vectors.py_func(x, 0, inverse, p)
+            kernels._strains.py_func(p, inverse, row)
+        x = samples.reshape(-1, 6, 2) - samples[:, None, :2] * np.array([1.0, 0, 0, 1, 0, 0])[:, None]
+        products = 0.5 * np.einsum("cij,six,sjx->sc", N, x, x)
+        inverses.append(np.linalg.pinv(np.linalg.lstsq(products, strains, rcond=1e-12)[0]))
+    T = sla.block_diag(*inverses)
+    return np.ascontiguousarray(T @ model.modal.C @ T.T)
 
 
 def compiled(model: Ancf) -> Compiled:

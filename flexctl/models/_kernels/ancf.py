@@ -34,6 +34,7 @@ class Beam(NamedTuple):
     joint: np.ndarray  # (J, 5) rotor inertia, kp, kv, link length, angle of a clamped base
     gains: np.ndarray  # lever of each joint and tip-force input, then 6 numbers of each output
     push: np.ndarray  # (actuators n, n) matrices H, B = H q
+    damping: np.ndarray  # (15 N, 15 N) stresses of all elements per rate of their strains; or empty
     numbers: np.ndarray  # alpha, beta, size of the arm
     sizes: np.ndarray  # n, N, J, inputs before the tip's torque, actuators, outputs
     place: np.ndarray  # (6 B,) coordinate of each number of a block, -1: zero, or a root's r_y
@@ -42,7 +43,7 @@ class Beam(NamedTuple):
     inputs: np.ndarray  # coordinate of each joint and tip-force input, then (kind, place, other) of each output
 
 
-BEAM = types.NamedTuple((MAT, MAT, VEC, MAT, VEC, MAT, VEC, INT, INT, INT, INT, INT), Beam)
+BEAM = types.NamedTuple((MAT, MAT, VEC, MAT, VEC, MAT, MAT, VEC, INT, INT, INT, INT, INT), Beam)
 
 
 class Work(NamedTuple):
@@ -52,6 +53,7 @@ class Work(NamedTuple):
     section: np.ndarray  # (J, 18) see `_section`
     strain: np.ndarray  # (4, 16) strains, their rates, stresses, spare
     vector: np.ndarray  # (2, 16)
+    modal: np.ndarray  # (2, 15 N) strain rates of all elements, stresses of `Beam.damping`
     gradients: np.ndarray  # (12, 16) derivatives of the strains by the numbers of an element
     rates: np.ndarray  # (12, 16) the same of the strain rates
     matrix: np.ndarray  # (12, 16) of an element; columns 12 .. 15 by e, phi, f of a root's section
@@ -66,7 +68,7 @@ class Work(NamedTuple):
     every: np.ndarray  # the numbers of all outputs
 
 
-WORK = types.NamedTuple((*(MAT,) * 10, VEC, VEC, MAT, MAT, VEC, INT), Work)
+WORK = types.NamedTuple((*(MAT,) * 11, VEC, VEC, MAT, MAT, VEC, INT), Work)
 
 
 class Feedback(NamedTuple):
@@ -212,6 +214,30 @@ def _element_stress(E, X, V, o, beta, vector, strain):  # type: ignore[no-untype
         for k in range(15):
             e[k] += 0.5 * beta * (d[k] - s[k])
     _stresses(E, e, s)
+
+
+@njit(**FAST)
+def _modal_stresses(element, lefts, links, X, V, C, vector, strain, every):  # type: ignore[no-untyped-def]
+    """Stresses C dE/dt of all elements, in row 1 of `every`; the rates in row 0."""
+    p, w, d, s = vector[0], vector[1], strain[1], strain[2]
+    for e in range(element.shape[0]):
+        l, i = lefts[e], element[e, 1]
+        o = 6 * (l if l >= 0 else links[3 * (-1 - l)])
+        _vectors(X, o, i, p)
+        _vectors(V, o, i, w)
+        for k in range(10):
+            w[k] += p[k]
+        _strains(w, i, d)
+        for k in range(10):
+            w[k] = 2.0 * p[k] - w[k]
+        _strains(w, i, s)
+        for k in range(15):
+            every[0, 15 * e + k] = 0.5 * (d[k] - s[k])
+    for r in range(C.shape[0]):
+        total = 0.0
+        for c in range(C.shape[0]):
+            total += C[r, c] * every[0, c]
+        every[1, r] = total
 
 
 @njit(**FAST)
@@ -373,12 +399,17 @@ def _balance(beam, work):  # type: ignore[no-untyped-def]
             for k in range(2):
                 P[6 * b + k] += beam.lump[b, 0] * total[6 * b + k]
                 P[6 * b + 4 + k] += beam.lump[b, 1] * total[6 * b + 4 + k]
-    beta = beam.numbers[1]
+    beta, modal = beam.numbers[1], beam.damping.shape[0] > 0
+    if modal:
+        _modal_stresses(beam.element, beam.lefts, beam.links, x, w, beam.damping, work.vector, work.strain, work.modal)
     for e in range(beam.element.shape[0]):
         l = beam.lefts[e]
         o = 6 * (l if l >= 0 else beam.links[3 * (-1 - l)])
         E = beam.element[e]
         _element_stress(E, x, w, o, beta, work.vector, work.strain)
+        if modal:
+            for k in range(15):
+                work.strain[2, k] += work.modal[1, 15 * e + k]
         _element_force(E, work.vector[0], work.strain[2], P, o)
         _element_inertia(E, total, P, o)
 
@@ -1349,9 +1380,10 @@ def work(n: int, blocks: int, links: int, outputs: int) -> Work:
     """Return scratch arrays."""
     zeros = np.zeros
     return Work(
-        zeros((5, 6 * blocks)), zeros((links, 18)), zeros((4, 16)), zeros((2, 16)), zeros((12, 16)), zeros((12, 16)),
-        zeros((12, 16)), zeros((16, 16)), zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33),
-        zeros((32, n + 16)), zeros((5, n)), zeros(outputs), np.arange(outputs),
+        zeros((5, 6 * blocks)), zeros((links, 18)), zeros((4, 16)), zeros((2, 16)),
+        zeros((2, 15 * (blocks - links))), zeros((12, 16)), zeros((12, 16)), zeros((12, 16)), zeros((16, 16)),
+        zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33), zeros((32, n + 16)), zeros((5, n)),
+        zeros(outputs), np.arange(outputs),
     )  # fmt: skip
 
 
@@ -1359,16 +1391,16 @@ def work(n: int, blocks: int, links: int, outputs: int) -> Work:
 def _scratch(sizes):  # type: ignore[no-untyped-def]
     n, B, J, ny = sizes[0], sizes[1] + sizes[2], sizes[2], sizes[5]
     return Work(
-        np.zeros((5, 6 * B)), np.zeros((J, 18)), np.zeros((4, 16)), np.zeros((2, 16)), np.zeros((12, 16)),
-        np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((16, 16)), np.zeros((n + 16, 32)), np.zeros((n, 16)),
-        np.zeros(32), np.zeros(n + 33), np.zeros((1, n + 16)), np.zeros((5, n)),
+        np.zeros((5, 6 * B)), np.zeros((J, 18)), np.zeros((4, 16)), np.zeros((2, 16)), np.zeros((2, 0)),
+        np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((16, 16)), np.zeros((n + 16, 32)),
+        np.zeros((n, 16)), np.zeros(32), np.zeros(n + 33), np.zeros((1, n + 16)), np.zeros((5, n)),
         np.zeros(ny), np.arange(ny),
     )  # fmt: skip
 
 
 @njit
 def _unpack(reals, ints):  # type: ignore[no-untyped-def]
-    """The constants from flat arrays, as `pack` lays them out."""
+    """The constants from flat arrays, as `pack` lays them out; without modal damping, which the general loop lacks."""
     sizes = ints[:6]
     n, N, J, fixed, actuators, ny = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]
     B = N + J
@@ -1380,8 +1412,8 @@ def _unpack(reals, ints):  # type: ignore[no-untyped-def]
     i = 6 + 6 * B
     return Beam(
         reals[:a].reshape((N, 18)), reals[a:b].reshape((B, 2)), reals[b:c], reals[c:d].reshape((J, 5)), reals[d:e],
-        reals[e:f].reshape((actuators * n, n)), reals[f : f + 3], sizes, ints[6:i], ints[i : i + 3 * J],
-        ints[i + 3 * J : i + 3 * J + N], ints[i + 3 * J + N :],
+        reals[e:f].reshape((actuators * n, n)), np.zeros((0, 0)), reals[f : f + 3], sizes, ints[6:i],
+        ints[i : i + 3 * J], ints[i + 3 * J : i + 3 * J + N], ints[i + 3 * J + N :],
     )  # fmt: skip
 
 
