@@ -18,6 +18,7 @@ import flexctl as fx
 from flexctl.arm import Arm, Damping, Joint, Payload
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.integrate import SCHEMES, Scheme, adaptive, broyden, generalised_alpha, newmark, settled, trapezoidal
+from flexctl.laws.controller import LinearLaw
 from flexctl.linear import linearise
 from flexctl.methods import compare_methods
 from flexctl.model import names
@@ -193,6 +194,23 @@ def test_modal_damping_in_compiled_steps_is_that_of_the_model(law: str, method: 
         size = np.abs(wanted[name] - wanted[name][0]).max()
         np.testing.assert_allclose(run[name], wanted[name], rtol=0, atol=1e-7 * size)
         assert np.abs(free[name] - wanted[name]).max() > 1e-4 * size
+
+
+def test_a_continuous_law_acts_on_a_modally_damped_arm() -> None:
+    arm = replace(paper_arm("circle"), damping=Damping("modal", ratio=0.02))
+    drives, angles = tuple(f"joint{i}_torque" for i in (1, 2)), tuple(f"joint{i}_angle" for i in (1, 2))
+    law = LinearLaw(
+        0.0, (*angles, "joint1_rate", "joint2_rate"), drives, angles,
+        Dy=-np.hstack([2000.0 * np.eye(2), 500.0 * np.eye(2)]), Dr=2000.0 * np.kron(np.eye(2), [[1.0, 0.0, 0.0]]),
+    )  # fmt: skip
+    model = Ancf(arm, elements=(1, 2))
+    starts = [joint.angle for joint in arm.joints]
+    moves = {name: Cycloid(start, start + 0.1, 0.05) for name, start in zip(angles, starts, strict=True)}
+    runs = [fx.simulate(one, law, moves, duration=0.06, step=1e-3) for one in (model, Wrapped(model))]
+    for name in ("joint1_angle", "joint2_angle", "tip_y"):
+        size = np.abs(runs[1][name] - runs[1][name][0]).max()
+        assert size > 1e-3
+        np.testing.assert_allclose(runs[0][name], runs[1][name], rtol=0, atol=1e-6 * size)
 
 
 def test_strong_modal_damping_has_no_compiled_steps() -> None:

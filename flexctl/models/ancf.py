@@ -232,8 +232,8 @@ class Ancf(AncfArm):
         return self.sensors.rows(q, self._expand(q, v, a), self.input_matrix(q))
 
     def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with multipliers or modal damping."""
-        if not self.own_stepper:
+        """Return the compiled form; None with multipliers, and with modal damping, which couples all elements."""
+        if self.closures or self.modal is not None:
             return None
         from .ancf_stepper import compiled  # compiled code is loaded when a time loop needs it
 
