@@ -410,7 +410,7 @@ def test_it_is_stored_executed_and_clean(path: Path) -> None:
     assert path.stat().st_size < LARGEST
 
 
-@pytest.mark.parametrize("text", ["/" + "root/x", "see /home/me/y.py", '"C:\\\\Users\\\\me"', "lib/site-packages/numpy"])
+@pytest.mark.parametrize("text", ["/" + "root/x", "in /home/me/y.py", '"C:\\\\Users\\\\me"', "lib/site-packages/numpy"])
 def test_a_local_path_is_noticed(text: str) -> None:
     assert PATHS.search(text)
 
