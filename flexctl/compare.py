@@ -21,7 +21,7 @@ from .errors import FlexctlError, NotAvailable, require
 from .laws.linear_part import linear_law
 from .model import names
 from .response import Response
-from .scenario import Progress, Scenario, design, scenarios
+from .scenario import Progress, Scenario, design, model_table, scenarios
 from .simulate import as_law
 from .variations import vibration_ratios
 from .workers import run_all
@@ -112,14 +112,14 @@ class _Job:
     law: Any
     plant: Plant
     item: Scenario
-    kind: str | None
+    kind: str | Mapping[str, Any] | None
 
 
 def compare(
     controllers: Sequence[str | Path],
     plants: Sequence[Any] = (),
     *,
-    models: Sequence[str] = (),
+    models: Sequence[str | Mapping[str, Any]] = (),
     only: Sequence[str] = (),
     overrides: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -133,9 +133,9 @@ def compare(
         Controllers of the catalogue or scripts.
     plants : sequence of str, Path or Plant, optional
         Plants to run on; by default the one that each script names.
-    models : sequence of str, optional
-        Formulations to run in, by registry name; by default each plant's own. The controller is designed on the plant's
-        own formulation all the same.
+    models : sequence of str or mapping, optional
+        Formulations to run in, by registry name or as {"kind": "ancf", "elements": 16}; by default each plant's own.
+        The controller is designed on the plant's own formulation all the same.
     only : sequence of str, optional
         Names of the scenarios.
     overrides : mapping, optional
@@ -155,30 +155,37 @@ def compare(
 
 
 def _jobs(
-    controllers: Sequence[str | Path], plants: Sequence[Any], models: Sequence[str], only: Sequence[str],
-    overrides: Mapping[str, Any] | None,
+    controllers: Sequence[str | Path], plants: Sequence[Any], models: Sequence[str | Mapping[str, Any]],
+    only: Sequence[str], overrides: Mapping[str, Any] | None,
 ) -> tuple[list[_Job], list[str]]:  # fmt: skip
     from .catalogue import load_controller, load_plant
     from .models import model_class
 
     require(bool(controllers), "no controller to compare; name at least one")
     for known in models:
-        model_class(known)
+        model_class(model_table(known)["kind"])
     scripts = {Path(name).stem: load_controller(name) for name in controllers}
     require(len(scripts) == len(controllers), f"two controllers share a name: {[str(c) for c in controllers]}")
     jobs: list[list[_Job]] = []
     for name, script in scripts.items():
         own = getattr(script, "PLANT", None)
         require(bool(plants) or own is not None, f"{name} names no plant (PLANT): give one")
-        formulations: list[str | None] = [*models] or [None]
+        formulations: list[str | Mapping[str, Any] | None] = [*models] or [None]
         for place in plants or (own,):
             arm = load_plant(place, overrides=overrides) if isinstance(place, str | Path) else _checked(place)
             law = as_law(design(script, arm))
             for kind in formulations:
-                parts = (name if len(scripts) > 1 else "", arm.name if len(plants) > 1 else "", kind or "")
+                parts = (name if len(scripts) > 1 else "", arm.name if len(plants) > 1 else "", _told(kind))
                 label = ", ".join(filter(None, parts)) or name
                 jobs.append([_Job(label, law, arm, item, kind) for item in scenarios(script, arm, only)])
     return _common(jobs), [str(script.__file__) for script in scripts.values()]
+
+
+def _told(model: str | Mapping[str, Any] | None) -> str:
+    """Return a formulation in words: "ancf, elements = 16"."""
+    options = {} if model is None else model_table(model)
+    kind = options.pop("kind", "")
+    return ", ".join([kind, *(f"{key} = {value}" for key, value in options.items())])
 
 
 def _checked(plant: Any) -> Plant:

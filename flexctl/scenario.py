@@ -45,6 +45,14 @@ Progress = Callable[[str, float], None]
 """Receives the name of the run and the fraction of it that is done."""
 
 
+def model_table(model: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table [model] of a formulation given by its kind or as that table; empty for none."""
+    if isinstance(model, str):
+        return {"kind": model} if model else {}
+    require("kind" in model, f'{dict(model)} names no kind of model; write {{"kind": "ancf", "elements": 16}}')
+    return dict(model)
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """One run of a controller on one variant of a plant.
@@ -67,8 +75,9 @@ class Scenario:
         Further arguments of `flexctl.simulate`: step, method, scheme, initial, record_states.
     law : Controller, optional
         Another law for this run, to compare the script's own with.
-    formulation : str
-        Kind of model in which the arm is run instead of the plant's own; the law then reads and drives what stands for
+    formulation : str or mapping
+        Kind of model in which the arm is run instead of the plant's own, or "kind" and options, like the table [model]
+        of a plant file; the law then reads and drives what stands for
         its signals there, see `flexctl.translate`.
     against : str
         Name of the scenario with which what this one leaves of vibration is compared.
@@ -82,7 +91,7 @@ class Scenario:
     payload: Sequence[tuple[float, float, float]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Any = None
-    formulation: str = ""
+    formulation: str | Mapping[str, Any] = ""
     against: str = ""
 
     @property
@@ -94,16 +103,17 @@ class Scenario:
     def plant(self, nominal: Plant) -> Plant:
         """Return the variant of the nominal plant that this run uses."""
         arm = nominal.with_(overrides=self.overrides) if self.overrides else nominal
-        return arm.with_(model=self.formulation) if self.formulation and self.formulation != arm.kind else arm
+        wanted = model_table(self.formulation)
+        return arm.with_(model=wanted) if wanted and wanted != {"kind": arm.kind} else arm
 
-    def in_formulation(self, kind: str, nominal: Plant) -> Scenario:
+    def in_formulation(self, model: str | Mapping[str, Any], nominal: Plant) -> Scenario:
         """Return the scenario on another kind of model; how the first one is integrated says nothing about that."""
-        if self.plant(nominal).kind == kind:
+        if model_table(model) == {"kind": self.plant(nominal).kind}:
             return self
         options = {key: value for key, value in self.options.items() if key not in ("method", "scheme")}
         if not callable(options.get("initial")):  # coordinates of the other model
             options.pop("initial", None)
-        return replace(self, formulation=kind, options=options)
+        return replace(self, formulation=model, options=options)
 
     def fitted(self, controller: Any, nominal: Plant) -> Fitted:
         """Return the variant of the nominal plant with the law in its words."""

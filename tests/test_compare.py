@@ -14,6 +14,7 @@ from toys import Called
 import flexctl as fx
 from flexctl import plot
 from flexctl.__main__ import cli
+from flexctl.cli import specs
 from flexctl.scenario import design, scenarios
 from flexctl.trajectories import quintic
 from flexctl.translate import Dictionary, dictionary, told_back, translated
@@ -181,3 +182,18 @@ def test_groups_wrap_and_carry_their_names() -> None:
     assert [ax.get_legend().get_title().get_text() for ax in shown] == list("abcd")
     assert {line.get_linestyle() for line in shown[0].lines} == {"-", "--"}
     assert {ax.get_xlim() for ax in shown} == {(0.0, run.t[-1])}
+
+
+def test_a_formulation_with_options() -> None:
+    """Words of the command line and tables of Python; a finer mesh has the margin of the arm of the design."""
+    fine = specs.formulation("timoshenko_planar:elements=32")
+    assert fine == {"kind": "timoshenko_planar", "elements": 32}
+    assert specs.formulation("ancf:elements=[2, 4],law=omar") == {"kind": "ancf", "elements": [2, 4], "law": "omar"}
+    found = fx.compare(["tokhi_azad_lqg"], models=["timoshenko_planar", fine], only=["5 deg, 0 g"], workers=1)
+    coarse, finer = found.runs
+    assert finer.label == "timoshenko_planar, elements = 32"
+    assert coarse.disk_margin == pytest.approx(0.2545, rel=1e-3)
+    assert finer.disk_margin == pytest.approx(0.2881, rel=1e-3)
+    for wrong, said in (({"elements": 3}, "names no kind of model"), ({"kind": "anfc"}, "did you mean")):
+        with pytest.raises(fx.DefinitionError, match=said):
+            fx.compare(["tokhi_azad_lqg"], models=[wrong], only=["5 deg, 0 g"], workers=1)

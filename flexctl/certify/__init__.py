@@ -63,7 +63,7 @@ def certify(
     requirements: Mapping[str, Any] | None = None,
     scenarios: Sequence[Scenario] | None = None,
     scenario: str | None = None,
-    model: str | None = None,
+    model: str | Mapping[str, Any] | None = None,
     payload: tuple[float, float] | None = None,
     frequency: tuple[float, float] | None = None,
     bits: Sequence[int] = BITS,
@@ -86,9 +86,9 @@ def certify(
     scenario : str, optional
         Name of the one that is run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
         law of their own, to compare with, are left out.
-    model : str, optional
-        Kind of model in which the arm is examined; the controller is still designed on `plant` as it is. The law then
-        reads and drives what stands for its signals there (`flexctl.translate`).
+    model : str or mapping, optional
+        Kind of model in which the arm is examined, or {"kind": "ancf", "elements": 16}; the controller is still
+        designed on `plant` as it is. The law then reads and drives what stands for its signals there.
     payload : (low, high), optional
         Range of payloads [kg]; by default that of the requirement, else of the scenarios.
     frequency : (low, high), optional
@@ -136,7 +136,7 @@ class _Task:
 
 def _prepared(
     controller: Any, plant: Any, requirements: Mapping[str, Any] | None, given: Sequence[Scenario] | None,
-    only: str | None, model: str | None,
+    only: str | None, model: str | Mapping[str, Any] | None,
 ) -> _Task:  # fmt: skip
     from ..catalogue import load_controller, load_plant
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import cli, tables
+from . import cli, specs, tables
 from .common import (
     EXIT_FAILED,
     PICTURES,
@@ -47,7 +47,7 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 )
 @click.option(
     "--model", "models", multiple=True, metavar="KIND",
-    help="Run in this formulation; repeatable; see `flexctl list`.",
+    help="Run in this formulation, options after a colon: ancf:elements=16; repeatable; see `flexctl list`.",
 )  # fmt: skip
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
@@ -73,8 +73,9 @@ def compare(
     overrides = dict(parse_override(text) for text in settings)
     with progress(1) as report:
         found = compared(
-            controllers, plants, models=models, only=only, overrides=overrides, workers=workers, progress=report
-        )
+            controllers, plants, models=[specs.formulation(text) for text in models], only=only, overrides=overrides,
+            workers=workers, progress=report,
+        )  # fmt: skip
     numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
     if place is not None:
         _write(place, found, as_text(numbers).encode())

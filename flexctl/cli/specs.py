@@ -189,3 +189,12 @@ def payload_changes(texts: Iterable[str]) -> list[tuple[float, float, float]]:
 def usage(kinds: dict[str, Kind]) -> str:
     """Return the kinds as they are written, for a help page."""
     return "  ".join(kind.usage for kind in kinds.values())
+
+
+def formulation(text: str) -> str | dict[str, Any]:
+    """Return a kind of model, or its table [model] when options follow a colon: "ancf:elements=16,law=omar"."""
+    from ..catalogue.overrides import parse_override
+
+    kind, colon, options = text.partition(":")
+    # a comma before KEY= ends an option; others belong to a list
+    return {"kind": kind, **dict(map(parse_override, re.split(r",(?=\s*\w+\s*=)", options)))} if colon else kind
