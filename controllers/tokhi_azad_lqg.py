@@ -25,7 +25,7 @@ REQUIREMENTS = {
     "disk_margin": 0.29,  # 0.295 at 0 g
     "mu": 1.0,
     "payload_kg": (0.0, 0.020),
-    "ripple_at_bits": {16: 0.03, 20: 0.0018},
+    "ripple_at_bits": {16: 0.027, 20: 0.0018},
     "5 deg: tip_angle.settle_1pct_s": 0.5,
     "5 deg: tip_angle.settle_0p1pct_s": 0.8,
     "60 deg: tip_angle.settle_1pct_s": 1.15,

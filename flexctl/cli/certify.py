@@ -69,7 +69,7 @@ def requirements(texts: Sequence[str]) -> dict[str, Any]:
 flexctl certify tokhi_azad_lqg
 flexctl certify tokhi_azad_lqg -o out                        numbers and pictures in out/
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require tip_angle.settle_1pct_s=1.2
-flexctl certify tokhi_azad_lqg --model timoshenko_planar:elements=64  designed on its own plant, examined on beams
+flexctl certify tokhi_azad_lqg --model finite_segment:segments=20  designed on its own plant, examined on another model
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
 )
