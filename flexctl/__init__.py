@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .catalogue.expected import verify
     from .certify import Certificate, certify
     from .compare import Comparison, compare
-    from .errors import ConvergenceError, DefinitionError, FlexctlError, NotAvailable
+    from .errors import ConvergenceError, DefinitionError, FlexctlError, NotAvailable, OutOfMemory, WriteError
     from .export import from_control, load_linear, nonlinear, save_linear
     from .frequency import FrequencyResponse, grid, loop_gain, margins, response, series
     from .frequency.margins import Margins
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .models.transfer_matrix import TransferMatrixArm
     from .modes import Modes, modes
     from .motions import Cosine, LinearAcceleration, Moves, SpinUp, trapezoidal_acceleration
+    from .operating import rest_point
     from .response import Response
     from .scenario import Scenario
     from .signals import PiecewiseConstant, Sampled, Sine, bang_bang
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .steady import lock, spinning_plant, steady_state
     from .sweep import Span, Table, sweep
     from .trajectories import Cycloid, Polynomial, Step, Trapezoid, quintic
+    from .validity import LinearValidity, linear_validity
 
 _NAMES = {
     "arm": "Actuator Arm Damping Gravity Joint Link Material Payload Section Sensor",
@@ -60,7 +62,7 @@ _NAMES = {
     "certify": "Certificate certify",
     "compare": "Comparison compare",
     "linear.discrete": "zero_order_hold",
-    "errors": "ConvergenceError DefinitionError FlexctlError NotAvailable",
+    "errors": "ConvergenceError DefinitionError FlexctlError NotAvailable OutOfMemory WriteError",
     "catalogue.expected": "verify",
     "export": "from_control load_linear nonlinear save_linear",
     "frequency": "FrequencyResponse grid loop_gain margins response series",
@@ -85,10 +87,12 @@ _NAMES = {
     "scenario": "Scenario",
     "signals": "PiecewiseConstant Sampled Sine bang_bang",
     "simulate": "simulate",
+    "operating": "rest_point",
     "statics": "equilibrium",
     "steady": "lock spinning_plant steady_state",
     "sweep": "Span Table sweep",
     "trajectories": "Cycloid Polynomial Step Trapezoid quintic",
+    "validity": "LinearValidity linear_validity",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -115,6 +119,7 @@ __all__ = [
     "Joint",
     "LinearAcceleration",
     "LinearLaw",
+    "LinearValidity",
     "Link",
     "Margins",
     "Material",
@@ -124,6 +129,7 @@ __all__ = [
     "Noisy",
     "NotAvailable",
     "OperatingPoint",
+    "OutOfMemory",
     "Payload",
     "PiecewiseConstant",
     "Plant",
@@ -145,6 +151,7 @@ __all__ = [
     "Table",
     "TransferMatrixArm",
     "Trapezoid",
+    "WriteError",
     "__version__",
     "balanced_truncation",
     "bang_bang",
@@ -159,6 +166,7 @@ __all__ = [
     "from_matrices",
     "grid",
     "inverse_dynamics",
+    "linear_validity",
     "linearise",
     "list_controllers",
     "list_plants",
@@ -175,6 +183,7 @@ __all__ = [
     "nonlinear",
     "quintic",
     "response",
+    "rest_point",
     "save_linear",
     "series",
     "servo_law",

@@ -9,15 +9,32 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from .cli import bode, certify, cli, common, compare, demo, linear, runs, show, simulate, sweep  # noqa: E402
+from .cli import (  # noqa: E402
+    bode,
+    certify,
+    cli,
+    common,
+    compare,
+    demo,
+    linear,
+    runs,
+    show,
+    simulate,
+    sweep,
+    terminal,
+    validity,
+)
 
-__all__ = ["bode", "certify", "cli", "compare", "demo", "linear", "main", "runs", "show", "simulate", "sweep"]
+__all__ = [
+    "bode", "certify", "cli", "compare", "demo", "linear", "main", "runs", "show", "simulate", "sweep", "validity",
+]  # fmt: skip
 
 
 def main() -> None:
     """Run the command that the process was started with."""
     common.end_as_interrupt()
-    common.accept_any_encoding()
+    terminal.accept_any_encoding()
+    terminal.spell_out_warnings()
     cli.main()
 
 

@@ -362,6 +362,9 @@ class Arm:
         Link i turns about joint i.
     payload, damping, sensors, actuators, gravity, bodies, closures
         The rest of the machine.
+    assembled : tuple of float
+        Angle of every joint [rad] where the loops are put together, when that is another pose than the reference: the
+        loops are followed from there. Empty: the angles of `joints`.
     """
 
     name: str
@@ -374,6 +377,7 @@ class Arm:
     gravity: tuple[float, ...] = Gravity()
     bodies: tuple[Body, ...] = ()
     closures: tuple[Closure, ...] = ()
+    assembled: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.links)
@@ -382,6 +386,8 @@ class Arm:
             len(self.joints) == count,
             f"{count} links need {count} joints, got {len(self.joints)}; write one [[joint]] per [[link]]",
         )
+        given = len(self.assembled)
+        require(given in (0, count), f"assembled has {given} joint angles for {count} joints; give one for each")
         gravity = Gravity(*self.gravity)
         check(gravity)
         object.__setattr__(self, "gravity", gravity)

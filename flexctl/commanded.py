@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import DefinitionError, NotAvailable, require, unknown
-from .laws.compile import acts_within_steps, takes_continuous_laws
+from .laws.compile import acts_within_steps
 from .model import FloatArray, MechanicalModel
 from .models.motion_driven import MotionDriven, motion_driven
 from .trajectories import InputSignal, Motion, Part, Step, acceleration_of
@@ -57,7 +57,7 @@ def commanded(
     start = getattr(inner, "start", None)
     began = start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()}) if start else None
     continuous = law is not None and law.sample_time == 0
-    within = continuous and takes_continuous_laws(inner) and acts_within_steps(law, inner)
+    within = continuous and acts_within_steps(law, inner)
     if getattr(inner, "own_stepper", False) and (within or not continuous):
         return Commanded(inner, found, signals, began)
     analysis = getattr(inner, "analysis", "nonlinear")

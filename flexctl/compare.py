@@ -75,11 +75,24 @@ class Comparison:
 
     @property
     def signals(self) -> list[str]:
-        """Return the names of what all runs follow, and of the inputs of all that ever act."""
+        """Return the names of all that any run follows and measures, and of the inputs that ever act in any."""
         runs = [run.response for run in self.runs if run.response is not None]
-        followed = [[n for n in names(r.references) if n in names(r.outputs)] for r in runs]
-        acting = [[n for n in names(r.inputs) if np.any(r[n])] for r in runs]
-        return [*_shared(followed), *_shared(acting)]
+        followed = [n for r in runs for n in _followed(r)]
+        acting = [n for r in runs for n in names(r.inputs) if np.any(r[n])]
+        return list(dict.fromkeys([*followed, *acting]))
+
+    @property
+    def differences(self) -> list[str]:
+        """Return a sentence for each signal that some runs follow or drive and others do not: they lack its scores."""
+        runs = {run.label: run.response for run in self.runs if run.response is not None}
+        told = []
+        for signal in self.signals:
+            known = {label: signal in _followed(r) or signal in names(r.inputs) for label, r in runs.items()}
+            having = ", ".join(label for label, there in known.items() if there)
+            for label in (label for label, there in known.items() if not there):
+                own = ", ".join(_followed(runs[label])) or "nothing that is measured"
+                told.append(f"{label} has no scores of {signal}, which {having} has: it follows {own}")
+        return told
 
     @property
     def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
@@ -99,11 +112,12 @@ class Comparison:
             found.setdefault(run.label, {})[run.scenario] = {
                 "scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "vibration_ratios": less
             }  # fmt: skip
-        return {"runs": found}
+        return {"runs": found, "differences": self.differences}
 
 
-def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
-    return [name for name in (lists[0] if lists else ()) if all(name in other for other in lists)]
+def _followed(run: Response) -> list[str]:
+    """Return what a run follows and measures."""
+    return [name for name in names(run.references) if name in names(run.outputs)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +172,7 @@ def _jobs(
     controllers: Sequence[str | Path], plants: Sequence[Any], models: Sequence[str | Mapping[str, Any]],
     only: Sequence[str], overrides: Mapping[str, Any] | None,
 ) -> tuple[list[_Job], list[str]]:  # fmt: skip
-    from .catalogue import load_controller, load_plant
+    from .catalogue import load_controller, load_plant, own_plant
     from .models import model_class
 
     require(bool(controllers), "no controller to compare; name at least one")
@@ -168,7 +182,7 @@ def _jobs(
     require(len(scripts) == len(controllers), f"two controllers share a name: {[str(c) for c in controllers]}")
     jobs: list[list[_Job]] = []
     for name, script in scripts.items():
-        own = getattr(script, "PLANT", None)
+        own = own_plant(script)
         require(bool(plants) or own is not None, f"{name} names no plant (PLANT): give one")
         formulations: list[str | Mapping[str, Any] | None] = [*models] or [None]
         for place in plants or (own,):

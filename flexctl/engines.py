@@ -2,8 +2,9 @@
 
 | engine | for | method |
 |---|---|---|
-| `Implicit` | models with compiled functions, closures included | generalised-alpha family, whole run compiled |
-| `Plain` | every model | the same scheme in plain Python |
+| a model's `stepper` | the formulations | generalised-alpha family, whole run compiled for their structure |
+| `implicit` | models with compiled functions, closures included | the same step, with band or bordered matrices |
+| `plain` | every model | the same step in plain Python |
 | `Explicit` | linear models without closures | central differences below their stability limit |
 | `Exact` | linear models without closures | exact for inputs that are linear within a step |
 """
@@ -11,54 +12,44 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg as sla
 
-from . import integrate
 from .errors import ConvergenceError, DefinitionError, NotAvailable
+from .kernels import explicit, state
+from .kernels.engine import Plan, Stepper, check
+from .kernels.tables import Law, Record, Tables
 from .model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent
 from .models._kernels import linear as linear_kernels
-from .models._kernels import loop
-from .models._kernels.loop import Record, Tables
 from .statics import accelerations
 
 
-class Engine(Protocol):
-    """What `simulate` asks of a stepper."""
+def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a model with compiled functions."""
+    from .kernels import general
 
-    u: FloatArray
-    held: FloatArray
-
-    def measure(self) -> FloatArray:
-        """Return the sensor readings now, before any jump of the inputs."""
-        ...
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
-        """Step from grid point `first` to `last`, recording."""
-        ...
-
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates now."""
-        ...
+    compiled = model.compiled()
+    if compiled is None:
+        raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
+    n, m, closed = q.size, len(model.closures), compiled.closure is not None
+    motion = state.motion(q, v, m, 0, gap=closed, broyden=plan.scheme.newton == "broyden")
+    room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
+    functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or general.no_closure.load())
+    loops = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
+    return Stepper(model, loops, room, motion, u, plan, first, prefers=state.KEPT, functions=functions)
 
 
-def check(result: tuple[float, float, float, float], h: float, what: str) -> None:
-    """Raise `ConvergenceError` unless the kernel reports success."""
-    status, t, iteration, size = result
-    if status == loop.NOT_CONVERGED:
-        raise integrate.not_converged(t, int(iteration), size, h)
-    if status == loop.SINGULAR:
-        message = f"the iteration matrix of {what} is singular at t = {t:.6g} s; use a smaller step"
-        raise ConvergenceError(message, time=t, iteration=int(iteration), residual=size)
-    if status == loop.DIVERGED:
-        raise ConvergenceError(
-            f"the run of {what} diverged at t = {t:.6g} s: a coordinate went beyond {loop.BOUND:.0e} (m or rad) or is "
-            "not a number; the closed loop is unstable, or the step too long",
-            time=t,
-            residual=size,
-        )
+def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine that calls the plain methods of any model."""
+    from .plain import Plain, plain_loop
+
+    m = len(model.closures)
+    motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
+    loops = {False: plain_loop(closed=m > 0)}
+    form = Plain(model, plan.scheme.baumgarte)
+    return Stepper(model, loops, form, motion, u, plan, first, prefers=state.KEPT)
 
 
 class _Mechanical:
@@ -76,110 +67,6 @@ class _Mechanical:
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates."""
         return self.q, self.v
-
-
-class Implicit(_Mechanical):
-    """The compiled generalised-alpha loop."""
-
-    def __init__(
-        self, model: MechanicalModel, scheme: integrate.Scheme, q: FloatArray, v: FloatArray, u: FloatArray,
-        tables: Tables, record: Record, first: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(model, q, v, u, tables.t[first])
-        compiled = model.compiled()
-        if compiled is None:
-            raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
-        self.algorithmic, self.compiled, self.tables, self.record = self.a.copy(), compiled, tables, record
-        self.full = np.concatenate([self.u, self.lam])  # the compiled functions want lam behind u
-        self.u = self.full[: self.u.size]
-        self.scheme = loop.Scheme(
-            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
-        )
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
-        """Step from grid point `first` to `last`, recording."""
-        c = self.compiled
-        if c.closure is not None:
-            result = loop.run_closed(
-                c.residual, c.tangent, c.output, c.closure, c.reals, c.ints, c.bandwidth, self.lam.size, self.q, self.v,
-                self.a, self.algorithmic, self.full, self.held, memory, law, first, last, self.scheme, self.tables,
-                self.record,
-            )  # fmt: skip
-            check(result, float(self.tables.h[first]), self.model.kind)
-            return
-        result = loop.run_implicit(
-            c.residual, c.tangent, c.output, c.reals, c.ints, c.bandwidth, int(c.constant_tangent),
-            self.q, self.v, self.a, self.algorithmic, self.u, self.held, memory, law, first, last,
-            self.scheme, self.tables, self.record,
-        )  # fmt: skip
-        check(result, float(self.tables.h[first]), self.model.kind)
-
-
-class Plain(_Mechanical):
-    """The plain Python form of the same loop; serves every model."""
-
-    def __init__(
-        self, model: MechanicalModel, scheme: integrate.Scheme, q: FloatArray, v: FloatArray, u: FloatArray,
-        tables: Tables, record: Record, first: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(model, q, v, u, tables.t[first])
-        if tables.prescribed.size:
-            raise NotAvailable("the plain engine takes a prescribed motion as an input; see models.motion_driven")
-        self.scheme, self.tables, self.record = scheme, tables, record
-        self.state_ = integrate.State(self.q, self.v, self.a, self.a.copy(), self.lam)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Steps, iterations, factorisations of the iteration matrix, and steps taken again, so far."""
-        return self.state_.counts
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
-        """Step from grid point `first` to `last`, recording."""
-        tables, state = self.tables, self.state_
-        for k in range(first, last):
-            y = np.ascontiguousarray(self.measure(), float)
-            if loop.control(law, k, y, tables, memory, self.held, self.u):
-                integrate.jump(self.model, state, self.u, tables.t[k])
-            if k == 0 or np.any(tables.before[k] != tables.after[k]):
-                state.soft = self.scheme.settle
-                state.level = max(state.level, integrate.BEGIN) if self.scheme.error else 0
-            loop.write(self.record, k, y, self.u, state.q, state.v)
-            begun = self.u.copy()
-            self.u[:] = self.held + tables.before[k + 1]
-            integrate.advance(self.model, self.scheme, state, tables.t[k], tables.h[k], begun, self.u)
-            self.q, self.v, self.a, self.lam = state.q, state.v, state.a, state.lam
-            if not loop.bounded(self.q):
-                check((loop.DIVERGED, tables.t[k + 1], 0.0, np.nan), tables.h[k], self.model.kind)
-        y = np.ascontiguousarray(self.measure(), float)
-        loop.write(self.record, last, y, self.u, self.q, self.v)
-
-
-class Own:
-    """A stepper that the model brings itself, compiled for its structure; see `model.stepper`."""
-
-    def __init__(self, model: MechanicalModel, stepper: Any) -> None:
-        self.model, self.stepper = model, stepper
-        self.u, self.held = stepper.u, stepper.held
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """What the stepper counts of its work."""
-        found: dict[str, int] = getattr(self.stepper, "counts", {})
-        return found
-
-    def measure(self) -> FloatArray:
-        """Return the sensor readings."""
-        y: FloatArray = self.stepper.measure()
-        return y
-
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates."""
-        q, v = self.stepper.state()
-        return q, v
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
-        """Step from grid point `first` to `last`, recording."""
-        check(self.stepper.advance(law, memory, first, last), float(self.stepper.tables.h[first]), self.model.kind)
 
 
 def _linear(model: MechanicalModel, method: str, symmetric: str) -> LinearMechanics:
@@ -230,17 +117,17 @@ class Explicit(_Mechanical):
 
     def _factor(self, matrix: FloatArray) -> tuple[FloatArray, Any]:
         ab, pivots = linear_kernels.banded(matrix, self.w, pivoting=True), np.empty(len(matrix), np.int64)
-        if loop.factor(ab, pivots, self.w):
+        if explicit.factored(ab, pivots, self.w):
             raise ConvergenceError(f"the mass matrix of {self.model.kind} is singular; central differences invert it")
         return ab, pivots
 
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         for begin, end in _equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.damped:
                 self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
-            result = loop.run_explicit(
+            result = explicit.run_explicit(
                 self.output.output, self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
                 np.ascontiguousarray(self.linear.B), self.w, self.q, self.v, self.a, self.u, self.held, memory, law,
                 begin, end, self.tables, self.record,
@@ -295,13 +182,13 @@ class Exact:
         n = self.scale.size
         return (x[..., :n] / self.scale) @ self.shapes.T, x[..., n:] @ self.shapes.T
 
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> None:
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         for begin, end in _equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
                 self.steps[h] = first_order_hold(self.A, self.B, h)
-            result = loop.run_exact(
+            result = explicit.run_exact(
                 *self.steps[h], self.C, self.D, self.x, self.u, self.held, memory, law, begin, end, self.tables,
                 self.record._replace(q=self.inside, v=self.inside),
             )  # fmt: skip

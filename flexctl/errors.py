@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class FlexctlError(Exception):
@@ -42,6 +45,25 @@ class NotAvailable(FlexctlError):
     """The thing asked for does not exist for this model or this installation."""
 
 
+class WriteError(FlexctlError, OSError):
+    """A result cannot be written although the place is right: the disk is full, a quota is reached, a device is gone.
+
+    Nothing half-written is left behind.
+    """
+
+
+class OutOfMemory(FlexctlError, MemoryError):
+    """The arrays of a computation do not fit into memory."""
+
+
+class Caution(UserWarning):
+    """Base of everything flexctl warns of: a number that is right, but says less than it seems to."""
+
+
+class AccuracyWarning(Caution):
+    """A run is less accurate than asked for; the message names the outputs."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``' (did you mean "x"?)'`` for the nearest known word, or an empty string."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
@@ -51,7 +73,22 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def unknown(what: str, word: str, known: Iterable[str]) -> DefinitionError:
     """Return the error for a name that is not among the known ones."""
     names = sorted(known)
-    return DefinitionError(f'unknown {what} "{word}"{did_you_mean(word, names)}; known: {", ".join(names) or "none"}')
+    return DefinitionError(f'unknown {what} "{word}"{did_you_mean(word, names)}; known: {listed(names)}')
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, in quotation marks when one of them holds a blank or a comma."""
+    found = list(names)
+    quoted = any(re.search(r"[\s,;\"]", name) for name in found)
+    return ", ".join(f'"{name}"' if quoted else name for name in found) or "none"
+
+
+def printable(text: str) -> str:
+    """Return a text in which control characters are spelled out, ESC as ``\\x1b``: none reaches a terminal as such.
+
+    Line ends and tabs stay; marks that turn the direction of writing are spelled out too.
+    """
+    return _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def require(ok: bool, message: str) -> None:

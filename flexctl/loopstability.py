@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import NotAvailable
+from .errors import Caution, NotAvailable
 from .linear import linearise
 from .linear.interconnect import loop_poles
 from .model import ComplexArray, FloatArray, OperatingPoint
@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 """Growth below this part of the fastest pole is rounding: an undamped mode that the law does not see."""
 
 
-class HiddenInstability(UserWarning):
+class HiddenInstability(Caution):
     """A run looks stable, and its loop is not."""
 
 
@@ -74,6 +74,15 @@ class PathStability:
         k = int(self.growth.argmax())
         where = f"{self.growth[k]:+.3g} 1/s at {self.frequency[k]:.4g} Hz, t = {self.times[k]:.3g} s"
         return f"{'stable' if self.stable else 'UNSTABLE'}, {where}"
+
+
+def grows(poles: ComplexArray, period: float = 0.0) -> bool:
+    """Whether a pole [rad/s] of a loop with a control period [s] (0: continuous) grows, rounding apart."""
+    known = poles[np.isfinite(poles)]  # those of pure delays are -inf
+    fastest = float(np.abs(known).max(initial=0.0))
+    # two integrators that a sampled law does not see are a double z = 1: the square root of rounding apart
+    least = max(ROUNDING * fastest, 1e-7 / period if period else 0.0)
+    return bool(known.real.max(initial=-np.inf) > least)
 
 
 def law_at(law: Any, t: float) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import DefinitionError, NotAvailable, unknown
+from .errors import DefinitionError, NotAvailable, require, unknown
 from .model import FloatArray, Signal, names
 
 if TYPE_CHECKING:
@@ -42,7 +41,10 @@ class Response:
     scores : mapping
         Numbers that compare runs; see `flexctl.scores`.
     provenance : mapping
-        plant, model, overrides, version, method, step.
+        plant, model, overrides, version, method, steps taken and taken again, shortest and longest step, worst output.
+    error : mapping
+        For each output the estimated largest error of the integration in its unit, in the run; nan where none is
+        estimated: accelerations.
     """
 
     t: FloatArray
@@ -57,6 +59,7 @@ class Response:
     coordinates: tuple[Signal, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    error: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Response({self.t.size} points to {self.t[-1]:g} s, {names(self.inputs)} -> {names(self.outputs)})"
@@ -124,22 +127,48 @@ class Response:
             key: [[s.name, s.unit, s.description] for s in getattr(self, key)]
             for key in ("outputs", "inputs", "references", "coordinates")
         }
-        told = {"labels": labels, "scores": dict(self.scores), "provenance": dict(self.provenance)}
+        known = {name: value for name, value in self.error.items() if np.isfinite(value)}  # JSON has no nan
+        told = {"labels": labels, "scores": dict(self.scores), "provenance": dict(self.provenance), "error": known}
         meta = json.dumps(told, default=str)
         arrays = {key: getattr(self, key) for key in ("t", "y", "u", "r", "q", "v") if getattr(self, key) is not None}
         return write_atomically(target, lambda stream: np.savez_compressed(stream, meta=np.array(meta), **arrays))
 
     @classmethod
     def load(cls, path: str | Path) -> Response:
-        """Read a run that `save` wrote."""
+        """Read a run that `save` wrote; a file that is damaged or something else is refused."""
         try:
             with np.load(Path(path), allow_pickle=False) as data:
                 meta = json.loads(str(data["meta"]))
                 arrays = {key: data[key] for key in data.files if key != "meta"}
             labels = {key: tuple(Signal(*row) for row in rows) for key, rows in meta["labels"].items()}
             fields: dict[str, Any] = {**arrays, **labels}
-            return cls(**fields, scores=meta["scores"], provenance=meta["provenance"])
+            known = meta.get("error", {})
+            error_of = {s.name: float(known.get(s.name, np.nan)) for s in labels["outputs"]}
+            found = cls(**fields, scores=meta["scores"], provenance=meta["provenance"], error=error_of)
+            _check_whole(found)
         except FileNotFoundError as error:
             raise DefinitionError(f"{path}: no such file") from error
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise DefinitionError(f"{path}: not a run written by flexctl ({error})") from error
+        except Exception as error:
+            reason = f"{error}" or type(error).__name__
+            raise DefinitionError(f"{path}: not a run written by flexctl, or damaged ({reason})") from error
+        return found
+
+
+def _check_whole(run: Response) -> None:
+    """Raise `DefinitionError` unless times, columns and labels of a run belong together."""
+    steps = (run.t.size,)
+    require(run.t.ndim == 1 and run.t.size > 0, f"times of shape {run.t.shape}")
+    columns = {
+        "y": run.outputs, "u": run.inputs, "r": run.references, "q": run.coordinates, "v": run.coordinates
+    }  # fmt: skip
+    for name, signals in columns.items():
+        data = getattr(run, name)
+        wanted = (*steps, len(signals))
+        fits = data is None or data.shape == wanted
+        require(fits, f"{name} has shape {np.shape(data)} and {len(signals)} labels for {steps[0]} times")
+    every = [data for data in (run.t, run.y, run.u, run.r, run.q, run.v) if data is not None]
+    require(all(data.dtype.kind == "f" for data in every), "time series that are no numbers")
+    texts = [x for key in columns.values() for s in key for x in (s.name, s.unit, s.description)]
+    require(all(isinstance(x, str) for x in texts), "names that are no texts")
+    proper = isinstance(run.scores, dict) and all(isinstance(x, int | float) for x in run.scores.values())
+    require(proper and isinstance(run.provenance, dict), "scores or provenance are no tables")

@@ -12,13 +12,16 @@ import numpy as np
 
 from .errors import ConvergenceError, NotAvailable, require
 from .integrate import Scheme
-from .laws.compile import begin, compile_law, empty_law, hold_law, takes_continuous_laws
+from .laws.compile import begin, compile_law, empty_law, hold_law
 from .laws.controller import check_answer, initial_at
 from .model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from .response import Response
 from .scores import scores
-from .timegrid import both_limits, commands, limits, samples, time_grid
+from .timegrid import both_limits, commands, limits, middles, samples, time_grid
 from .trajectories import InputSignal, Motion
+
+PILOT = 0.2
+"""Part of the progress that the first pass is counted as."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,16 @@ class Setup:
     initial: tuple[FloatArray, FloatArray] | None
     record_states: bool
     motions: Mapping[str, Motion] = field(default_factory=dict)
+    rtol: float = 0.0
 
 
 class Run:
     """The prepared grid and tables, and the state of the run."""
 
     def __init__(self, setup: Setup) -> None:
-        from .models._kernels import loop
+        from .accuracy import Accuracy
+        from .kernels import tables
+        from .kernels.engine import Plan
 
         self.setup, model, law = setup, setup.model, setup.law
         n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
@@ -56,12 +62,13 @@ class Run:
             breaks += getattr(law, "times", ())
         period = None if law is None or acts else law.sample_time
         self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
-        before, after = np.zeros((self.t.size, p)), np.zeros((self.t.size, p))
+        before, after, bulge = np.zeros((self.t.size, p)), np.zeros((self.t.size, p)), np.zeros((h.size, p))
         for name, signal in setup.inputs.items():
             left, right = limits(name, signal, self.t, setup.step)
             i = index_of("input", name, model.inputs)
             before[:, i] += left
             after[:, i] += right
+            bulge[:, i] += middles(signal, self.t) - 0.5 * (right[:-1] + left[1:])
         self.commands = {name: commands(name, motion, self.t, setup.step) for name, motion in setup.motions.items()}
         motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
         self.channels = {name: rows[0] for name, rows in motions.items()}
@@ -75,10 +82,14 @@ class Run:
         self.wanted = np.ascontiguousarray(np.vstack([np.zeros((0, calls.sum())), *followed]).T)
         self.compiled = empty_law() if law is None else compile_law(law, model, self.t[calls])
         table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
-        self.tables = loop.Tables(self.t, h, self.due, before, after, table, np.zeros((0, 0)), np.zeros(0, np.int64))
+        self.tables = tables.Tables(self.t, h, self.due, before, after, bulge, table)
         rows = self.t.size if setup.record_states else 1
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
-        self.record = loop.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
+        self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
+        self.accuracy = Accuracy(model.outputs, period is not None)
+        self.plan = Plan(
+            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, period is not None, self.commands
+        )  # fmt: skip
         self.q, self.v = self._initial()
         self.work: dict[str, int] = {}
 
@@ -96,12 +107,72 @@ class Run:
         return np.concatenate([q, law]), np.concatenate([v, law])
 
     def go(self, report: Callable[[float], None]) -> None:
-        """Run from begin to end, payload change by payload change."""
+        """Run from begin to end; where steps follow the error, first in those of the grid.
+
+        That run knows the ranges of the outputs. It is the result if its own estimate is good enough and nothing jumps.
+        """
+        if not self.plan.rtol:
+            self._fixed(report)
+            return
+        if self.compiled is None:  # a controller in Python is called once per period
+            self._pass(report)
+            return
+        asked, whole = self.plan, (self.q, self.v)
+        self.plan = asked._replace(rtol=0.0)
+        try:
+            self._pass(lambda part: report(PILOT * part))
+            good = not self._jumps() and self.accuracy.within(asked.rtol)
+        except ConvergenceError:  # shorter steps may do
+            good = False
+            self.accuracy.gauge.low[:], self.accuracy.gauge.high[:] = np.inf, -np.inf
+        if not good:
+            self.accuracy.again()
+            (self.q, self.v), self.plan = whole, asked._replace(gauge=self.accuracy.gauge)
+            self._pass(lambda part: report(PILOT + (1.0 - PILOT) * part))
+        report(1.0)
+
+    def _fixed(self, report: Callable[[float], None]) -> None:
+        """Run in steps of the grid; where forces jump, once more in half steps: the first step after one hides much."""
+        whole = (self.q, self.v)
+        again = self.compiled is not None and self.setup.method not in ("exact", "march")
+        stepped = again and self._forces_jump()
+        self._pass((lambda part: report(part / 3.0)) if stepped else report)
+        if not stepped:
+            return
+        from .kernels import state
+
+        work, end, found = self.work, (self.q, self.v), self.plan
+        gauge = state.gauge(self.accuracy.kind, self.accuracy.group, np.inf)
+        spare = type(self.record)(*(np.zeros_like(x) for x in self.record[:2]), *np.zeros((2, 1, self.q.size)))
+        (self.q, self.v), self.plan = whole, found._replace(record=spare, gauge=gauge, level=1)
+        try:
+            self._pass(lambda part: report((1.0 + 2.0 * part) / 3.0))
+            self.accuracy.halve(self.record.y, spare.y)
+        except ConvergenceError:
+            self.accuracy.halve(self.record.y, np.full_like(self.record.y, np.nan))
+        self.work, self.plan, (self.q, self.v) = work, found, end
+
+    def _forces_jump(self) -> bool:
+        """Whether an input, or the payload, jumps."""
+        before, after = self.tables.before, self.tables.after
+        return bool(self.setup.payload or np.any(before[1:-1] != after[1:-1]) or np.any(after[0]))
+
+    def _jumps(self) -> bool:
+        """Whether a force or a commanded acceleration jumps."""
+        for rows in self.commands.values():
+            change = max(np.abs(rows[3] - rows[2]).max(), abs(rows[3, 0]))
+            if change > 1e-9 * np.abs(rows[2:]).max():
+                return True
+        return self._forces_jump()
+
+    def _pass(self, report: Callable[[float], None]) -> None:
+        """Run once, payload change by payload change."""
         model, law, payload = self.setup.model, self.setup.law, self.setup.payload
         points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
         # nothing acts before the run begins: the first values are a jump
         u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
-        self.memory = self.compiled[1] if self.compiled else np.zeros((1, max(1, len(law.drives))))
+        self.memory = self.compiled[1].copy() if self.compiled else np.zeros((1, max(1, len(law.drives))))
+        self.work = {}
         for number, (first, last) in enumerate(pairwise(points)):
             if number:
                 model = _with_payload(model, *payload[number - 1][1:])
@@ -131,22 +202,18 @@ class Run:
     def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
         from . import engines
 
-        arguments = (self.q, self.v, u, self.tables, self.record, first)
+        arguments, plan = (self.q, self.v, u, self.tables, self.record, first), self.plan
         if self.setup.method == "exact":
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
-        scheme, law = self.setup.scheme, self.setup.law
-        own = getattr(model, "own_stepper", False) and (not scheme.special or getattr(model, "any_scheme", False))
-        acts = law is not None and law.sample_time == 0
-        if own and (not acts or takes_continuous_laws(model)):
-            return engines.Own(model, model.stepper(scheme, *arguments, self.commands))  # type: ignore[attr-defined]
+        if getattr(model, "own_stepper", False):
+            return model.stepper(self.q, self.v, u, plan, first)  # type: ignore[attr-defined]
         if self.commands:
-            remedy = 'use "generalised_alpha", "newmark" or "trapezoidal"'
-            raise NotAvailable(f'{model.kind} with commanded joints has no method "{self.setup.method}"; {remedy}')
+            raise NotAvailable(f"{model.kind} with commanded joints has no stepper of its own")
         compiled = model.compiled()
-        plain = compiled is None or (bool(model.closures) and compiled.closure is None) or scheme.special
-        return (engines.Plain if plain else engines.Implicit)(model, self.setup.scheme, *arguments)
+        whole = compiled is not None and (bool(model.closures) <= (compiled.closure is not None))
+        return (engines.implicit if whole else engines.plain)(model, self.q, self.v, u, plan, first)
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
         if self.compiled:
@@ -190,7 +257,12 @@ class Run:
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
-        return Response(self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance)
+        error = self.accuracy.error(outputs, setup.method, setup.rtol)
+        provenance.update(self.accuracy.told(error))
+        self.accuracy.warn(setup.rtol, self.tables)
+        return Response(
+            self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
+        )  # fmt: skip
 
     def _longest(self) -> float:
         return float(self.tables.h.max())

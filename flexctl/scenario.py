@@ -163,9 +163,23 @@ def moves_with_payloads(
     ]
 
 
+@contextmanager
+def written_for(script: ModuleType, plant: Plant) -> Iterator[None]:
+    """Say for which plant a script was written when it does not fit another one."""
+    try:
+        yield
+    except (DefinitionError, NotAvailable) as error:
+        own = Path(str(getattr(script, "PLANT", ""))).stem
+        name = getattr(plant, "name", own)
+        told = f"{label(script)} was written for {own}"
+        if not own or name == own or told in str(error):
+            raise
+        raise type(error)(f"{told} and does not fit {name}: {error}") from error
+
+
 def design(script: ModuleType, plant: Plant) -> Any:
     """Return the script's controller for a plant; an error inside the script names its line."""
-    with blamed(script):
+    with written_for(script, plant), blamed(script):
         controller = script.design(plant)
     require(controller is not None, f"{label(script)}: design(plant) returned nothing; return the controller")
     return controller
@@ -180,7 +194,7 @@ def scenarios(script: ModuleType, plant: Plant, only: Iterable[str] = ()) -> lis
             "flexctl.scenario.Scenario objects, or run one case: "
             "flexctl simulate PLANT --controller ... --reference ... --duration ..."
         )
-    with blamed(script):
+    with written_for(script, plant), blamed(script):
         found = list(make(plant))
     wrong = [type(item).__name__ for item in found if not isinstance(item, Scenario)]
     require(not wrong, f"{label(script)}: scenarios(plant) returned {', '.join(wrong)}; return Scenario objects")
@@ -226,7 +240,7 @@ def run_scenarios(
     runs = []
     for item in wanted:
         report = None if progress is None else _reporter(progress, item.name)
-        with blamed(script):
+        with written_for(script, plant), blamed(script):
             runs.append((item, item.run(law, plant, report)))
     return runs
 

@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from .analog import analog_loop
+from .cautions import after_run, explained, watched, with_range
+from .checks import number
 from .commanded import commanded
-from .errors import DefinitionError, require, unknown
+from .errors import ConvergenceError, DefinitionError, require, unknown
 from .integrate import SCHEMES, Scheme
-from .laws.compile import acts_within_steps, takes_continuous_laws
+from .laws.compile import acts_within_steps
 from .laws.controller import Controller, LinearLaw, bare
 from .laws.motion_command import MotionCommand
 from .linear import FirstOrder, SecondOrder
 from .loopstability import warn_if_unstable
+from .memory import room_for
 from .model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from .response import Response
 from .run import Run, Setup
 from .track import track_of
-from .trajectories import InputSignal, Motion
+from .trajectories import InputSignal, Motion, check_motion
 
+LEAST_RTOL = 1e-6
 METHODS = ("auto", "exact", "march", *SCHEMES)
 
 
@@ -39,6 +43,7 @@ def simulate(
     *,
     duration: float,
     step: float | None = None,
+    rtol: float = 1e-2,
     method: str = "auto",
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
@@ -63,11 +68,15 @@ def simulate(
     duration : float
         Length of the run [s]; with a sampled law the run ends at the first step that is not before it.
     step : float, optional
-        Longest integration step [s]; by default the control period or 1 ms, and below the stability limit for "march".
+        Fixed integration step [s]; by default steps follow `rtol`. What is recorded comes once per step, by default
+        once per control period or 1 ms.
+    rtol : float
+        The error that any displacement (angle, place, deflection, strain) may have, as a part of its range in the run;
+        rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
         "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
         otherwise), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
-        (no ringing after jumps), "adaptive"; see `flexctl.integrate`.
+        (backward Euler steps after jumps); see `flexctl.integrate`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.integrate.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
@@ -94,22 +103,34 @@ def simulate(
     Raises
     ------
     ConvergenceError
-        When the run diverges or Newton fails; never a partial result.
+        When the run diverges or Newton fails; never a partial result. It says whether the motion was growing before.
 
     Warns
     -----
+    AccuracyWarning
+        When the estimated error of a displacement is above `rtol` of its range, or a jump excites modes that nothing
+        damps: the message names the outputs, the estimate or the band, and what to do.
     HiddenInstability
-        When the tip follows a path (`flexctl.track`) and the linear loop is unstable there although the run is bounded.
+        When the tip follows a path (`flexctl.track`) and the linear loop is unstable there although the run is bounded;
+        when the loop of a `Design` is unstable on its own plant.
+    BeyondModel
+        When the motion went where the assumptions of the model cost more than 5 %; how far it went is in the
+        provenance, "driven".
+    OutsideDesign
+        When a law leaves the range that it states in `designed_for`, output -> (low, high).
     """
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    _check_numbers(duration, step, method, scheme)
+    _check_numbers(duration, step, rtol, method, scheme)
     references = None
     if isinstance(law, MotionCommand):
         references = _references(plant, law, reference)
         motions = {**law.motions(references), **(motions or {})}
         law = None
+    for name, motion in (motions or {}).items():
+        if isinstance(motion, Motion):
+            check_motion(name, motion)
     plant, commands, driving, start = commanded(plant, law, motions, inputs)
     _check_names(plant, law, inputs)
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
@@ -123,23 +144,31 @@ def simulate(
     model = plant
     # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
-    implicit = (method == "auto" or method in SCHEMES) and (not chosen.special or takes_continuous_laws(plant))
+    implicit = method == "auto" or method in SCHEMES
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
     if method == "auto":
         method = "exact" if scheme is None and _exact_serves(model) else "generalised_alpha"
     h = _step(model, step, None if law is None else law.sample_time or None, method)
+    keep = record_states or watched(plant, duration, h)
     setup = Setup(
-        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, record_states, commands
+        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, keep, commands,
+        0.0 if step is not None else rtol,
     )  # fmt: skip
     started = time.perf_counter()
-    run = Run(setup)
-    with _bar(progress, duration) as report:
-        run.go(report)
-    response = run.response(_provenance(system), time.perf_counter() - started)
+    with _room(setup):
+        run = Run(setup)
+        try:
+            with _bar(progress, duration) as report:
+                run.go(report)
+        except ConvergenceError as error:
+            raise explained(error, controller, run.t, run.record.y, plant.outputs) from error
+        response = run.response(_provenance(system), time.perf_counter() - started)
+    response = with_range(plant, response, record_states)
     track = track_of(references.values())
     if track is not None:
         warn_if_unstable(plant, controller, track, f"{method}, step {h:.3g} s")
+    after_run(controller, response)
     return response
 
 
@@ -193,7 +222,11 @@ def _state_space(controller: Any) -> Any:
         raise DefinitionError(message) from error
 
 
-def _check_numbers(duration: float, step: float | None, method: str, scheme: Scheme | None) -> None:
+def _check_numbers(
+    duration: float, step: float | None, rtol: float, method: str, scheme: Scheme | None
+) -> None:  # fmt: skip
+    part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
+    require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
     for name, value in (("duration", duration), ("step", step)):
         number = value is None or (isinstance(value, int | float | np.number) and not isinstance(value, bool))
         require(number, f"{name} = {value!r} is not a number; give seconds")
@@ -208,8 +241,8 @@ def _check_numbers(duration: float, step: float | None, method: str, scheme: Sch
 
 def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSignal]) -> None:
     if law is not None:
-        period = law.sample_time
-        require(bool(np.isfinite(period) and period >= 0), f"sample_time = {period} s of the law must be positive")
+        period = number("sample_time of the law", law.sample_time, "s")
+        require(period >= 0, f"sample_time = {period} s of the law must be positive")
         for name in law.measures:
             index_of(f"output of {plant.kind} measured by the law,", name, plant.outputs)
         for name in law.drives:
@@ -239,6 +272,7 @@ def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, M
         if not isinstance(motion, Motion):
             kind = type(motion).__name__
             raise DefinitionError(f'the reference of "{name}" is a {kind}; give a motion of flexctl.trajectories')
+        check_motion(name, motion)
     return table
 
 
@@ -266,6 +300,15 @@ def _step(model: MechanicalModel, step: float | None, period: float | None, meth
     if period is None:
         return longest
     return period / max(1, int(np.ceil(period / longest - 1e-9)))
+
+
+def _room(setup: Setup) -> AbstractContextManager[None]:
+    """Refuse a run whose record does not fit into memory."""
+    model, steps = setup.model, setup.duration / setup.step
+    signals = 4 * len(model.inputs) + 2 * len(model.outputs) + 9 * len(setup.references)
+    states = 4 * len(model.coordinates) if setup.record_states else 0
+    what = f"the record of {setup.duration:g} s in steps of {setup.step:g} s"
+    return room_for(steps * (6 + signals + states), what, "use a longer step, a shorter run or fewer sensors")
 
 
 def _provenance(system: Any) -> dict[str, Any]:

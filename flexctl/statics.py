@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from .errors import ConvergenceError, require
+from .continuation import Balance, Outcome, follow
+from .errors import ConvergenceError, DefinitionError, require
 from .model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
 
 
@@ -33,100 +35,118 @@ def accelerations(
     return solution[:n], solution[n:]
 
 
+def model_of(system: Any) -> MechanicalModel:
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
+    from .linear import SecondOrder  # `linear` finds its operating point here
+
+    if isinstance(system, SecondOrder):
+        from .models.linear_model import LinearModel
+
+        return LinearModel(system)
+    model: MechanicalModel = getattr(system, "model", system)
+    if not (hasattr(model, "force") and hasattr(model, "tangent")):
+        kind = type(system).__name__
+        raise DefinitionError(f"a {kind} has no equilibrium: give a plant, a mechanical model or a SecondOrder")
+    return model
+
+
 def equilibrium(
-    model: MechanicalModel,
+    system: Any,
     *,
     hold: Mapping[str, float] | None = None,
     balance: Sequence[str] | None = None,
-    u: FloatArray | None = None,
+    u: Mapping[str, float] | FloatArray | None = None,
     guess: FloatArray | None = None,
     tolerance: float = 1e-11,
-    iterations: int = 50,
+    iterations: int = 4000,
 ) -> OperatingPoint:
     """Return the rest state in which all forces balance.
 
+    Loads and pose are brought on in steps (see `flexctl.continuation`): the equilibrium is the one that grows out of
+    the undeformed arm, its joints at the values they are held at, or out of the guess.
+
     Parameters
     ----------
-    model : MechanicalModel
-        The model.
+    system : Plant, MechanicalModel or SecondOrder
+        The arm.
     hold : mapping, optional
         Coordinates kept at a value, e.g. ``{"theta": 0.5}`` [unit of the coordinate].
     balance : sequence of str, optional
         Inputs that are free to take the value the equilibrium needs; by default as many of the first inputs as
         coordinates are held.
-    u : ndarray, optional
-        The other inputs (zero by default).
+    u : mapping or ndarray, optional
+        The other inputs (zero by default), e.g. ``{"tip_force_y": 5.0}`` [unit of the input].
     guess : ndarray, optional
-        Start of the iteration; the reference pose by default.
+        Start of the continuation; by default the undeformed arm with its joints as they are held, the others as in the
+        reference pose.
     tolerance : float
         Accepted size of the last correction relative to the pose.
     iterations : int
-        Newton iterations before giving up.
+        Newton iterations, of all steps together, before giving up.
 
     Raises
     ------
     ConvergenceError
-        When there is no equilibrium nearby, e.g. an arm under gravity without its joints held.
+        When there is no equilibrium nearby, e.g. an arm under gravity without its joints held, or one that buckles
+        before all of its load is on; the message says at which part of it.
     """
-    n, m, p = len(model.coordinates), len(model.closures), len(model.inputs)
-    hold = dict(hold or {})
-    held = [index_of("coordinate", name, model.coordinates) for name in hold]
-    enough = balance is not None or len(held) <= p
-    require(enough, f"{len(held)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
-    inputs = names(model.inputs)[: len(held)] if balance is None else list(balance)
+    model = model_of(system)
+    p, held = len(model.inputs), dict(hold or {})
+    indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
+    enough = balance is not None or len(indices) <= p
+    require(enough, f"{len(indices)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
+    inputs = names(model.inputs)[: len(indices)] if balance is None else list(balance)
     free_inputs = [index_of("input", name, model.inputs) for name in inputs]
-    q = (model.reference() if guess is None else np.asarray(guess, float)).copy()
+    given = as_inputs(model, u)
+    finite = all(np.isfinite(x).all() for x in (given, list(held.values()), [] if guess is None else guess))
+    require(bool(finite), "hold, guess and u must be finite")
+    q = _start(model, held, guess)
+    equations = Balance(model, q, indices, free_inputs, given)
+    found = follow(equations, tolerance, iterations)
+    if not found.complete:
+        raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
+    return equations.point(found.last.x)
+
+
+def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None) -> FloatArray:
+    """Return all inputs of a model, those that are not named being zero."""
+    p = len(model.inputs)
+    if isinstance(u, Mapping):
+        values = np.zeros(p)
+        for name, value in u.items():
+            values[index_of("input", name, model.inputs)] = value
+        return values
+    values = np.zeros(p) if u is None else np.array(u, float)
+    require(values.shape == (p,), f"u has shape {values.shape}; {model.kind} has {p} inputs")
+    return values
+
+
+def posed(model: MechanicalModel, variables: Mapping[str, float]) -> FloatArray:
+    """Return the undeformed arm with these joint variables, by coordinate, the others as in the reference pose.
+
+    A model that cannot be posed is left in its reference pose.
+    """
+    inner: Any = getattr(model, "inner", model)
+    arm, pose = getattr(inner, "arm", None), getattr(inner, "pose", None)
+    if arm is None or pose is None:
+        return model.reference().copy()
+    driven = getattr(inner, "driven", range(len(arm.joints)))
+    q: FloatArray = pose([variables.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
+    return np.concatenate([q, np.zeros(len(model.coordinates) - q.size)])
+
+
+def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray | None) -> FloatArray:
+    n = len(model.coordinates)
+    q = posed(model, hold) if guess is None else np.array(guess, float)
     require(q.shape == (n,), f"guess has shape {q.shape}; {model.kind} has {n} coordinates")
-    q[held] = list(hold.values())
-    inputs_now = np.zeros(p) if u is None else np.asarray(u, float).copy()
-    require(inputs_now.shape == (p,), f"u has shape {inputs_now.shape}; {model.kind} has {p} inputs")
-    given = bool(np.isfinite(q).all() and np.isfinite(inputs_now).all())
-    require(given, "hold, guess and u must be finite")
-    free = [i for i in range(n) if i not in held]
-    lam, zero = np.zeros(m), np.zeros(n)
-    size, iteration = np.inf, 0
-    while iteration < iterations:
-        iteration += 1
-        G, W, B = model.closure_jacobian(q), closure_forces(model, q), model.input_matrix(q)
-        residual = np.concatenate([model.force(q, zero) + W @ lam - B @ inputs_now, model.closure(q)])
-        K = model.tangent(q, zero, zero, inputs_now, lam).stiffness
-        jacobian = np.block([
-            [K[:, free], W, -B[:, free_inputs]],
-            [G[:, free], np.zeros((m, m + len(free_inputs)))],
-        ])  # fmt: skip
-        # least squares: an arm that is free to turn has a whole line of equilibria, and the nearest is taken; scaled,
-        # or the softest bending of a slender beam would be lost beside its axial stiffness
-        rows, columns = (np.sqrt(np.abs(jacobian).max(axis=axis, initial=0.0)) for axis in (1, 0))
-        rows[rows == 0], columns[columns == 0] = 1.0, 1.0
-        scaled, *_ = np.linalg.lstsq(jacobian / np.outer(rows, columns), -residual / rows, rcond=1e-13)
-        step = scaled / columns
-        q[free] += step[: len(free)]
-        lam = lam + step[len(free) : len(free) + m]
-        inputs_now[free_inputs] += step[len(free) + m :]
-        size = float(np.abs(step[: len(free)]).max(initial=0.0))
-        if not np.isfinite(size):
-            break
-        settled = size <= tolerance * (1.0 + _largest(q))
-        if settled and _balanced(model, q, inputs_now, lam, K):
-            return OperatingPoint(q, zero, zero, inputs_now, lam)
-        if settled and _largest(step) <= tolerance * (1.0 + _largest(q) + _largest(lam) + _largest(inputs_now)):
-            break  # a least-squares minimum that is no equilibrium
-    raise ConvergenceError(
-        f"no equilibrium of {model.kind} found: correction {size:.3g} after {iteration} iterations; hold the joints "
-        "(hold=...) with the inputs that balance them (balance=...), or give a better guess",
-        iteration=iteration,
-        residual=size,
+    return q
+
+
+def _refusal(model: MechanicalModel, hold: Mapping[str, float], found: Outcome) -> str:
+    joints = [name for name in getattr(model, "joints", {}).values() if name not in hold]
+    remedy = f"hold the joints too ({', '.join(joints)})" if joints else "reduce the load, or give a guess (guess=...)"
+    part = f"{100.0 * found.last.s:.4g} % of the way from the start to the full load and pose"
+    return (
+        f"no equilibrium of {model.kind} found beyond {part} after {found.iterations} iterations, last correction "
+        f"{found.size:.3g}: there it buckles, turns back or has no stiffness; {remedy}"
     )
-
-
-def _largest(x: FloatArray) -> float:
-    return float(np.abs(x).max(initial=0.0))
-
-
-def _balanced(model: MechanicalModel, q: FloatArray, u: FloatArray, lam: FloatArray, K: FloatArray) -> bool:
-    """Whether the forces cancel to 1e-6 of the largest, rounding of K q aside, and the closures are met."""
-    G = model.closure_jacobian(q)
-    terms = [model.force(q, np.zeros(q.size)), closure_forces(model, q) @ lam, -model.input_matrix(q) @ u]
-    rounding, extent = 1e-13 * _largest(K), 1.0 + _largest(q)
-    forces = _largest(sum(terms, np.zeros(q.size))) <= 1e-6 * max(map(_largest, terms)) + rounding * extent
-    return forces and _largest(model.closure(q)) <= 1e-9 * (1.0 + _largest(G)) * extent

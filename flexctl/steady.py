@@ -37,6 +37,8 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
         What is held, e.g. ``["joint1", "joint2"]``.
     """
     held = {index_of("coordinate", name, plant.coordinates) for name in coordinates}
+    # a joint that a cylinder moves has its acceleration as a state of its own
+    held |= {i for i, s in enumerate(plant.coordinates) if s.name in {f"{name}_acceleration" for name in coordinates}}
     keep = [i for i in range(len(plant.coordinates)) if i not in held]
     require(bool(keep), "every coordinate is held: nothing is left to move")
     inputs = [j for j in range(len(plant.inputs)) if np.any(plant.B[keep, j]) or np.any(plant.Du[:, j])]

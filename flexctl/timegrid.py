@@ -73,6 +73,12 @@ def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[
     return left, right
 
 
+def middles(signal: InputSignal, t: FloatArray) -> FloatArray:
+    """Return the values of a signal in the middle between the times of a grid."""
+    middle = 0.5 * (t[:-1] + t[1:])
+    return np.array(np.broadcast_to(signal(middle, before=False), middle.shape), float)
+
+
 def samples(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray:
     """Return value, rate and acceleration (3 rows) of a motion at the times of a grid, at jumps the right limits."""
     rows = np.array([np.broadcast_to(row, t.shape) for row in motion(t)], float)

@@ -6,13 +6,15 @@ signal, see `flexctl.signals`; its kinds can be imported from here too.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import require
+from .checks import number, positive, real, real_array
+from .errors import DefinitionError, require
 from .model import FloatArray
 from .signals import InputSignal, PiecewiseConstant, Sampled, Sine, bang_bang
 
@@ -58,6 +60,28 @@ class Motion(Protocol):
         ...
 
 
+def check_motion(name: str, motion: Motion) -> None:
+    """Raise `DefinitionError` unless a motion answers with value, rate and acceleration at every time it is asked for.
+
+    A motion of the wrong shape would otherwise be stretched over the times without a word.
+    """
+    for t in (np.array([0.0, 0.01, 0.02, 0.03]), np.array(0.0)):
+        try:
+            answer = motion(t)
+            three = isinstance(answer, tuple | list | np.ndarray) and len(answer) == 3
+        except (TypeError, ValueError, IndexError) as error:
+            if isinstance(error, DefinitionError):
+                raise
+            raise DefinitionError(f'the motion of "{name}" cannot be asked for {t.size} times: {error}') from error
+        require(three, f'the motion of "{name}" returned {answer!r:.60}; return value, rate and acceleration')
+        for what, row in zip(("value", "rate", "acceleration"), answer, strict=True):
+            shape = real_array(f'{what} of the motion of "{name}"', row).shape
+            told = f'the {what} of the motion of "{name}" has shape {shape} at {t.size} times; return one for each'
+            require(shape in ((), t.shape), told)
+    for b in motion.breakpoints:
+        number(f'a breakpoint of the motion of "{name}"', b, "s")
+
+
 class _RestToRest:
     """What the moves from rest to rest share; the fields are those of the move itself."""
 
@@ -67,12 +91,11 @@ class _RestToRest:
     start: float
 
     def __post_init__(self) -> None:
-        finite = bool(np.isfinite([self.begin, self.end]).all())
+        finite = math.isfinite(real("begin", self.begin)) and math.isfinite(real("end", self.end))
         require(finite, f"the move from {self.begin} to {self.end} must be finite")
-        require(
-            np.isfinite(self.start) and self.start >= 0, f"start = {self.start} s must be finite and not negative"
-        )
-        require(np.isfinite(self.time) and self.time > 0, f"time = {self.time} s must be positive and finite")
+        proper = 0 <= real("start", self.start, "s") < math.inf
+        require(proper, f"start = {self.start} s must be finite and not negative")
+        positive("time", self.time, "s")
 
     @property
     def duration(self) -> float:
@@ -228,6 +251,11 @@ class Step:
     end: float
     start: float = 0.0
 
+    def __post_init__(self) -> None:
+        number("begin", self.begin)
+        number("end", self.end)
+        require(number("start", self.start, "s") >= 0, f"start = {self.start} s must be finite and not negative")
+
     @property
     def duration(self) -> float:
         """Time of the jump [s]."""
@@ -268,7 +296,7 @@ class Tabulated:
 
     def __post_init__(self) -> None:
         for name in ("t", "value", "rate", "acceleration"):
-            given = np.asarray(getattr(self, name), float)
+            given = real_array(name, getattr(self, name))
             require(given.ndim == 1 and given.size > 1, f"{name} has shape {given.shape}; give a vector of 2 or more")
             require(given.size == np.size(self.t), f"{name} has {given.size} samples, t has {np.size(self.t)}")
             require(bool(np.isfinite(given).all()), f"{name} must be finite")

@@ -132,12 +132,12 @@ def test_the_tip_is_where_independent_code_has_it() -> None:
 
 
 def test_joint_errors_and_torques_of_the_circle() -> None:
-    """Torques are those of a start that does not jump: after one the trapezoidal rule rings."""
+    """After a start that jumps the trapezoidal rule does not ring either: the jump is filtered."""
     hard, moving = case("circle PD").scores, case("circle PD moving").scores
     assert [1e3 * hard[f"chord{i}_angle.rms_error"] for i in (1, 2)] == pytest.approx([0.201, 0.277], rel=0.02)
     assert [moving[f"joint{i}_torque.settled_peak"] for i in (1, 2)] == pytest.approx([0.34, 0.33], abs=0.006)
     assert 1e3 * moving["link2_deflection.settled_peak"] == pytest.approx(0.0114, rel=0.02)
-    assert hard["joint1_torque.settled_peak"] > 1.0
+    assert hard["joint1_torque.settled_peak"] == pytest.approx(moving["joint1_torque.settled_peak"], abs=0.006)
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
     """The scripts of the catalogue, sampled at 1 kHz: 1.2 % in the lag of PD; the rest is what the links bend.
 
     The law of the paper is 1.20 and 1.35 times too stiff in bending: its links bend less by as much. Assumed modes have
-    two shapes for each link and no shear: a tenth. The largest deflection of the long link agrees within 3 %; the short
+    two shapes for each link and no shear: a tenth. The largest deflection of the long link agrees within 4 %; the short
     thick one has shear, and two shapes do not take the moment of the elbow at its end.
     """
     names = [f"{stops}PD", f"{stops}feedforward and tip"]
@@ -195,7 +195,8 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
         assert best["tip_y.rms_error"] == pytest.approx(exact[1]["tip_y.rms_error"], rel=close), label
         for score in (plain, best):
             short = 0.11 if label == "assumed_modes" else 0.08
-            for key, rel in (("link2_deflection.peak", 0.03), ("link1_deflection.peak", short)):
+            # the arm is undamped: between steps of 0.5 ms and 25 us this peak moves by 2 % in every formulation
+            for key, rel in (("link2_deflection.peak", 0.04), ("link1_deflection.peak", short)):
                 bent = score[key] * (STIFFER[which] if label == "omar" else 1.0)
                 assert bent == pytest.approx(exact[score is best][key], rel=rel), (label, key)
         assert np.hypot(best["tip_x.settled_rms_error"], best["tip_y.settled_rms_error"]) < 0.01e-3, label

@@ -14,11 +14,11 @@ from test_conformance import Plain, tree
 from flexctl.arm import Arm, Body, Closure, Damping, Gravity, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.linear import linearise
-from flexctl.model import names
+from flexctl.model import OperatingPoint, names
 from flexctl.models import build
 from flexctl.models.motion_driven import motion_driven
 from flexctl.models.null_space import null_space
-from flexctl.models.shapes import SHAPES, bending, wave_numbers
+from flexctl.models.shapes import SHAPES, attachment, bending, wave_numbers
 from flexctl.modes import normal_modes
 from flexctl.simulate import simulate
 from flexctl.statics import accelerations, equilibrium
@@ -244,7 +244,7 @@ def test_wrong_definitions_are_refused(make, message: str) -> None:
 
 
 def led():
-    inner = tree(True, gravity=0.5, damping=Damping("rayleigh", alpha=0.1))(0)
+    inner = tree(True, gravity=0.5, foreshortening=False, damping=Damping("rayleigh", alpha=0.1))(0)
     return motion_driven(inner, inner.joints)
 
 
@@ -305,3 +305,77 @@ def test_equilibrium_holds_the_joints_and_the_pin_balances() -> None:
     a, lam = accelerations(model, at.q, at.v, at.u)
     assert np.abs(a).max() < 1e-6
     np.testing.assert_allclose(lam, at.lam, rtol=1e-9)
+
+
+ALUMINIUM = Material(70e9, 2700.0)
+
+
+def held_frequency(arm: Arm, kind: str, angle: float, **options) -> float:
+    """Return the lowest frequency [rad/s] at rest under the weight, the joint held."""
+    model = build(arm, kind, **options)
+    plant = lock(linearise(model, OperatingPoint.at_rest(model, model.rest([angle]))), ["joint1"])
+    return float(2 * np.pi * plant.modes(1).frequencies_hz[0])
+
+
+@pytest.mark.parametrize(("angle", "g", "mass"), [(-0.5 * np.pi, 9.81, 0.5), (0.5 * np.pi, 0.3, 0.05)])
+def test_bending_shortens_by_default_where_the_weight_needs_it(angle: float, g: float, mass: float) -> None:
+    """A soft link that hangs is stiffer, one that stands is softer: against the exact beam, and 44 % off without."""
+    soft = Link(1.0, ALUMINIUM, Section(350e-6, 2e-11, 0.8864, 0.0106))
+    arm = Arm("soft", (soft,), (Joint(angle=angle),), Payload(mass), gravity=Gravity(0.0, -g))
+    exact = held_frequency(arm, "timoshenko_planar", angle, elements=40)
+    assert held_frequency(arm, "assumed_modes", angle, modes=6) == pytest.approx(exact, rel=2e-3)
+    bare = held_frequency(arm, "assumed_modes", angle, modes=6, foreshortening=False)
+    assert abs(bare / exact - 1.0) > 0.01
+    stiff = replace(arm, links=(replace(soft, section=Section(350e-6, 1e-6, 0.8864, 0.0106)),))
+    assert not build(stiff, "assumed_modes").options["foreshortening"]
+    assert not build(replace(arm, gravity=Gravity()), "assumed_modes").options["foreshortening"]
+    assert build(arm, "assumed_modes").with_payload(0.0).options["foreshortening"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 6, 30])
+def test_attachment_shapes_are_static_and_keep_the_root(shape: str, count: int) -> None:
+    """With the modes they span the cubics of static moments and forces; orthogonal to the modes, of largest value 1."""
+    x = np.linspace(0.0, 1.0, 201)
+    values = attachment(shape, count, x, 0, 0.7)
+    assert np.abs(values).max(axis=0) == pytest.approx(1.0, abs=1e-2)  # as far as 201 stations show it
+    slopes = attachment(shape, count, x, 1, 0.7)
+    assert np.abs(values[0]).max() < 1e-7  # the highest modes are thousands where the end hardly moves
+    assert shape == "pinned_pinned" or np.abs(slopes[0]).max() < 1e-8 * np.abs(slopes).max()
+    cubic = {"pinned_pinned": x - x**3, "clamped_pinned": x**2 - x**3}.get(shape, x**2)
+    span = np.hstack([bending(shape, count, x, 0, 0.7), values])
+    left = cubic - span @ np.linalg.lstsq(span, cubic, rcond=None)[0]
+    assert np.abs(left).max() < 1e-10
+
+
+def test_derivatives_of_attachment_shapes() -> None:
+    x, step = np.linspace(0.1, 0.9, 9), 1e-4
+    for derivative in (1, 2):
+        near, far = (attachment("clamped_free", 3, x + sign * step, derivative - 1) for sign in (1, -1))
+        exact = attachment("clamped_free", 3, x, derivative)
+        assert (near - far) / (2 * step) == pytest.approx(exact, abs=1e-5 * np.abs(exact).max())
+
+
+def test_attachment_shapes_where_a_moment_acts_at_a_links_end() -> None:
+    """Two bars and a payload with inertia: the first frequency is 12, 6 and 3 % off with 2, 4 and 8 modes alone."""
+    bar = Link(1.0, ALUMINIUM, Section(350e-6, 1e-8, 0.8864, 0.0106))
+    arm = Arm("2r", (bar, bar), (Joint(0.02), Joint(0.02, housing_inertia=0.01)), Payload(0.2, 0.05))
+    beams = linearise(build(arm, "timoshenko_planar", elements=80)).modes(2).frequencies_hz
+
+    def off(modes: int, attachment: bool) -> float:
+        plant = linearise(build(arm, "assumed_modes", modes=modes, attachment=attachment))
+        return float(plant.modes(1).frequencies_hz[0] / beams[0] - 1.0)
+
+    assert [off(n, False) for n in (2, 4, 8)] == pytest.approx([0.121, 0.0597, 0.0294], rel=0.02)
+    assert abs(off(2, True)) < 1e-4  # of which the shear and the mesh of the other model are most
+    assert off(2, True) == pytest.approx(off(8, True), abs=1e-5)
+
+
+def test_attachment_is_checked() -> None:
+    with pytest.raises(DefinitionError, match=r"attachment = 1 per link must be true or false"):
+        build(tree_arm(), "assumed_modes", attachment=1)
+    assert len(build(tree_arm(), "assumed_modes", modes=0, attachment=True).coordinates) == 1
+
+
+def tree_arm() -> Arm:
+    return Arm("one", (Link(1.0, ALUMINIUM, Section(350e-6, 1e-8, 0.8864, 0.0106)),), (Joint(),))

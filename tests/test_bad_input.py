@@ -79,7 +79,10 @@ class TestPlants:
             ("link.1.length=960", ["length = 960 m", "above the plausible bound 100 m", "0.96 if mm was meant"]),
             ("link.1.lenght=1", ['unknown override "link.1.lenght"', 'did you mean "link.1.length"?']),
             ("payload.mass=-1e-3", ["mass = -0.001 kg", "must be zero or more"]),
-            ("payload.mass=20g", ["20g", "SI numbers"]),
+            ("payload.mass=20s", ["20s", "not in kg", "write 5g"]),
+            ("payload.mass=20gg", ['unknown unit "gg"', "kg"]),
+            ("payload.mass=20kg", ["20 kg", "0.02 if g was meant"]),
+            ("model.sections=20mm", ["plain value", "leave the unit out"]),
             ("payload.mass", ["not understood", "payload.mass=0.02"]),
             ("model.sections=2", ["sections = 2", "3"]),
             ("model.section=20", ["section", 'did you mean "sections"?']),
@@ -122,7 +125,8 @@ class TestArguments:
         [
             (["bode", ARM, "--from", "-1"], "--from -1.0 Hz must be positive"),
             (["bode", ARM, "--from", "9", "--to", "1"], "is not below"),
-            (["bode", ARM, "--to", "nan"], "must be positive and finite"),
+            (["bode", ARM, "--to", "nan"], "not a finite number"),
+            (["bode", ARM, "--to", "60deg"], "not in Hz"),
             (["bode", ARM, "--output", "tipp"], 'did you mean "tip"?'),
             (["bode", ARM, "-o", "bode.jpeg"], '".jpeg" is not one of .png'),
             (["modes", ARM, "--count", "0"], "--count"),
@@ -139,6 +143,21 @@ class TestArguments:
             (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.5"], "write TIME:MASS"),
             (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.1:-5g"], "must not be negative"),
             (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.1:20"], "0.02 if g was meant"),
+            (["simulate", ARM, "--torque", "step:1,0.1", "--payload-change", "0.1:5mm"], "not in kg"),
+            (["simulate", ARM, "--torque", "step:5mm,0.1"], "not in N m"),
+            (["simulate", ARM, "--torque", "step:1,5g"], "not in s"),
+            (["simulate", ARM, "--torque", "step:1,0.1", "--duration", "60000"], "write 60000ms"),
+            (["simulate", ARM, "--controller", "tokhi_azad_pd", "--reference", "quintic:60,1.25"], "write 60deg"),
+            (["simulate", ARM, "--controller", "tokhi_azad_pd", "--reference", "quintic:60mm,1.25"], "not in rad"),
+            (["certify", "tokhi_azad_lqg", "--payload", "0,20"], "write 20g or 20mg, or 20kg if kg is meant"),
+            (["certify", "tokhi_azad_lqg", "--payload", "0,20kg"], "0.02 if g was meant"),
+            (["certify", "tokhi_azad_lqg", "--payload", "5,20g"], "write 5g"),
+            (["certify", "tokhi_azad_lqg", "--frequency", "-5,5"], "write -5%"),
+            (["certify", "tokhi_azad_lqg", "--pose", "90"], "write 90deg"),
+            (["certify", "tokhi_azad_lqg", "--require", "delay_margin=2deg"], "not in s"),
+            (["sweep", "tokhi_azad_pd", "--over", "payload.mass=5..20g/3"], "write 5g"),
+            (["sweep", "tokhi_azad_pd", "--over", "payload.mass=0,5,20g"], "write 5g"),
+            (["sweep", "tokhi_azad_pd", "--over", "payload.mass=20mm"], "not in kg"),
             (["simulate", ARM, "--controller", "no_such_law"], "no_such_law"),
             (["simulate", ARM, "--torque", "none.csv", "--duration", "1"], "none.csv"),
             (["run", "no_such_law"], "no_such_law"),
@@ -211,6 +230,35 @@ class TestControllers:
     def test_an_unknown_scenario(self) -> None:
         assert 'did you mean "a"?' not in refused("run", script(), "--only", "b")
 
+    def test_scenarios_whose_names_hold_commas_can_be_told_apart(self) -> None:
+        message = refused("run", "tokhi_azad_lqg", "--only", "5 deg")
+        assert 'known: "5 deg, 0 g", "5 deg, 10 g"' in message
+
+    @pytest.mark.parametrize("command", ["run", "certify", "sweep"])
+    def test_a_law_on_another_plant_says_what_it_was_written_for(self, command: str) -> None:
+        more = ["--over", "payload.mass=0", "--workers", "1"] if command == "sweep" else []
+        message = refused(command, "tokhi_azad_lqg", "planar_2r_flexible", *more)
+        assert "tokhi_azad_lqg.py was written for tokhi_azad_1994 and does not fit planar_2r_flexible: " in message
+
+    def test_comparing_on_another_plant_says_so_too(self) -> None:
+        message = refused("compare", "tokhi_azad_lqg", "--plant", "planar_2r_flexible", "--workers", "1")
+        assert "was written for tokhi_azad_1994 and does not fit planar_2r_flexible: " in message
+
+    @pytest.mark.parametrize("words", [["run"], ["compare", "--workers", "1"],
+                                       ["sweep", "--over", "payload.mass=0", "--workers", "1"]])  # fmt: skip
+    def test_a_plant_file_is_looked_for_beside_the_script_first(self, words: list[str]) -> None:
+        """Another file of that name, in the folder one works in, is not the script's."""
+        home = Path("home")
+        home.mkdir()
+        text = (Path(__file__).parents[1] / "plants" / f"{ARM}.toml").read_text()
+        (home / "q.toml").write_text(text)
+        (home / "law.py").write_text(SCRIPT.format(**GOOD).replace(f'"{ARM}"', '"q.toml"'))
+        assert call(words[0], "home/law.py", *words[1:], "--json").exit_code == 0
+        Path("q.toml").write_text("broken")
+        assert call(words[0], "home/law.py", *words[1:], "--json").exit_code == 0
+        (home / "q.toml").unlink()
+        assert "q.toml: not valid TOML" in refused(words[0], "home/law.py", *words[1:])
+
     def test_a_script_without_a_plant(self) -> None:
         Path("law.py").write_text(SCRIPT.format(**GOOD).replace("PLANT =", "OTHER ="))
         assert "give one, flexctl run law.py PLANT" in refused("run", "law.py")
@@ -262,4 +310,4 @@ class TestOutput:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "replace", full)
-        assert "No space left on device" in refused("linearise", ARM, "-o", "plant.npz")
+        assert "No space left on device" in refused("linearise", ARM, "-o", "plant.npz", code=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -491,3 +492,24 @@ def test_every_unit_of_the_format_is_known() -> None:
             assert spec.low < spec.high
             with pytest.raises(fx.DefinitionError, match="above the plausible bound"):
                 spec.read("value", 2 * spec.high + 1)
+
+
+def test_files_that_would_take_minutes_are_refused_at_once(tmp_path: Path) -> None:
+    """Python's reader takes time and memory with the square of the parts of a key: 15 s at 32,000."""
+    path = tmp_path / "long.toml"
+    quoted = '"a b"' + '."a b"' * 100_000
+    for text in ("a" + ".a" * 100_000 + " = 1", f"[a{'.b' * 100_000}]", f"{quoted} = 1",
+                 "x = {a" + " . a" * 9000 + " = 1}", "x" * 2_000_000, "x = " + "[" * 100_000,
+                 "x = " + "{a=" * 30_000):  # fmt: skip
+        path.write_text(f"title = 'long'\n{text}\n")
+        started = time.perf_counter()
+        with pytest.raises(fx.DefinitionError, match=r"32 parts|a plant file may|nested|not valid TOML") as told:
+            fx.load_plant(path)
+        assert len(str(told.value)) < 500
+        assert time.perf_counter() - started < 1.0
+    path.write_text("title = 'long'\na" + ".a" * 40 + " = 1")
+    with pytest.raises(fx.DefinitionError, match="line 2: nested too deeply, a key of more than 32 parts"):
+        fx.load_plant(path)
+    with pytest.raises(fx.DefinitionError, match="more than 32 parts") as refused:
+        parse_override("payload={a" + ".a" * 40_000 + "=1}")
+    assert len(str(refused.value)) < 500

@@ -133,30 +133,6 @@ class TestLqg:
             assert ax.has_data()
 
 
-def test_bound_over_the_rated_payloads() -> None:
-    """0.972 was computed independently with a force and an accelerometer at the tip and 30 % at the torque."""
-    bound = robust.payload_bound(arm(0.0), law(), 0.0, 0.020)
-    assert not isinstance(bound, str)
-    assert bound.largest == pytest.approx(0.972, rel=5e-3)
-
-
-@pytest.mark.parametrize("kind", ["finite_difference", "timoshenko_planar"])
-def test_the_payload_channels_are_the_payload(kind: str) -> None:
-    """Closed by hand with force = -dm acceleration they give the response of the arm with the heavier payload."""
-    plant = fx.load_plant("tokhi_azad_1994").with_(model=kind)
-    s, dm = 1j * np.array([3.0, 40.0, 170.0, 900.0]), 0.004
-    linear, channels = robust.with_payload_channels(plant, 0.010, 0.002)
-    heavier = plant.with_(overrides={"payload.mass": 0.014}).linearise().transfer(s)
-    P = np.moveaxis(linear.transfer(s), 2, 0)
-    k, ny = len(channels), P.shape[1] - len(channels)
-    a_u, a_f = P[:, ny:, : P.shape[2] - k], P[:, ny:, P.shape[2] - k :]
-    force = -dm * np.linalg.solve(np.eye(k) + dm * a_f, a_u)
-    closed = P[:, :ny, : P.shape[2] - k] + P[:, :ny, P.shape[2] - k :] @ force
-    scale = np.abs(heavier).max(axis=2, keepdims=True)
-    assert np.abs(np.moveaxis(closed, 0, 2) - heavier).max() <= 1e-7 * scale.max()
-    assert closed[:, 0, 0] == pytest.approx(heavier[0, 0], rel=1e-6)
-
-
 def test_spillover_is_what_following_the_poles_gives() -> None:
     """The loop is closed in 400 small steps and every mode followed by continuity."""
     linear, feedback = arm().linearise(), law().feedback()
@@ -415,6 +391,7 @@ class TestCommand:
 def test_vibration_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
     ratios = {"a": {"strain": 12.0, "tip": 30.0}, "b": {"strain": 5.0}}
     found = SimpleNamespace(loops=(), runs=ratios, failures={"c": "diverged"}, plant="p", ratios=ratios)
+    found.unsettled, found.no_loop, found.counterexample = {}, "", None
 
     def verdicts(bound: object) -> list[tuple[str, str, bool]]:
         checked = requirements.checked({"vibration_ratio": bound})
@@ -424,7 +401,7 @@ def test_vibration_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
     assert verdicts(5.1) == [("vibration_ratio", "5", False)]
     assert verdicts({"a": 12, "b": 6, "c": 1}) == [
         ("vibration_ratio: a", "12", True), ("vibration_ratio: b", "5", False),
-        ("vibration_ratio: c", "not available", False),
+        ("vibration_ratio: c", "not examined", False),
     ]  # fmt: skip
     with pytest.raises(fx.DefinitionError, match="scenario of the requirement vibration_ratio"):
         verdicts({"aa": 1.0})

@@ -22,7 +22,9 @@ from flexctl.cli import specs
 
 ROOT = Path(__file__).resolve().parent.parent
 ARM = "tokhi_azad_1994"
-COMMANDS = ["demo", "list", "show", "modes", "bode", "linearise", "simulate", "run", "certify", "compare", "sweep"]
+COMMANDS = [
+    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
+]  # fmt: skip
 FOUR = {"plant", "model", "overrides", "version"}
 
 CONTROLLER = '''"""A PD with a rate measurement, for the tests."""

@@ -89,6 +89,28 @@ def test_one_controller_in_two_formulations_of_its_arm(name: str) -> None:
     assert all(run.disk_margin > 0.2 for run in found.runs)
 
 
+def test_laws_that_follow_different_channels(place: Path) -> None:
+    """Each has the scores of what it follows; what the other lacks is said in the table and in JSON."""
+    text = CONTROLLER.replace('("hub_torque",), ("hub_angle",)', '("hub_torque",), ("tip_angle",)')
+    Path("tip.py").write_text(text)
+    found = fx.compare(["pd.py", "tip.py"], only=["a"], workers=1)
+    assert found.signals == ["hub_angle", "tip_angle", "hub_torque"]
+    assert found.differences == [
+        "tip has no scores of hub_angle, which pd has: it follows tip_angle",
+        "pd has no scores of tip_angle, which tip has: it follows hub_angle",
+    ]
+    assert found.to_dict()["differences"] == found.differences
+    words = ["compare", "pd.py", "tip.py", "--only", "a", "--workers", "1"]
+    result = CliRunner().invoke(cli, [*words, "-o", "c.png"])
+    assert result.exit_code == 0, result.stderr
+    assert "tip has no scores of hub_angle" in result.stdout
+    for head in ("hub angle", "tip angle", "overshoot"):
+        assert head in result.stdout
+    assert Path("c.png").stat().st_size > 20_000
+    same = fx.compare(["pd.py", "soft.py"], workers=1)
+    assert same.differences == []
+
+
 class TestWords:
     def law(self) -> fx.LinearLaw:
         signals = ("hub_angle", "hub_rate", "tip_angle")

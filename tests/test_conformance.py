@@ -214,6 +214,16 @@ trees = partial(
 )  # fmt: skip
 
 
+BODY = (0.02, 0.05, 0.02)
+"""Hub inertia [kg m^2], mass [kg] and inertia [kg m^2] of a payload that is all moment for its arm."""
+
+
+def with_body(attachment: bool) -> Build:
+    """The paper's arm by assumed modes with a heavy payload, so many modes."""
+    arm = replace(tokhi_arm(*BODY), joints=(Joint(BODY[0], angle=0.4),))
+    return lambda n: build(arm, "assumed_modes", modes=n, attachment=attachment)
+
+
 def turning(model: Any) -> tuple[Array, Array]:
     """Bent, and turning with the loops closed."""
     q = model.pose([joint.angle for joint in model.arm.joints if joint.drive != "free"])
@@ -322,6 +332,17 @@ CASES = [
         build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
     ),
     trees("tree, two links", build=tree(), rigid=2, start=turning),
+    trees("tree, two links, attachment shapes", build=tree(modes=1, attachment=True), rigid=2, start=turning),
+    *(
+        # a moment at the end: what is left of it by n modes falls as 1 / n, with attachment shapes as n^-7
+        trees(
+            f"tree, one link and a body, {name}", build=with_body(attachment), rigid=1, mesh=3, order=claimed,
+            meshes=meshes, frequencies=partial(beam_frequencies, 2, *BODY), gains=(0.9, 0.12), period=4e-3, push=0.1,
+        )
+        for name, attachment, claimed, meshes in (
+            ("modes alone", False, 1, (7, 14, 28)), ("attachment shapes", True, 7, (4, 8, 16))
+        )
+    ),
     trees(
         "tree, two links that shorten and stretch", rigid=2, start=turning,
         build=tree(foreshortening=True, axial=(0, 1), sensors=ALONG["sensors"]),
@@ -329,7 +350,10 @@ CASES = [
     trees("tree, five bars", build=tree(True), rigid=2, start=turning),
     trees(
         "tree, five bars hanging upwards", start=turning,
-        build=tree(True, 1.0, shapes=("clamped_mass", "pinned_pinned") * 2, mass_ratio=0.7, sensors=ALONG["sensors"]),
+        build=tree(
+            True, 1.0, shapes=("clamped_mass", "pinned_pinned") * 2, mass_ratio=0.7, foreshortening=False,
+            sensors=ALONG["sensors"],
+        ),
     ),
     trees(
         "tree, Rayleigh damping", build=tree(damping=Damping("rayleigh", alpha=0.3, beta=1e-3)), rigid=2, damped=True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import beams
 import numpy as np
@@ -114,10 +114,14 @@ def test_neighbours_are_close_everywhere():
     assert np.all(step[:, wide] < 0.36)
 
 
-def test_default_range_shows_ten_modes():
+def test_default_range_shows_every_mode_of_matrices_and_ten_of_a_discretised_arm():
+    """Of matrices nobody else knows which mode matters; the highest modes of an arm are those of its mesh."""
     plant = beams.hub_beam(30, *CHANNELS)
-    omega = grid(plant)
     flexible = 2 * np.pi * modes(plant).frequencies_hz
+    omega = grid(plant)
+    assert omega[0] == pytest.approx(0.1 * flexible[0])
+    assert omega[-1] == pytest.approx(1.3 * flexible[-1])
+    omega = grid(replace(plant, provenance={"model": "timoshenko_planar"}))
     assert omega[0] == pytest.approx(0.1 * flexible[0])
     assert flexible[9] < omega[-1] < flexible[10]
     few = beams.hub_beam(1)

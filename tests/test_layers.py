@@ -17,15 +17,16 @@ PACKAGE = Path(__file__).parents[1] / "flexctl"
 # From the bottom to the top. A name ending in "." holds a whole package, except what is named by itself.
 TIERS = (
     ("errors",),
-    ("schema", "files"),
+    ("schema", "files", "memory", "checks"),
     ("arm", "model"),
-    ("models", "models."),
-    ("statics", "steady", "linear", "linear.", "modes", "frequency", "frequency.", "integrate", "engines",
-     "models.linear_model"),  # a linear plant in the role of a solver
+    ("kernels", "kernels."),
+    ("models", "models.", "continuation"),
+    ("statics", "operating", "steady", "linear", "linear.", "modes", "frequency", "frequency.",
+     "integrate", "plain", "engines", "models.linear_model"),  # a linear plant in the role of a solver
     ("actuators", "signals", "trajectories", "motions", "rest", "kinematics", "curves", "paths", "track",
      "laws", "laws.", "analog", "loopstability"),
-    ("response", "scores", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
-     "tracked", "methods", "translate", "variations"),
+    ("response", "scores", "accuracy", "timegrid", "run", "simulate", "commanded", "prescribed", "inverse", "scenario",
+     "tracked", "methods", "translate", "variations", "growth", "cautions", "validity"),
     ("export", "export.", "plot", "plot.", "animate"),
     ("catalogue", "catalogue.", "workers", "certify", "certify.", "compare", "sweep", "sweep.",
      "cli", "cli.", "__main__", ""),

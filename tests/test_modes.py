@@ -9,6 +9,7 @@ import beams
 import numpy as np
 import pytest
 
+import flexctl as fx
 from flexctl.errors import DefinitionError
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.model import Signal
@@ -276,9 +277,49 @@ def test_count_and_text():
         "damping": found.damping.tolist(),
         "rigid_modes": 1,
         "real_poles": found.real_poles.tolist(),
+        "undamped_hz": found.undamped_hz.tolist(),
+        "owners": ["", "", ""],
+        "real_owners": [""] * found.real_poles.size,
     }
     text = str(found)
     assert text.startswith("1 rigid mode\n")
     assert f"{found.frequencies_hz[0]:.6g}" in text
     with pytest.raises(DefinitionError, match="at least 1"):
         modes(beams.hub_beam(3), 0)
+
+
+def test_both_frequencies_are_named_where_damping_couples_the_modes():
+    """A damper between two masses on springs: |lambda| of the poles, and sqrt(k/m) without it."""
+    M, K = np.diag([1.0, 2.0]), np.array([[3.0, -1.0], [-1.0, 5.0]])
+    plant = fx.from_matrices(M, np.diag([1.2, 0.0]), K, np.eye(2)[:, :1], np.eye(2)[:1])
+    found = plant.modes()
+    poles = np.roots(np.polysub(np.polymul([1.0, 1.2, 3.0], [2.0, 0.0, 5.0]), [1.0]))
+    upper = np.sort_complex(poles[poles.imag > 0])
+    assert found.frequencies_hz * 2 * np.pi == pytest.approx(np.sort(np.abs(upper)), rel=1e-9)
+    assert found.damped_hz * 2 * np.pi == pytest.approx(found.poles.imag)
+    undamped = np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real)
+    assert found.undamped_hz * 2 * np.pi == pytest.approx(np.sort(undamped), rel=1e-9)
+    assert found.damping_shifts
+    assert "without damping [Hz]" in str(found)
+    assert not beams.hub_beam(10, ratio=0.01).modes().damping_shifts
+
+
+def test_a_damper_in_a_joint_is_no_part_of_the_undamped_frequency():
+    """A flexible joint with a heavy damper: the mode rings far above the frequency of the arm without it."""
+    quiet, damped = (
+        fx.load_plant("li_zhang_three_link_flexible_joints", overrides={"joint.1.damping": d}).modes()
+        for d in (0.0, 50.0)
+    )
+    assert damped.undamped_hz == pytest.approx(quiet.undamped_hz, rel=1e-9)
+    assert quiet.undamped_hz[:3] == pytest.approx(quiet.frequencies_hz[:3], rel=1e-9)
+    assert np.abs(damped.frequencies_hz[0] / quiet.frequencies_hz[0] - 1.0) > 0.01 or damped.real_poles.size
+
+
+def test_poles_of_cylinders_are_marked():
+    found = fx.load_plant("ralf").modes(6)
+    assert [found.owner(i) for i in range(6)] == ["", "", "joint1", "", "joint2", ""]
+    assert dict(zip(found.real_owners, np.round(found.real_poles), strict=True)) == {"joint1": -191.0, "joint2": -211.0}
+    assert found.undamped_hz[:3] == pytest.approx(found.frequencies_hz[[0, 1, 3]], rel=1e-6)
+    assert "18.7949      118.092        47.89  actuator of joint1" in str(found)
+    assert not fx.load_plant("ralf").modes().damping_shifts
+    assert not found.damping_shifts

@@ -10,15 +10,11 @@ from analytical import tokhi_arm
 from differences import Array, check_closures, check_tangent, order, some_motion
 from scipy.integrate import solve_ivp
 
-from flexctl import engines
 from flexctl.arm import Actuator
 from flexctl.errors import DefinitionError, NotAvailable
-from flexctl.integrate import trapezoidal
-from flexctl.laws.compile import empty_law
 from flexctl.linear import linearise
 from flexctl.model import LinearMechanics, MechanicalModel, names
 from flexctl.models import build
-from flexctl.models._kernels import loop
 from flexctl.models.motion_driven import motion_driven
 from flexctl.simulate import simulate
 from flexctl.trajectories import Sampled, Sine, acceleration_of, quintic
@@ -187,22 +183,3 @@ class TurnedRod(toys.RodPendulum):
 
     def reference(self) -> Array:
         return self.at(0.5)[0]
-
-
-def test_compiled_loop_takes_coordinates_prescribed_by_angle_rate_and_acceleration() -> None:
-    """The kernel's table of motion: the first mass of a chain is led, the rest follows as when it is accelerated so."""
-    inner, step = toys.Chain(3, d=0.4), 1e-3
-    t = step * np.arange(801)
-    table = np.ascontiguousarray(np.array(MOVE(t)).T)
-    zeros = np.zeros((t.size, 1))
-    due = np.full(t.size, -1, np.int64)
-    tables = loop.Tables(t, np.full(800, step), due, zeros, zeros, np.zeros((0, 0)), table, np.array([0], np.int64))
-    record = loop.Record(*(np.zeros((t.size, n)) for n in (4, 1, 3, 3)))
-    law, memory = empty_law()
-    engine = engines.Implicit(inner, trapezoidal(), np.zeros(3), np.zeros(3), np.zeros(1), tables, record)
-    engine.advance(law, memory, 0, 800)
-    np.testing.assert_allclose(record.q[:, 0], table[:, 0], rtol=1e-13)
-    np.testing.assert_allclose(record.v[:, 0], table[:, 1], rtol=1e-12, atol=1e-15)
-    led = motion_driven(inner, {"force": "x1"})
-    wanted = simulate(led, inputs={"x1_acceleration": COMMAND}, duration=0.8, step=step, record_states=True)
-    np.testing.assert_allclose(record.q[:, 1:], wanted.q[:, 1:], atol=1e-5)

@@ -121,8 +121,8 @@ def linear_loop(payload: float, elbow_deg: float, law, with_margins: bool):
 def test_scheduled_loop_is_stable_in_every_pose_and_with_every_payload():
     _, _, law, _ = loaded("planar_2r_scheduled")
     for payload in (0.0, 0.25, 0.5):
-        for elbow in (0.0, 25.0, 75.0, 125.0, 150.0):
-            ends = elbow in (0.0, 150.0)  # where the margins are least
+        for elbow in (0.0, 25.0, 75.0, 125.0, 150.0, -90.0, -150.0):
+            ends = elbow in (0.0, 150.0, -150.0)  # where the margins are least
             loop = linear_loop(payload, elbow, law, ends)
             assert loop.decay > 1.0, f"{payload} kg, {elbow} deg"
             assert not ends or loop.smallest("disk_margin") > 0.4, f"{payload} kg, {elbow} deg"
@@ -151,6 +151,18 @@ def test_scheduled_law_moves_the_arm_through_all_poses():
         assert lost["joint2_angle.residual"] > 0.2
     folded = scores("planar_2r_scheduled", "frozen at 150 deg, 250 g")
     assert folded["joint1_angle.max_error"] > 2.5 * rated["joint1_angle.max_error"]
+
+
+def test_scheduled_law_is_the_same_on_the_other_side():
+    """The arm is its own mirror image; the law of the stretched arm, which would act there, is unstable there."""
+    _, _, law, _ = loaded("planar_2r_scheduled")
+    for payload in (0.0, 0.25, 0.5):
+        for elbow in (90.0, 150.0):
+            here, there = (growth(payload, side * elbow, law) for side in (1.0, -1.0))
+            assert there == pytest.approx(here, rel=1e-6)
+    rated, other = (scores("planar_2r_scheduled", f"{name}, 250 g") for name in ("scheduled", "other side"))
+    assert other["joint2_angle.settle_1pct_s"] == pytest.approx(rated["joint2_angle.settle_1pct_s"], rel=0.05)
+    assert other["joint2_angle.max_error"] < 2.0 * rated["joint2_angle.max_error"]
 
 
 def test_payload_that_the_law_is_told_is_worth_its_while():

@@ -132,3 +132,54 @@ def test_inputs_that_act_are_told_from_those_that_stay_at_zero(run: Response) ->
     labels = [ax.get_ylabel() for ax in plot.compare({"one": scored}).axes]
     assert any(run.inputs[0].name.replace("_", " ") in text for text in labels)
     assert not any("push" in text for text in labels)
+
+
+def test_damaged_files_raise_only_our_own_error(run: Response, tmp_path: Path) -> None:
+    """Bytes changed, lost and added, anywhere: refused, or the run as it was."""
+    path = run.save(tmp_path / "run.npz")
+    good, rng, refused = path.read_bytes(), np.random.default_rng(3), 0
+    for kind in range(300):
+        bad, at = bytearray(good), int(rng.integers(len(good)))
+        if kind % 3 == 0:
+            bad[at] ^= int(rng.integers(1, 256))
+        elif kind % 3 == 1:
+            del bad[at : at + int(rng.integers(1, 2000))]
+        else:
+            bad[at:at] = rng.bytes(9)
+        path.write_bytes(bytes(bad))
+        try:
+            back = Response.load(path)
+        except DefinitionError:
+            refused += 1
+            continue
+        for name in ("t", "y", "u", "r", "q", "v"):
+            np.testing.assert_array_equal(getattr(back, name), getattr(run, name))
+        assert back.outputs == run.outputs
+    assert refused > 200
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.zeros((3, 4))}, "y has shape"), ({"t": np.zeros((2, 2))}, "times of shape"),
+        ({"u": np.zeros((101, 1), complex)}, "no numbers"), ({"extra": np.zeros(3)}, "unexpected keyword"),
+        ({"meta": np.array("[]")}, "damaged"), ({"meta": np.array("{")}, "damaged"), ({"meta": None}, "meta"),
+        ({"r": np.zeros((101, 0))}, "r has shape"), ({"meta": np.array("[" * 99999)}, "damaged"),
+    ],
+)  # fmt: skip
+def test_archives_that_are_no_runs(run: Response, tmp_path: Path, change: dict, message: str) -> None:
+    path = run.save(tmp_path / "run.npz")
+    with np.load(path) as data:
+        arrays = {**data, **change}
+    np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
+    with pytest.raises(DefinitionError, match=message):
+        Response.load(path)
+
+
+def test_other_files_are_no_runs(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    (tmp_path / "b.npz").write_text("text")
+    (tmp_path / "empty.npz").touch()
+    for name in ("a.npy", "b.npz", "empty.npz", "none.npz", "."):
+        with pytest.raises(DefinitionError):
+            Response.load(tmp_path / name)

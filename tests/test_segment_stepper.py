@@ -227,10 +227,10 @@ def test_one_pass_per_step_is_enough(flexible: bool) -> None:
     make = model.stepper
     model.stepper = lambda *arguments: kept.append(make(*arguments)) or kept[-1]
     runs = [
-        tip(fx.simulate(model, motions=MOVE, duration=1.5, scheme=trapezoidal(tolerance=tolerance)))
+        tip(fx.simulate(model, motions=MOVE, duration=1.5, step=1e-3, scheme=trapezoidal(tolerance=tolerance)))
         for tolerance in (1e-6, 1e-10, 1e-12)
     ]
-    passes = [stepper.state_.previous[1] / 1500 for stepper in kept]
+    passes = [stepper.motion.counts[1] / 1500 for stepper in kept]
     assert passes[0] == 1.0
     assert 1.0 < passes[1] <= 2.0
     assert np.abs(runs[0] - runs[2]).max() < 1e-6
@@ -241,15 +241,17 @@ def test_one_pass_per_step_is_enough(flexible: bool) -> None:
 def test_a_payload_gripped_on_the_way() -> None:
     """Coordinates and rates go on; the general loop agrees (its model cannot change, so it is run in two parts)."""
     model, push = single(segments=10), {"joint1_torque": bang_bang(2e-3, 1.0)}  # constant for half a second
-    whole = fx.simulate(model, inputs=push, duration=0.2, payload=[(0.1, 0.01, 1e-6)], record_states=True)
-    first = fx.simulate(General(model), inputs=push, duration=0.1, record_states=True)
+    whole = fx.simulate(
+        model, inputs=push, duration=0.2, step=1e-3, payload=[(0.1, 0.01, 1e-6)], record_states=True
+    )  # fmt: skip
+    first = fx.simulate(General(model), inputs=push, duration=0.1, step=1e-3, record_states=True)
     assert first.q is not None
     assert first.v is not None
     assert whole.q is not None
     np.testing.assert_allclose(whole.q[100], first.q[-1], rtol=0, atol=1e-9)
     heavy = fx.simulate(
-        General(model.with_payload(0.01, 1e-6)), inputs=push, duration=0.1, initial=(first.q[-1], first.v[-1]),
-        record_states=True,
+        General(model.with_payload(0.01, 1e-6)), inputs=push, duration=0.1, step=1e-3,
+        initial=(first.q[-1], first.v[-1]), record_states=True,
     )  # fmt: skip
     assert heavy.q is not None
     np.testing.assert_allclose(whole.q[100:], heavy.q, rtol=0, atol=1e-6)

@@ -486,7 +486,9 @@ def test_post_that_spins_about_itself_whirls_in_the_linear_analysis_too() -> Non
     runs = {
         name: [
             fx.simulate(
-                TimoshenkoSpatial(Arm("post", (post,), (Joint(),)), elements=3, analysis=analysis, stiffening=False),
+                TimoshenkoSpatial(
+                    Arm("post", (post,), (Joint(),)), elements=3, analysis=analysis, stiffening=analysis == "nonlinear"
+                ),
                 motions=motions, duration=0.5, inputs=push,
             )
             for analysis in ("nonlinear", "linear")

@@ -243,6 +243,15 @@ def load_controller(name: str | Path) -> ModuleType:
     return module
 
 
+def own_plant(script: ModuleType) -> Any:
+    """Return what a controller script names in PLANT, None if nothing; a file is looked for beside the script first."""
+    name = getattr(script, "PLANT", None)
+    if not isinstance(name, str | Path):
+        return name
+    beside = Path(script.__file__ or "").parent / name
+    return str(beside) if Path(name).suffix == ENDINGS["plants"] and beside.is_file() else str(name)
+
+
 @contextmanager
 def _script_errors(source: str, path: Path) -> Iterator[None]:
     """Report what a script raises as `DefinitionError` with the script's file and line."""

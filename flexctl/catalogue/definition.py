@@ -13,6 +13,7 @@ The keys of a table are the fields of its data class in `flexctl.arm`. Numbers a
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,12 @@ from .expected import Expected
 from .plausible import check_plausible
 
 Tree = dict[str, Any]
+LARGEST = 1_000_000
+"""Bytes of a plant file; the largest of the catalogue has 9,000."""
+DEEPEST = 32
+"""Parts of a dotted key; a plant has keys of three."""
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_KEY = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{DEEPEST}}}")
 GROUNDS = ("published", "identified", "derived", "chosen")
 """With what a provenance entry begins: printed in the source, fitted to data, computed from these, or ours."""
 
@@ -128,13 +135,26 @@ def read_tree(path: Path) -> Tree:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DefinitionError(f"cannot read the file: {reason}") from error
+    size = len(content)
+    require(size <= LARGEST, f"{size} bytes are more than a plant file may have, {LARGEST}; is it one?")
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        return parsed(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DefinitionError(f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x})") from error
+    except DefinitionError:
+        raise
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
         raise DefinitionError(f"not valid TOML: {error}") from error
+
+
+def parsed(text: str) -> Tree:
+    """Return the tables of a text in TOML; a key of very many parts is refused, which takes Python minutes to read."""
+    found = _LONG_KEY.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise DefinitionError(f"line {line}: nested too deeply, a key of more than {DEEPEST} parts: {found[0][:20]}...")
+    return tomllib.loads(text)
 
 
 def read_definition(tree: Tree, name: str) -> Definition:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import copy
 import re
-import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ..arm import Arm
 from ..errors import DefinitionError, require, unknown
-from .definition import TABLES, Definition, Tree, flatten, read_definition
+from ..schema import shown
+from .definition import TABLES, Definition, Tree, flatten, parsed, read_definition
 
 EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"
 
@@ -23,15 +25,15 @@ EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"
 def parse_override(text: str) -> tuple[str, Any]:
     """Return (dotted key, value) of a command-line override such as `payload.mass=0.02` or `model.form=paper`."""
     key, equals, value = (part.strip() for part in text.partition("="))
-    require(bool(key and equals and value), f'override "{text}" is not understood; {EXAMPLE}')
+    require(bool(key and equals and value), f"override {shown(text)} is not understood; {EXAMPLE}")
     if re.fullmatch(r"[A-Za-z_][\w-]*", value) and value not in ("true", "false", "nan", "inf"):
         return key, value
     try:
-        content = tomllib.loads(f"value = {value}")
+        content = parsed(f"value = {value}")
     except (ValueError, RecursionError) as error:
-        remedy = "write plain SI numbers, without the unit"
-        raise DefinitionError(f'override {key}: "{value}" is not a value; {remedy}') from error
-    require(set(content) == {"value"}, f'override "{text}" is not understood; {EXAMPLE}')
+        reason = str(error) if isinstance(error, DefinitionError) else "write plain SI numbers, without the unit"
+        raise DefinitionError(f"override {key}: {shown(value)} is not a value; {reason}") from error
+    require(set(content) == {"value"}, f"override {shown(text)} is not understood; {EXAMPLE}")
     return key, content["value"]
 
 
@@ -53,13 +55,26 @@ def combine(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
 
 def overridden(tree: Tree, name: str, overrides: Mapping[str, Any]) -> Definition:
     """Return the definition of a file with other values: whole arrays first, then the keys inside them."""
-    definition = read_definition(tree, name)
+    definition = filed = read_definition(tree, name)
     for whole in (True, False):
         chosen = {key: value for key, value in overrides.items() if (key in TABLES) == whole}
         if chosen:
             tree = _apply(tree, definition, chosen)
             definition = read_definition(tree, name)
-    return definition
+    return replace(definition, arm=_assembled_as(filed.arm, definition.arm))
+
+
+def _assembled_as(filed: Arm, arm: Arm) -> Arm:
+    """Return an arm with loops put together where its file puts them together, though driven joints stand elsewhere.
+
+    The file's angles of free joints belong to its angles of driven ones.
+    """
+    pairs = list(zip(filed.joints, arm.joints, strict=False))
+    same = len(filed.joints) == len(arm.joints) and all(a.angle == b.angle for a, b in pairs if b.drive == "free")
+    moved = any(a.angle != b.angle for a, b in pairs)
+    if not (arm.closures and same and moved):
+        return arm
+    return replace(arm, assembled=tuple(joint.angle for joint in filed.joints))
 
 
 def _apply(tree: Tree, definition: Definition, overrides: Mapping[str, Any]) -> Tree:

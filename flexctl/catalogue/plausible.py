@@ -6,9 +6,11 @@ For a link of length L with section area A, second moment I, radius of gyration 
     0.005 <= r / sqrt(A) <= 30    from a foil to a thin tube; a solid circle has 0.28
     r <= c <= 20 r                no fibre lies inside the radius of gyration, c the outermost one
 
-and for the machine, with m and J the mass of the links and their rigid inertia about the first joint:
+and for the machine, with m the mass of links, joints and bodies, and J the inertia m (sum of lengths)^2 / 3:
 
     hub inertia <= 1e4 J,  payload mass <= 50 m,  payload inertia <= max(m, payload mass) (sum of lengths)^2.
+
+Of an arm of massless links without bodies the payload is all there is to compare with: m is then its mass.
 
 The bounds are generous; what lies beyond is a number in the wrong unit.
 """
@@ -32,13 +34,17 @@ def check_plausible(arm: Arm) -> None:
             continue
         for section in (link.section, *link.next_sections):
             _check_section(link.length or link.kink, section, f"[[link]] {i}: ")
-    mass, reach = sum(link.mass for link in arm.links), sum(link.length + link.kink for link in arm.links)
+    masses = [*(link.mass for link in arm.links), *(j.mass for j in arm.joints), *(b.mass for b in arm.bodies)]
+    mass = sum(masses) or arm.payload.mass
+    reach = sum(link.length + link.kink for link in arm.links)
+    if mass == 0.0:
+        return  # nothing has a mass: an inertia has none to be compared with
     for i, joint in enumerate(arm.joints, 1):
         ratio = joint.hub_inertia / (mass * reach**2 / 3)
         require(
             ratio <= HUB_RATIO,
-            f"[[joint]] {i}: hub_inertia = {joint.hub_inertia:g} kg m^2 is {ratio:.3g} times the inertia of the links, "
-            f"above the plausible bound {HUB_RATIO:g}; inertias are in kg m^2, check its unit",
+            f"[[joint]] {i}: hub_inertia = {joint.hub_inertia:g} kg m^2 is {ratio:.3g} times the inertia of the "
+            f"links and bodies, above the plausible bound {HUB_RATIO:g}; inertias are in kg m^2, check its unit",
         )
     _check_payload(arm, mass, reach)
 
@@ -65,8 +71,9 @@ def _check_payload(arm: Arm, mass: float, reach: float) -> None:
     payload = arm.payload
     require(
         payload.mass <= PAYLOAD_RATIO * mass,
-        f"[payload]: mass = {payload.mass:g} kg is {payload.mass / mass:.3g} times the mass of the links, above the "
-        f"plausible bound {PAYLOAD_RATIO:g}; masses are in kilograms ({payload.mass * 1e-3:.4g} if g was meant)",
+        f"[payload]: mass = {payload.mass:g} kg is {payload.mass / mass:.3g} times the mass of the links and "
+        f"bodies, above the plausible bound {PAYLOAD_RATIO:g}; masses are in kilograms "
+        f"({payload.mass * 1e-3:.4g} if g was meant)",
     )
     bound = max(mass, payload.mass) * reach**2
     require(

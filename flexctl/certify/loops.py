@@ -11,13 +11,16 @@ two control periods are left out: their poles crowd around z = 0, and no pairing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import require
 from ..frequency import Margins, loop_gain, margins
+from ..frequency.disk import Together, simultaneous
+from ..frequency.grids import start_grid
 from ..linear import FirstOrder, LinearPlant
 from ..linear.discrete import zero_order_hold
 from ..linear.interconnect import closed_loop
@@ -78,6 +81,9 @@ class Loop:
         continuous law.
     hidden : int
         Modes of the plant above the Nyquist frequency.
+    together : mapping
+        Disk margin of all commands at once, "inputs", and of all sensors at once, "sensors"; empty where the loop is
+        unstable or margins were not asked for.
     """
 
     variant: str
@@ -87,6 +93,7 @@ class Loop:
     spillover: Spillover
     law_pole: float
     hidden: int
+    together: Mapping[str, Together] = field(default_factory=dict)
 
     @property
     def decay(self) -> float:
@@ -107,6 +114,12 @@ class Loop:
         """Return the smallest margin of a name over all inputs; 0 for an unstable loop."""
         return min((getattr(m, key) for m in self.margins.values()), default=np.inf) if self.stable else 0.0
 
+    def simultaneous(self, key: str) -> float:
+        """Return the disk margin of all "inputs" or all "sensors" at once; 0 for an unstable loop."""
+        if not self.stable:
+            return 0.0
+        return self.together[key].margin if key in self.together else np.nan
+
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers for JSON."""
         zeta, hertz = self.least_damped
@@ -116,6 +129,9 @@ class Loop:
             "stable": self.stable, "slowest_decay_1_s": self.decay, "least_damping": zeta, "at_hz": hertz,
             "poles_rad_s": {"real": self.poles.real, "imag": self.poles.imag},
             "margins": {d: {k: getattr(m, k) if self.stable else None for k in keys} for d, m in self.margins.items()},
+            "disk_margin_together": {
+                key: {"margin": x.margin, "attained": x.attained, "at_rad_s": x.frequency}
+                for key, x in self.together.items()},
             "law_pole_next_to_minus_one": self.law_pole, "modes_above_nyquist": self.hidden,
             "spillover": [
                 {"mode": i + 1, "frequency_hz": spill.frequencies_hz[i], "damping": spill.before[i],
@@ -160,15 +176,30 @@ def examine(plant: LinearPlant, law: Any, variant: str = "", with_margins: bool 
     """
     feedback = law.feedback()
     dt = feedback.dt
-    poles = loop_poles(plant, law)
-    loop = loop_gain(plant, law) if with_margins else None
+    view = sampled(plant, dt)
+    poles = closed_loop(view, feedback).poles()
+    stable = growth(poles, dt) < 0.0
+    loop = loop_gain(view, law) if with_margins else None
     found = {} if loop is None else {drive: margins(loop, drive) for drive in law.drives}
+    together = simultaneous(view, feedback, frequencies(plant, poles, dt)) if with_margins and stable else {}
     own = feedback.poles()
     ringing = float(own.real[np.argmin(np.abs(own + 1.0))]) if dt > 0 and own.size else np.nan
     flexible = np.asarray(modes(plant).poles, complex)
     hidden = int(np.sum(flexible.imag * dt > np.pi))
     s = _mapped(poles, dt)
-    return Loop(variant, growth(poles, dt) < 0.0, s, found, spillover(flexible, poles, dt), ringing, hidden)
+    return Loop(variant, stable, s, found, spillover(flexible, poles, dt), ringing, hidden, together)
+
+
+def frequencies(plant: LinearPlant, poles: ComplexArray, dt: float, points: int = 300) -> FloatArray:
+    """Return a grid with fans around the poles of the closed loop (z or s) and of the plant, up to the Nyquist one."""
+    s = np.log(poles[np.abs(poles) > 1e-3].astype(complex)) / dt if dt > 0 else poles
+    s, own = s[s.imag >= 0], np.asarray(modes(plant).poles, complex)
+    own = own[own.imag < np.pi / dt] if dt > 0 else own
+    apart = np.abs(own[:, None] - s[None, :]).min(axis=1, initial=np.inf)
+    every = np.concatenate([s, own[apart > 0.3 * np.abs(own.real)]])  # a mode that the law leaves alone has one fan
+    size = np.abs(every)[np.abs(every) > 0]
+    last = np.pi / dt if dt > 0 else 10.0 * float(size.max())
+    return start_grid(min(0.1 * float(size.min()), 0.01 * last), last, points, every)
 
 
 def _mapped(poles: ComplexArray, dt: float) -> ComplexArray:

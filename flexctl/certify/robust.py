@@ -2,42 +2,37 @@
 
 How they are varied is in `flexctl.variations`.
 
-The bound is the structured singular value with the payload as real parameter and 30 % complex uncertainty of every
-command. A point mass changes the mass matrix alone, by dm (e1 e1' + ...): each e is a force input and an acceleration
-output added to the linear plant. Several e (two directions of a planar arm) are taken as independent parameters, which
-can only make the bound larger.
+The bound is in `flexctl.certify.bound`.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, FlexctlError, NotAvailable
+from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..laws.linear_part import linear_law
 from ..linear import SecondOrder
-from ..model import FloatArray, Signal
+from ..model import OperatingPoint
+from ..translate import Fitted, fitted
 from ..variations import changed
+from . import bound
+from .bound import PayloadBound
 from .loops import Loop, examine, growth, loop_poles
 from .runs import start_point
+from .settling import sustained
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
-    from ..frequency.structured import RobustBound
     from ..scenario import Scenario
-    from ..translate import Fitted
-
-INPUT_UNCERTAINTY = 0.3
-"""Relative complex uncertainty of every command in the bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The loop and a run with another payload and stiffness.
+    """The loop, and a run where one was asked for, on a plant that differs.
 
     Attributes
     ----------
@@ -46,23 +41,61 @@ class Point:
     frequency : float
         Relative change of the natural frequencies.
     loop : Loop or None
-        The linear loop; None where the law has no linear part.
+        The linear loop; None where there is none, or none that is known.
     scores : mapping
-        Scores of the run on the full model; empty where the linear loop is unstable.
+        Scores of the run on the full model; empty without a run, and where the linear loop is unstable.
     failure : str
-        Why there is no run, empty if there is one.
+        Why there is no run, empty if there is one or none was asked for.
+    pose : str
+        The pose; empty for that in which the scenario begins.
+    values : mapping
+        What else differs, by key of the plant file.
+    damping : float or None
+        Structural damping in parts of the plant's own; None: the plant's own.
+    unknown : str
+        Why the loop is not known, empty if it is, or if the law measures nothing.
+    sustained : str
+        What does not come to rest in the run.
     """
 
     payload: float | None
     frequency: float
     loop: Loop | None
-    scores: Mapping[str, float]
-    failure: str
+    scores: Mapping[str, float] = field(default_factory=dict)
+    failure: str = ""
+    pose: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    unknown: str = ""
+    sustained: str = ""
+    damping: float | None = None
 
     @property
     def stable(self) -> bool:
-        """Whether the linear loop is stable and the run, if there is one, does not diverge."""
-        return (self.loop is None or self.loop.stable) and not self.failure
+        """Whether nothing was found that grows or goes on for ever; see `examined`."""
+        return (self.loop is None or self.loop.stable) and not self.failure and not self.sustained
+
+    @property
+    def examined(self) -> bool:
+        """Whether the linear loop is known, or the law measures nothing."""
+        return not self.unknown
+
+    @property
+    def state(self) -> str:
+        """The word for it in tables and JSON."""
+        if self.loop is not None and not self.loop.stable:
+            return "UNSTABLE"
+        if self.failure:
+            return "RUN FAILS"
+        if self.sustained:
+            return "DOES NOT SETTLE"
+        return "stable" if self.loop is not None else "not examined" if self.unknown else "no loop"
+
+    def where(self) -> str:
+        """Return the plant in words."""
+        told = [] if self.payload is None else [f"{1e3 * self.payload:g} g"]
+        told += [f"frequencies {100 * self.frequency:+.3g} %"] if self.frequency else []
+        told += [f"{key} = {value:.5g}" if isinstance(value, float) else key for key, value in self.values.items()]
+        return ", ".join([*told, *([self.pose] if self.pose else [])]) or "the plant as it is"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers for JSON."""
@@ -70,8 +103,10 @@ class Point:
         disk = loop.smallest("disk_margin") if loop else None
         decay = loop.decay if loop else None
         return {
-            "payload_kg": self.payload, "frequency_change": self.frequency, "stable": self.stable, "disk_margin": disk,
-            "slowest_decay_1_s": decay, "scores": dict(self.scores), "failure": self.failure,
+            "payload_kg": self.payload, "frequency_change": self.frequency, "pose": self.pose,
+            "settings": dict(self.values), "stable": self.stable if self.examined else None, "state": self.state,
+            "disk_margin": disk, "slowest_decay_1_s": decay, "scores": dict(self.scores), "failure": self.failure,
+            "does_not_settle": self.sustained, "not_examined": self.unknown,
         }  # fmt: skip
 
 
@@ -80,17 +115,36 @@ def point(plant: Plant, law: Any, item: Scenario, payload: float | None, frequen
     extra = changed(item.plant(plant), payload, frequency)
     item = replace(item, overrides={**item.overrides, **extra})
     arm, known, _ = item.fitted(law, plant)
-    at, loop, failure = start_point(arm, item), None, ""
-    scores: Mapping[str, float] = {}
-    with contextlib.suppress(NotAvailable):  # a law without a linear part is judged by its run alone
-        loop = examine(arm.linearise(at), linear_law(known, arm.model, at), label)
-    if loop is not None and not loop.stable:
-        return Point(payload, frequency, loop, scores, "")
+    found = Point(payload, frequency, None)
     try:
-        scores = item.run(law, plant).scores
+        at = start_point(arm, item)
+        found = replace(found, loop=examine(arm.linearise(at), linear_law(known, arm.model, at), label))
+    except NotAvailable as error:
+        found = replace(found, unknown=str(error) if law.measures else "")
+    if found.loop is not None and not found.loop.stable:
+        return found
+    try:
+        run = item.run(law, plant)
     except ConvergenceError as error:
-        failure = str(error)
-    return Point(payload, frequency, loop, scores, failure)
+        return replace(found, failure=str(error))
+    rate = np.inf if found.loop is None else found.loop.decay
+    rests = sustained(run, law, item.motions(law), rate) if law.measures else ""
+    return replace(found, scores=run.scores, sustained=rests)
+
+
+def loop_point(on: Fitted, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
+    """Return a point of which only the linear loop is examined, in a pose [rad] or where the scenario begins."""
+    arm, law, _ = on
+    try:
+        at = start_point(arm, item, pose)
+        return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), False))
+    except NotAvailable as error:
+        return replace(about, unknown=str(error))
+
+
+def changed_fitted(base: Plant, law: Any, extra: Mapping[str, Any]) -> Fitted:
+    """Return a plant with overrides, and the law in its words."""
+    return fitted(base.with_(overrides=extra) if extra else base, law)
 
 
 @dataclass(frozen=True)
@@ -115,17 +169,37 @@ class Limit:
     variant: str
 
 
-def stability_limit(on: Fitted, what: str, start: float, step: float, bound: float, variant: str = "") -> Limit:
-    """Return the limit of stability from a stable value on, in the direction of `step`, not beyond a bound."""
+def stability_limit(
+    on: Fitted, item: Scenario, what: str, span: tuple[float, float, float], label: str,
+    pose: Sequence[float] | None = None,
+) -> Limit:  # fmt: skip
+    """Return how far a parameter may go from where it starts, in steps that double, until the linear loop is unstable.
+
+    Parameters
+    ----------
+    on : Fitted
+        The arm and the law in its words.
+    item : Scenario
+        Where it begins is the pose, unless one is given.
+    what : str
+        "payload_kg" or "frequency_change".
+    span : (start, first step, bound)
+        Values of the parameter; the sign of the step is the direction.
+    label : str
+        What tells the plant from the others.
+    pose : sequence of float, optional
+        Joint angles [rad].
+    """
     plant, law, _ = on
 
     def stable(value: float) -> bool:
         extra = changed(plant, **{"payload" if what == "payload_kg" else "frequency": value})
         arm = plant.with_(overrides=extra) if extra else plant
-        linear = linear_law(law, arm.model)
-        return growth(loop_poles(arm.linearise(), linear), linear.feedback().dt) < 0.0
+        at = start_point(arm, item, pose)
+        linear = linear_law(law, arm.model, at)
+        return growth(loop_poles(arm.linearise(at), linear), linear.feedback().dt) < 0.0
 
-    return Limit(what, *bisected(stable, start, step, bound), variant)
+    return Limit(what, *bisected(stable, *span), label)
 
 
 def bisected(stable: Callable[[float], bool], start: float, step: float, bound: float) -> tuple[float, bool]:
@@ -147,48 +221,29 @@ def bisected(stable: Callable[[float], bool], start: float, step: float, bound: 
     return good, True
 
 
-def with_payload_channels(plant: Plant, payload: float, change: float) -> tuple[SecondOrder, list[tuple[str, str]]]:
-    """Return the linear plant with a force and an acceleration for every direction in which a payload acts.
+def payload_bound(
+    plant: Plant, law: Any, low: float, high: float, at: OperatingPoint | None = None, where: str = ""
+) -> PayloadBound | str:
+    """Return the bound for payloads from low to high [kg] with 30 % at every command, or why there is none.
 
-    Raises `NotAvailable` where the payload changes more than the mass matrix.
+    Parameters
+    ----------
+    plant : Plant
+        The arm.
+    law : Controller
+        Any law with a linear part.
+    low, high : float
+        The range [kg].
+    at : OperatingPoint, optional
+        Where the arm is linearised; by default in its reference pose.
+    where : str
+        Label of the pose.
     """
-    one, other = (plant.with_(overrides={"payload.mass": m}).linearise() for m in (payload, payload + change))
-    if not np.array_equal(one.M, one.M.T):
-        raise NotAvailable("the mass matrix is not symmetric: no bound")
-    if one.M.shape != other.M.shape or one.coordinates != other.coordinates:
-        raise NotAvailable("the payload adds coordinates: no bound")
-    if np.abs(other.K - one.K).max() > 1e-9 * np.abs(one.K).max() or not np.allclose(one.B, other.B):
-        raise NotAvailable("the payload changes the stiffness (gravity): no bound")
-    size, directions = np.linalg.eigh((other.M - one.M) / change)
-    kept = np.flatnonzero(np.abs(size) > 1e-9 * np.abs(size).max(initial=0.0))
-    if kept.size > 3 or np.any(size[kept] < 0):
-        raise NotAvailable("the payload does not act as a point mass: no bound")
-    return _extended(one, directions[:, kept] * np.sqrt(size[kept]))
 
-
-def _extended(plant: SecondOrder, e: FloatArray) -> tuple[SecondOrder, list[tuple[str, str]]]:
-    k = e.shape[1]
-    channels = [(f"payload_acceleration{i + 1}", f"payload_force{i + 1}") for i in range(k)]
-    none = np.zeros((k, len(plant.M)))
-    extended = replace(
-        plant, B=np.hstack([plant.B, e]), Cq=np.vstack([plant.Cq, none]), Cv=np.vstack([plant.Cv, none]),
-        Ca=np.vstack([plant.Ca, e.T]), Du=np.pad(plant.Du, ((0, k), (0, k))),
-        inputs=(*plant.inputs, *(Signal(force, "N") for _, force in channels)),
-        outputs=(*plant.outputs, *(Signal(acceleration, "m/s^2") for acceleration, _ in channels)),
-    )  # fmt: skip
-    return extended, channels
-
-
-def payload_bound(plant: Plant, law: Any, low: float, high: float) -> RobustBound | str:
-    """Return the bound for payloads from low to high [kg] with 30 % at every command, or why there is none."""
-    from ..frequency.structured import InputUncertainty, Real, robust_bound
+    def family(payload: float) -> SecondOrder:
+        return plant.with_(overrides={"payload.mass": payload}).linearise(at)
 
     try:
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        linear, channels = with_payload_channels(plant, middle, half)
-        known = linear_law(law, plant.model)
-        wanted = [Real(f"payload{i + 1}", a, f, -half) for i, (a, f) in enumerate(channels)]
-        commands = [InputUncertainty(d, d, INPUT_UNCERTAINTY) for d in law.drives]
-        return robust_bound(linear, known, [*wanted, *commands])
-    except FlexctlError as error:
+        return bound.payload_bound(family, linear_law(law, plant.model, at), low, high, where)
+    except (NotAvailable, DefinitionError) as error:
         return str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,13 @@ from ..laws.controller import LinearLaw, Quantised, bare
 from ..laws.linear_part import linear_law
 from ..laws.rigid_reference import is_torque
 from ..model import FloatArray, OperatingPoint, names
+from ..operating import carried, rest_point
 from ..response import Response
 from ..simulate import simulate
 from ..track import Track
-from ..trajectories import InputSignal, Motion
+from ..trajectories import Motion
 from ..translate import UNITS, told_back
+from ..validity import LinearValidity, ScaledSignal, Scaling, alike, compared
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -28,8 +30,6 @@ TAIL = 0.3
 """Last part of a run in which what is left of the motion counts as a limit cycle."""
 STRAIN = "1"
 """Unit of strain outputs: they take part in the comparison with the linear prediction, each against its own size."""
-PARTED = 0.05
-"""Deviation from the linear prediction, in parts of the move, at which the two have parted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,38 +56,6 @@ class QuantisedRun:
     ripple: Mapping[str, float]
     scores: Mapping[str, float]
     failure: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class LinearValidity:
-    """How far the linear prediction holds: the law without limits on the linear plant against the full run.
-
-    Attributes
-    ----------
-    amplitudes : ndarray
-        Factors on the scenario's move.
-    deviation : ndarray
-        Largest deviation of the followed outputs from the prediction, in parts of the move; infinite for a failed run.
-    saturated : ndarray
-        Whether the law was at a limit in that run.
-    """
-
-    amplitudes: FloatArray
-    deviation: FloatArray
-    saturated: npt.NDArray[np.bool_]
-
-    @property
-    def parting(self) -> float:
-        """Return the factor at which the deviation passes 5 % of the move; inf when it never does in the range."""
-        above = np.flatnonzero(self.deviation > PARTED)
-        if not above.size:
-            return np.inf
-        k = int(above[0])
-        if k == 0:
-            return float(self.amplitudes[0])
-        a, b = np.log(self.amplitudes[k - 1 : k + 1])
-        low, high = np.log(np.clip(self.deviation[k - 1 : k + 1], 1e-12, 1e12))
-        return float(np.exp(a + (b - a) * (np.log(PARTED) - low) / (high - low)))
 
 
 @dataclass(frozen=True)
@@ -123,24 +91,6 @@ class Scaled:
         value, rate, acceleration = self.motion(t)
         value = self.begin + self.factor * (value - self.begin) - self.shift
         return value, self.factor * rate, self.factor * acceleration
-
-
-@dataclass(frozen=True)
-class ScaledSignal:
-    """An input signal multiplied by a factor."""
-
-    signal: InputSignal
-    factor: float
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Those of the signal [s]."""
-        return self.signal.breakpoints
-
-    def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
-        """Return the signal at times t [s]."""
-        value: FloatArray = self.factor * self.signal(t, before)
-        return value
 
 
 def limits(law: Any) -> dict[str, float]:
@@ -211,24 +161,20 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     moved = {name: Scaled(m, 1.0, start.get(name, 0.0)) for name, m in references.items()}
     inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
     linear, free = arm.linearise(point), linear_law(known, arm.model, point)
-    return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs), words, moved)
+    same = alike(arm.model, item.options)
+    return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs, **same), words, moved)
 
 
-def start_point(arm: Plant, item: Scenario) -> OperatingPoint:
-    """Return the pose in which a scenario begins, at rest: about it the arm is linearised."""
+def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:
+    """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it."""
+    if pose is not None:
+        if not hasattr(arm.model, "pose"):
+            raise NotAvailable(f"{arm.kind} has no poses: leave them out")
+        return rest_point(arm, [float(x) for x in pose])
     initial = item.options.get("initial")
     if callable(initial):
         initial = initial(arm.model)
-    return OperatingPoint.at_rest(arm.model, None if initial is None else initial[0])
-
-
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """The full run of a scenario whose moves are multiplied by a factor."""
-
-    factor: float
-    run: Response | None
-    failure: str
+    return carried(arm.model, arm.model.reference() if initial is None else initial[0])
 
 
 def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling:
@@ -242,27 +188,20 @@ def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling
 
 
 def validity(prediction: Response, scalings: list[Scaling], law: Any) -> LinearValidity:
-    """Return how far the scaled runs are from the scaled prediction, in followed outputs and strains."""
-    followed = [n for n in law.follows if n in names(prediction.outputs)] or list(law.measures)
-    strained = [s.name for s in prediction.outputs if s.unit == STRAIN]
-    moves = {n: float(np.ptp(prediction[n])) for n in (*followed, *strained)}
-    followed = [n for n, size in moves.items() if size > 0.0]
+    """Return how far the scaled runs are from the prediction, in every output that is measured, followed or scored."""
     bound = limits(law)
-    rows = []
-    for item in sorted(scalings, key=lambda s: s.factor):
-        if item.run is None:
-            rows.append((item.factor, np.inf, False))
-            continue
-        off = max(_apart(prediction, item.run, n, item.factor) / (item.factor * moves[n]) for n in followed)
-        at_limit = any(np.abs(item.run[d]).max() >= (1 - 1e-9) * bound[d] for d in law.drives)
-        rows.append((item.factor, off, bool(at_limit)))
-    if not rows:
-        raise NotAvailable("no run to compare with the prediction")
-    factors, deviations, saturated = zip(*rows, strict=True)
-    return LinearValidity(np.array(factors), np.array(deviations), np.array(saturated, bool))
+    told = [replace(s, saturated=_at_limit(s.run, law, bound)) for s in scalings]
+    return compared(prediction, told, judged_outputs(prediction, law))
 
 
-def _apart(prediction: Response, run: Response, name: str, factor: float) -> float:
-    t = prediction.t
-    actual = np.interp(t, run.t, run[name])
-    return float(np.abs(actual - actual[0] - factor * (prediction[name] - prediction[name][0])).max())
+def judged_outputs(prediction: Response, law: Any) -> list[str]:
+    """Return the outputs that a law measures or follows, that have a score, and strains."""
+    scored = {key.rpartition(".")[0] for key in prediction.scores}
+    wanted = {*law.measures, *law.follows, *scored}
+    return [s.name for s in prediction.outputs if s.name in wanted or s.unit == STRAIN]
+
+
+def _at_limit(run: Response | None, law: Any, bound: Mapping[str, float]) -> bool:
+    if run is None:
+        return False
+    return any(bool(np.abs(run[d]).max() >= (1 - 1e-9) * bound[d]) for d in law.drives)

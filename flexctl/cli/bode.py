@@ -12,28 +12,31 @@ import numpy as np
 
 from ..errors import require
 from ..linear import FirstOrder, LinearPlant
-from ..model import FloatArray, index_of
-from . import cli
+from ..model import index_of
+from . import cli, points
 from .common import (
     PICTURES,
     as_text,
     command,
-    compact,
     csv,
     identity,
     json_option,
     plant_argument,
     plant_options,
     print_json,
-    print_table,
-    table,
     target,
     tell,
 )
 from .linear import linear_plant
+from .peaks import Channels, left_out, print_peaks, shown_channels
+from .quantities import quantity
 
 if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
+
+
+def _hertz(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    return None if value is None else quantity(value, "Hz", parameter.opts[0])
 
 
 @command(
@@ -41,59 +44,70 @@ if TYPE_CHECKING:
     """
 flexctl bode tokhi_azad_1994 -o bode.png
 flexctl bode tokhi_azad_1994 --output tip --from 0.5 --to 200 -o tip.csv
+flexctl bode planar_2r_flexible --pose joint2=60deg --hold joint1 --input joint2_torque --output tip_x
 flexctl bode tokhi_azad_1994 --json > bode.json
 """,
 )
 @plant_argument
 @plant_options
 @click.option(
-    "--input", "inputs", multiple=True, metavar="NAME", help="Input of the plant; repeatable.  [default: all]"
+    "--input", "inputs", multiple=True, metavar="NAME", help="Input of the plant; repeatable.  [default: its drives]"
 )
 @click.option(
-    "--output", "outputs", multiple=True, metavar="NAME", help="Output of the plant; repeatable.  [default: all]"
-)
-@click.option("--from", "low", type=float, metavar="HZ", help="First frequency [Hz].")
-@click.option("--to", "high", type=float, metavar="HZ", help="Last frequency [Hz].")
+    "--output", "outputs", multiple=True, metavar="NAME",
+    help="Output of the plant; repeatable.  [default: driven joints, tip, own sensors]",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Every input and output in pictures and in the table.")
+@click.option("--from", "low", metavar="HZ", callback=_hertz, help="First frequency [Hz], or 10rad/s.")
+@click.option("--to", "high", metavar="HZ", callback=_hertz, help="Last frequency [Hz].")
 @click.option(
     "--points",
+    "count",
     type=click.IntRange(2, 1_000_000),
     default=400,
     show_default=True,
     help="Points of the grid, peaks extra.",
 )
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .png, .pdf, .svg, .csv or .json; repeatable.")
+@points.point_options
 @json_option
 def bode(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
-    low: float | None, high: float | None, points: int, files: tuple[str, ...], as_json: bool,
+    low: float | None, high: float | None, count: int, files: tuple[str, ...], as_json: bool, everything: bool,
+    where: points.Where,
 ) -> None:  # fmt: skip
     """Draw or tabulate the frequency response, peaks resolved.
 
-    The grid contains every lightly damped peak. Without -o or --json: a table of the peaks.
+    The grid contains every lightly damped peak, of a discretised arm to the tenth mode unless --to says otherwise;
+    picture, table and JSON tell what lies outside. Without -o or --json: a table of the peaks. Numbers in .csv, .json
+    and --json are of all channels unless some are named.
 
-    JSON: omega_rad_s, inputs, outputs, response.real and response.imag as [output][input][frequency];
-    plant, model, overrides, version.
+    JSON: omega_rad_s, inputs, outputs, modes_outside_hz, response.real and response.imag as [output][input][frequency];
+    plant, model, overrides, version, and of pose, load, held and joint_rates what was given.
 
     PLANT may also be a linear plant in a .mat, .npz or .json file.
     """
     targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)
-    linear = chosen(linear_plant(plant, settings, kind), inputs, outputs)
+    linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
-    found = _response(linear, low, high, points)
-    about = identity(linear)
+    found = _response(linear, low, high, count)
+    about = {**identity(linear), **points.described(linear)}
+    channels = shown_channels(linear, found, inputs, outputs, everything)
     for path in targets:
-        _write_response(found, about, path)
+        _write_response(found, about, path, channels)
         tell(path)
+    if left_out(found, channels) and any(path.suffix.lower() in PICTURES for path in targets):
+        click.echo(f"drawn: {left_out(found, channels)}", err=True)
     if as_json:
         print_json({**found.to_dict(), **about})
     elif not targets:
-        _print_peaks(found, f"{about['plant']} ({about['model']})")
+        print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}")
 
 
 def _check_band(low: float | None, high: float | None) -> None:
     for name, value in (("--from", low), ("--to", high)):
-        require(value is None or (np.isfinite(value) and value > 0), f"{name} {value} Hz must be positive and finite")
+        require(value is None or value > 0, f"{name} {value} Hz must be positive")
     require(low is None or high is None or low < high, f"--from {low} Hz is not below --to {high} Hz")
 
 
@@ -116,13 +130,13 @@ def chosen(plant: LinearPlant, inputs: Sequence[str], outputs: Sequence[str]) ->
     return replace(plant, B=B, Cq=Cq, Cv=Cv, Ca=Ca, Du=plant.Du[through], inputs=into, outputs=out_of)
 
 
-def _write_response(found: FrequencyResponse, about: dict[str, Any], path: Path) -> None:
+def _write_response(found: FrequencyResponse, about: dict[str, Any], path: Path, channels: Channels) -> None:
     from ..files import write_atomically
 
     if path.suffix.lower() in PICTURES:
         from ..plot import bode as draw
 
-        draw(found, path=path, title=_title(about))
+        draw(found, channels, path=path, title=_title(about))
     elif path.suffix.lower() == ".json":
         text = as_text({**found.to_dict(), **about})
         write_atomically(path, lambda stream: stream.write(text.encode()))
@@ -151,24 +165,3 @@ def response_csv(found: FrequencyResponse) -> str:
                 heads.append(f"{output.name} from {input_.name} {what}")
                 columns.append(data)
     return csv(heads, columns)
-
-
-def _print_peaks(found: FrequencyResponse, title: str) -> None:
-    listed = table("channel<", "frequency [Hz]", "magnitude [dB]", "phase [deg]")
-    decibel, degrees = found.magnitude_db(), found.phase_deg()
-    for i, output in enumerate(found.outputs):
-        for j, input_ in enumerate(found.inputs):
-            for k in _peaks(decibel[i, j]):
-                channel = f"{input_.name} → {output.name}"
-                listed.add_row(
-                    channel,
-                    compact(found.omega[k] / (2 * np.pi), 6),
-                    compact(decibel[i, j, k]),
-                    compact(degrees[i, j, k]),
-                )
-    print_table(f"{title}: peaks of the frequency response", listed)
-
-
-def _peaks(decibel: FloatArray) -> list[int]:
-    inner = decibel[1:-1]
-    return [int(k) + 1 for k in np.flatnonzero((inner > decibel[:-2]) & (inner >= decibel[2:]))]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import require
+from ..errors import DefinitionError, require
 from . import cli, specs
 from .common import (
     EXIT_FAILED,
@@ -31,6 +32,7 @@ from .common import (
     target,
     tell,
 )
+from .quantities import between, quantities, quantity
 from .tables import times
 
 if TYPE_CHECKING:
@@ -38,15 +40,41 @@ if TYPE_CHECKING:
 
     from ..certify import Certificate
     from ..certify.loops import Loop
+    from ..certify.robust import Point
+    from ..validity import LinearValidity
 
+SHOWN = 12
+
+RANGE = re.compile(r"(.+?)\.\.(.+)")
 SETTLING = ("settle_1pct_s", "settle_0p1pct_s")
 
 
-def ends(text: str) -> tuple[float, float]:
+def ends(text: str, unit: str = "", what: str = "", most: float | None = None) -> tuple[float, float]:
     """Return the two numbers of "0,25g"."""
-    found = specs.numbers(text)
-    require(len(found) == 2, f'"{text}" is not a range; write LOW,HIGH, for example 0,20g')
-    return found[0], found[1]
+    return between(text, unit, what, most)
+
+
+def vary(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the ranges of `KEY=LOW..HIGH` words, absolute values in SI units."""
+    found: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        key, equals, rest = (part.strip() for part in text.partition("="))
+        match = RANGE.fullmatch(rest)
+        if not (key and equals and match):
+            raise DefinitionError(f'--vary "{text}" is not understood; write KEY=LOW..HIGH: joint.1.stiffness=0.5..2')
+        require(key not in found, f"--vary {key} is given twice")
+        found[key] = specs.number(match[1]), specs.number(match[2])
+    return found
+
+
+def loads(texts: Sequence[str]) -> dict[str, float]:
+    """Return the loads of `INPUT=VALUE` words."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        require(bool(name and equals and value), f'--load "{text}" is not understood; write INPUT=VALUE')
+        found[name] = specs.number(value)
+    return found
 
 
 def requirements(texts: Sequence[str]) -> dict[str, Any]:
@@ -55,12 +83,42 @@ def requirements(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, bound = (part.strip() for part in text.partition("="))
         require(bool(equals and bound), f'requirement "{text}" is not understood; write NAME=BOUND: disk_margin=0.3')
+        unit, most = requirement_unit(name)
         if ":" in bound:
-            bits, _, most = bound.partition(":")
-            found.setdefault(name, {})[int(specs.number(bits))] = specs.number(most)
+            bits, _, ripple = bound.partition(":")
+            require(bits.strip().isdigit(), f'requirement "{text}": "{bits}" is not a number of bits; write 16:0.03')
+            found.setdefault(name, {})[int(bits)] = quantity(ripple, "", name)
         else:
-            found[name] = ends(bound) if "," in bound else specs.number(bound)
+            found[name] = ends(bound, unit, name, most) if "," in bound else quantity(bound, unit, name, most)
     return found
+
+
+def requirement_unit(name: str) -> tuple[str, float | None]:
+    """Return the unit in which a requirement is stated, as its name says, and the largest number without a unit."""
+    if name == "frequency_change":
+        return "1", 1.0
+    ends_with = {"_deg": "deg", "_kg": "kg", "_s": "s", "_pct": "", "delay_margin": "s", "decay_rate": "1/s"}
+    return next((unit for ending, unit in ends_with.items() if name.endswith(ending)), ""), None
+
+
+def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
+    """Return the range of --payload [kg]; a mass without a unit is not taken for more than the arm's own."""
+    if text is None:
+        return None
+    own = sum(link.mass for link in arm.arm.links)
+    found = ends(text, "kg", "--payload", own or None)
+    arm.check_payload(max(found), 0.0)
+    return found
+
+
+def pose(text: str, arm: Any) -> list[float]:
+    """Return the joint angles [rad] of --pose; displacements [m] of joints that slide."""
+    parts = text.split(",")
+    units = ["rad" if joint.revolute else "m" for joint in arm.arm.joints]
+    require(len(parts) == len(units), f"--pose {text} has {len(parts)} numbers; the arm has {len(units)} joints")
+    if set(units) == {"rad"}:
+        return quantities(text, "rad", "--pose")
+    return [quantity(part, unit, "--pose") for part, unit in zip(parts, units, strict=True)]
 
 
 @command(
@@ -70,6 +128,7 @@ flexctl certify tokhi_azad_lqg
 flexctl certify tokhi_azad_lqg -o out                        numbers and pictures in out/
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require tip_angle.settle_1pct_s=1.2
 flexctl certify tokhi_azad_lqg --model finite_segment:segments=20  designed on its own plant, examined on another model
+flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g all at once
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
 )
@@ -78,13 +137,23 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @plant_options
 @click.option("--payload", metavar="LOW,HIGH", help="Payloads over which the loop must be stable, e.g. 0,25g.")
 @click.option(
-    "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies likewise, e.g. -0.1,0.1."
+    "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies likewise, e.g. -10%,10%."
 )
 @click.option(
     "--require", "required", multiple=True, metavar="NAME=BOUND",
-    help="A requirement, beside those of the script: disk_margin, gain_margin, phase_margin_deg, delay_margin, "
-    "damping, decay_rate, linear_amplitude, vibration_ratio (at least); mu, peak_over_limit, OUTPUT.SCORE (at most); "
-    "ripple_at_bits=BITS:RIPPLE; repeatable.",
+    help="A requirement, beside those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
+    "gain_margin, phase_margin_deg, delay_margin, damping, decay_rate, linear_amplitude, vibration_ratio (at least); "
+    "mu, load_recovery_s, peak_over_limit, OUTPUT.SCORE (at most); ripple_at_bits=BITS:RIPPLE; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--vary", "varied", multiple=True, metavar="KEY=LOW..HIGH",
+    help="A parameter of the plant file over which the loop must be stable, absolute values in SI units, e.g. "
+    "joint.1.stiffness=0.5..2; repeatable, all vary at once.",
+)  # fmt: skip
+@click.option(
+    "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
+    help="A constant load that comes on while the arm holds still, e.g. hub_torque=0.05; repeatable.  "
+    "[default: a sixth of each limit]",
 )  # fmt: skip
 @click.option(
     "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
@@ -98,14 +167,19 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @json_option
 def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
-    frequency: str | None, required: tuple[str, ...], scenario: str | None, poses: tuple[str, ...],
+    frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
+    scenario: str | None, poses: tuple[str, ...],
     workers: int | None, output: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Examine a controller on its plant; exit code 1 when it falls short.
 
-    On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop, spill-over;
-    other payloads and stiffnesses with the limits of stability and a structured-singular-value bound; encoder
-    resolution, saturation, and the amplitude at which the run on the full model parts from the linear prediction.
+    On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop and of all at
+    once, spill-over; other payloads and stiffnesses, in poses too, with the limits of stability and what every command
+    bears whatever the payload; other dampings, and ranges of any parameters (--vary); encoder resolution, saturation, a
+    load that comes on, and the amplitude at which the run on the full model parts from the linear prediction.
+
+    One sentence says for which set the certificate holds, and names the nearest plant for which it does not. The
+    requirements are judged over that set; what was not examined is never met.
 
     With --model the controller is designed on the plant as its file has it and examined in another formulation of it;
     the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
@@ -114,8 +188,9 @@ def certify(
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
-    JSON: passed, requirements, loops, grid, limits, mu, quantisation, linear_validity, saturation, scores, notes;
-    controller, plant, model, overrides, version.
+    JSON: passed, holds, counterexample, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
+    load_steps, quantisation, linear_validity, saturation, scores, does_not_settle, notes; controller, plant, model,
+    overrides, version.
     """
     from ..catalogue import load_controller
     from ..certify import certify as examined
@@ -130,8 +205,9 @@ def certify(
         found = examined(
             script, arm, requirements=requirements(required), scenario=scenario,
             model=None if kind is None else specs.formulation(kind), workers=workers,
-            progress=report, payload=None if payload is None else ends(payload),
-            frequency=None if frequency is None else ends(frequency), poses=[specs.numbers(pose) for pose in poses],
+            progress=report, payload=payloads(payload, arm),
+            frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
+            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None, loads=loads(loaded),
         )  # fmt: skip
     if place is not None:
         _write(place, found)
@@ -165,22 +241,70 @@ def _write(place: Path, found: Certificate) -> None:
 
 def _print(found: Certificate) -> None:
     console = stdout()
+    console.print(found.holds, soft_wrap=True, markup=False)
+    console.print()
     if found.loops:
         print_table(f"{found.controller} on {found.plant}: linear loop on the whole plant", loops(found.loops))
+        print_table("All commands, or all sensors, at once", together(found.loops))
         _print_spillover(found.loops)
     print_table(f"Other payloads and stiffnesses ({found.scenario})", grid(found))
+    others = {"In other poses": found.posed, "Other dampings": found.dampings, "Ranges": found.varied}
+    for title, points in others.items():
+        if points:
+            print_table(f"{title}: linear loop", plants(points))
     for line in limits(found):
-        console.print(line)
+        console.print(line, soft_wrap=True, markup=False)
     console.print()
+    if any(not x.failure for x in found.loads):
+        print_table("A constant load that comes on while the arm holds still", load_steps(found))
     if any(not q.failure for q in found.quantised):
         print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
-    for line in [*predictions(found), *vibrations(found), *(f"not examined: {note}" for note in found.notes)]:
-        console.print(line, soft_wrap=True)
+    missing = [f"not examined: {note}" for note in (found.no_loop, *found.notes) if note]
+    for line in [*predictions(found), *vibrations(found), *missing]:
+        console.print(line, soft_wrap=True, markup=False)
     console.print()
     listed = table("requirement<", "bound<", "found<", "verdict<")
     for v in found.verdicts:
-        listed.add_row(v.name, v.bound, v.found, "met" if v.passed else "NOT MET")
+        listed.add_row(v.name, v.bound, v.found, v.word)
     print_table("Requirements", listed)
+
+
+def together(found: Sequence[Loop]) -> Table:
+    """Return the simultaneous disk margins of every loop, with the factor by which all gains may change at once."""
+    listed = table("plant<", "commands\n[1]", "gains\nby", "sensors\n[1]", "gains\nby")
+    for loop in found:
+        cells = []
+        for key in ("inputs", "sensors"):
+            d = loop.simultaneous(key)
+            known = loop.stable and math.isfinite(d)
+            cells += [compact(d, 3), compact((2.0 + d) / (2.0 - d), 3) if d < 2.0 else "any"] if known else ["", ""]
+        listed.add_row(loop.variant or "nominal", *cells)
+    return listed
+
+
+def plants(points: Sequence[Point]) -> Table:
+    """Return the linear loop on plants that differ, of many the unstable ones, the slowest and the first ones."""
+    listed = table("plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]")
+    slow = sorted(points, key=lambda p: p.loop.decay if p.loop else -math.inf)[:SHOWN]
+    for p in slow if len(points) > SHOWN else points:
+        numbers = (compact(p.loop.decay, 3), compact(p.loop.least_damped[0], 3)) if p.loop else ("", "")
+        listed.add_row(p.where(), p.state, *numbers)
+    if len(points) > SHOWN:
+        listed.add_row(f"and {len(points) - SHOWN} that decay faster", "", "", "")
+    return listed
+
+
+def load_steps(found: Certificate) -> Table:
+    """Return what loads do."""
+    listed = table("plant<", "load at<", "size", "gives way<", "largest", "left at the end", "back to 0.1 % [s]")
+    for x in found.loads:
+        if not x.failure:
+            back = compact(x.recovery, 3) if math.isfinite(x.recovery) else f"not in {compact(x.watched, 3)}"
+            listed.add_row(
+                x.variant or "nominal", x.drive, compact(x.size, 3), x.output, compact(x.peak, 3), compact(x.left, 3),
+                back,
+            )  # fmt: skip
+    return listed
 
 
 def loops(found: Sequence[Loop]) -> Table:
@@ -222,7 +346,7 @@ def grid(found: Certificate) -> Table:
     listed = table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
     for p in found.points:
         disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
-        state = ("stable" if p.loop else "none") if p.stable else ("RUN FAILS" if p.failure else "UNSTABLE")
+        state = p.state
         mass = "" if p.payload is None else compact(1e3 * p.payload)
         cells = [_seconds(p.scores, k) for k in keys]
         mark = "worst" if p is found.worst else ""
@@ -236,7 +360,7 @@ def _seconds(scores: Mapping[str, float], key: str) -> str:
 
 
 def limits(found: Certificate) -> list[str]:
-    """Return the limits of stability and the bound, a line each."""
+    """Return the limits of stability and the bounds, a line each."""
     lines = []
     for limit in found.limits:
         value = f"{1e3 * limit.value:.4g} g" if limit.what == "payload_kg" else f"{100 * limit.value:+.3g} %"
@@ -244,9 +368,13 @@ def limits(found: Certificate) -> list[str]:
         end = "unstable beyond" if limit.reached else "searched no further"
         at = f" ({limit.variant})" if limit.variant else ""
         lines.append(f"{what}{at}: stable to {value}, {end}")
-    bound = found.bound
-    told = f"no bound: {bound}" if isinstance(bound, str) else str(bound)
-    return [*lines, f"structured singular value over these payloads, 30 % at every command: {told}"]
+    for pose, bound in found.bounds.items():
+        where = pose or "where it begins"
+        told = f"not examined: {bound}" if isinstance(bound, str) else str(bound)
+        lines.append(f"30 % / mu at every command, whatever the payload ({where}): {told}")
+        if not isinstance(bound, str) and bound.unstable is None:
+            lines.append(f"worst-case gain of T over these payloads ({where}): {bound.worst_case_gain:.4g}")
+    return lines
 
 
 def encoders(found: Certificate) -> Table:
@@ -271,6 +399,14 @@ def vibrations(found: Certificate) -> list[str]:
     return [f"vibration left, {name}: less by {', '.join(texts)}" for name, texts in told.items()]
 
 
+def parted(found: LinearValidity) -> list[str]:
+    """Return where run and prediction part, and every output that does so within the range, the first one first."""
+    from ..validity import where
+
+    each = [f"{name} {where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
+    return [f"they part (5 %) {where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
+
+
 def predictions(found: Certificate) -> list[str]:
     """Return linear validity and saturation, a line each."""
     lines = []
@@ -278,10 +414,7 @@ def predictions(found: Certificate) -> list[str]:
         rows = zip(found.validity.amplitudes, found.validity.deviation, found.validity.saturated, strict=True)
         told = [f"{d:.2g} at {a:g}{' (at a limit)' if s else ''}" for a, d, s in rows]
         lines.append(f"deviation from the linear prediction [parts of the move], at times the move: {', '.join(told)}")
-        parting = found.validity.parting
-        where = f"at {parting:.3g} times the move" if math.isfinite(parting) else "nowhere in this range"
-        lines.append(f"they part (5 %) {where}")
+        lines += parted(found.validity)
     for drive, part in found.saturation.items():
         lines.append(f"largest {drive.replace('_', ' ')} of all scenarios: {100 * part:.3g} % of its limit")
     return lines
-

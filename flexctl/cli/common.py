@@ -10,15 +10,19 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, FlexctlError, require
+from ..errors import ConvergenceError, DefinitionError, FlexctlError, OutOfMemory, WriteError, printable, require
+from ..files import check_writable
+from ..kernels import jit
 from ..model import FloatArray
+from . import terminal
+from .terminal import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 F = TypeVar("F", bound=Callable[..., Any])
-EXIT_FAILED, EXIT_WRONG_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+EXIT_FAILED = terminal.EXIT_FAILED
+FAILURES = (ConvergenceError, WriteError, OutOfMemory)
+"""Errors of a computation, not of the input."""
 PICTURES = (".png", ".pdf", ".svg")
-ORDER = ("demo", "list", "show", "modes", "bode", "linearise", "simulate", "run", "certify", "compare", "sweep")
-PLAIN_WIDTH = 140
-"""Columns of a table that does not go to a terminal."""
+ORDER = (
+    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
+)  # fmt: skip
 
 
 class Commands(click.Group):
@@ -47,25 +53,33 @@ class Commands(click.Group):
     ) -> Any:  # fmt: skip
         """Run a command and leave the process with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
+        tell_what_is_compiled()
         if not standalone_mode:
             return super().main(words, prog_name, complete_var, False, **extra)
         try:
             code = super().main(words, prog_name, complete_var, False, **extra)
+            terminal.flush()
         except click.ClickException as error:
-            error.show()
+            told = io.StringIO()
+            error.show(told)
+            say(told.getvalue().rstrip())
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
-            _leave("interrupted; nothing half-written is left behind", EXIT_INTERRUPTED)
-        except FlexctlError as error:
+            terminal.leave("interrupted; nothing half-written is left behind", EXIT_INTERRUPTED)
+        except (FlexctlError, OSError, MemoryError) as error:
             if "--debug" in words:
                 raise
-            _leave(str(error), EXIT_FAILED if isinstance(error, ConvergenceError) else EXIT_WRONG_INPUT)
+            _leave(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _leave(message: str, code: int) -> NoReturn:
-    click.echo(f"{click.style('flexctl:', fg='red')} {message}", err=True)
-    sys.exit(code)
+def _leave(error: FlexctlError | OSError | MemoryError) -> NoReturn:
+    if isinstance(error, FlexctlError):
+        terminal.leave(str(error), EXIT_FAILED if isinstance(error, FAILURES) else EXIT_WRONG_INPUT)
+    if isinstance(error, MemoryError):
+        remedy = "use a coarser model, a shorter run or fewer workers"
+        terminal.leave(f"out of memory{f' ({error})' if str(error) else ''}; {remedy}", EXIT_FAILED)
+    terminal.leave_unwritten(error)
 
 
 def end_as_interrupt() -> None:
@@ -73,11 +87,9 @@ def end_as_interrupt() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def accept_any_encoding() -> None:
-    """Let a stream that cannot write a Greek letter or an arrow write a question mark, rather than fail."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+def tell_what_is_compiled() -> None:
+    """Print a line on stderr when code is compiled for the first time: it takes seconds, and looks like a hang."""
+    jit.announce = lambda line: click.echo(f"flexctl: {line}", err=True)
 
 
 def debug_option() -> click.Option:
@@ -104,27 +116,34 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def plant_options(function: F) -> F:
     """Add --set and --model."""
-    overrides = click.option(
+    changes = click.option(
         "--set", "settings", multiple=True, metavar="KEY=VALUE",
-        help="Override a value of the plant file, e.g. payload.mass=0.02 or model.sections=40; SI units; repeatable.",
+        help="Override a value of the plant file, e.g. payload.mass=20g or model.sections=40; a number alone is SI; "
+        "repeatable.",
     )  # fmt: skip
     kind = click.option(
         "--model", "kind", metavar="KIND", help="Another solver than the plant file's; see `flexctl list`."
     )
-    return overrides(kind(function))
+    return changes(kind(function))
 
 
 def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     """Return a plant of the catalogue or of a file, with overrides."""
     from ..catalogue import load_plant
-    from ..catalogue.overrides import parse_override
+
+    return load_plant(name, model=kind, overrides=overrides(settings))
+
+
+def overrides(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the values of `--set KEY=VALUE` by key."""
+    from .quantities import setting
 
     table: dict[str, Any] = {}
     for text in settings:
-        key, value = parse_override(text)
+        key, value = setting(text)
         require(key not in table, f'"{key}" is set twice')
         table[key] = value
-    return load_plant(name, model=kind, overrides=table)
+    return table
 
 
 def identity(source: Any) -> dict[str, Any]:
@@ -161,19 +180,12 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def stdout() -> Console:
     """Return the console for results."""
-    return _console(sys.stdout, False)
+    return terminal.console(sys.stdout, False)
 
 
 def stderr() -> Console:
     """Return the console for progress and messages."""
-    return _console(sys.stderr, True)
-
-
-def _console(stream: Any, is_stderr: bool) -> Console:
-    from rich.console import Console
-
-    width = None if stream.isatty() or os.environ.get("COLUMNS") else PLAIN_WIDTH
-    return Console(stderr=is_stderr, highlight=False, markup=False, width=width)
+    return terminal.console(sys.stderr, True)
 
 
 def table(*columns: str) -> Table:
@@ -213,7 +225,7 @@ def progress(total: int = 1) -> Iterator[Callable[[str, float], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
@@ -227,7 +239,7 @@ def progress(total: int = 1) -> Iterator[Callable[[str, float], None]]:
             if what not in done and not console.is_terminal:
                 console.print(f"  {what}")
             done[what] = fraction
-            bar.update(task, completed=sum(done.values()), description=what)
+            bar.update(task, completed=sum(done.values()), description=printable(what))
 
         yield report
 
@@ -244,12 +256,17 @@ def target(path: str | Path, suffixes: Sequence[str]) -> Path:
 def folder(path: str | Path) -> Path:
     """Return a folder to be filled later, which may not exist yet, or refuse it now."""
     found = Path(path)
-    if found.exists() and not found.is_dir():
+    if os.path.exists(found) and not found.is_dir():
         raise DefinitionError(f"-o {found} is a file; give a folder")
-    above = found
-    while not above.exists():
-        above = above.parent
-    writable(above, found)
+    new = [place for place in (found, *found.parents) if not os.path.exists(place)]
+    if new and not new[-1].parent.is_dir():
+        raise DefinitionError(f"cannot write {found}: {new[-1].parent} is not an existing folder; make it first")
+    try:
+        check_writable(made(found) / "out")  # the folder is made, and tried, before anything is computed
+    finally:
+        for place in new:
+            with suppress(OSError):
+                place.rmdir()
     return found
 
 
@@ -257,8 +274,7 @@ def writable(place: Path, wanted: Path) -> None:
     """Raise `DefinitionError` unless a file can be made in a folder."""
     if not place.is_dir():
         raise DefinitionError(f"cannot write {wanted}: {place} is not an existing folder; make it first")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise DefinitionError(f"cannot write {wanted}: no permission to write in {place}")
+    check_writable(wanted)
 
 
 def made(place: Path) -> Path:
@@ -272,7 +288,7 @@ def made(place: Path) -> Path:
 
 def tell(path: Path) -> None:
     """Say on stderr that a file was written."""
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}")
 
 
 def csv(heads: Sequence[str], columns: Sequence[FloatArray]) -> str:

@@ -17,6 +17,7 @@ from .common import (
     folder,
     json_option,
     made,
+    overrides,
     print_json,
     print_table,
     progress,
@@ -63,18 +64,19 @@ def compare(
     have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
     signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
 
-    JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); controllers, version.
+    Of laws that follow different channels each has the scores of its own; what is missing is said below the table.
+
+    JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); differences; controllers,
+    version.
     """
     from .. import __version__
-    from ..catalogue.overrides import parse_override
     from ..compare import compare as compared
 
     place = None if output is None else _place(output)
-    overrides = dict(parse_override(text) for text in settings)
     with progress(1) as report:
         found = compared(
-            controllers, plants, models=[specs.formulation(text) for text in models], only=only, overrides=overrides,
-            workers=workers, progress=report,
+            controllers, plants, models=[specs.formulation(text) for text in models], only=only,
+            overrides=overrides(settings), workers=workers, progress=report,
         )  # fmt: skip
     numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
     if place is not None:
@@ -117,7 +119,7 @@ def _print(found: Comparison) -> None:
     runs = [(run, run.response) for run in found.runs if run.response is not None]
     wanted = [f"{signal}.{score}" for signal in found.signals for score in tables.COMPARED]
     keys = [key for key in wanted if any(key in response.scores for _, response in runs)]
-    heads = [tables.heading(key, runs[0][1], "\n") for key in keys]
+    heads = [tables.heading(key, next(r for _, r in runs if key in r.scores), "\n") for key in keys]
     ratios = found.ratios
     signals = list(dict.fromkeys(x for members in ratios.values() for less in members.values() for x in less))
     heads += [f"{signal.replace('_', ' ')}\nless by\n[1]" for signal in signals]
@@ -132,6 +134,8 @@ def _print(found: Comparison) -> None:
         last = run.scenario
     if runs:
         print_table("Closed loop", listed)
+    for sentence in found.differences:
+        stdout().print(sentence)
     for failed in found.runs:
         if failed.failure:
-            stdout().print(f"failed, {failed.label}, {failed.scenario}: {failed.failure}")
+            stdout().print(f'failed, {failed.label}, "{failed.scenario}": {failed.failure}')

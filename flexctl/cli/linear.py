@@ -10,7 +10,7 @@ import click
 
 from ..errors import DefinitionError, require, unknown
 from ..model import names
-from . import cli
+from . import cli, points
 from .common import (
     command,
     identity,
@@ -38,16 +38,20 @@ def is_saved(name: str) -> bool:
     return Path(name).suffix.lower() in SAVED
 
 
-def linear_plant(name: str, settings: Sequence[str], kind: str | None) -> LinearPlant:
-    """Return the linear plant of an arm about rest, or the one in a file."""
+def linear_plant(
+    name: str, settings: Sequence[str], kind: str | None, where: points.Where | None = None
+) -> LinearPlant:
+    """Return the linear plant of an arm about rest, or another point, or the one in a file."""
+    where = where or points.Where()
     if is_saved(name):
         from ..export import load_linear
 
         require(
             not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
         )
-        return load_linear(name)
-    return load(name, settings, kind).linearise()
+        require(not where.moved, f"{name} is a linear plant: --pose, --load and --spin are for plant files (.toml)")
+        return points.held(where, load_linear(name))
+    return points.taken_at(where, load(name, settings, kind))
 
 
 @command(
@@ -55,6 +59,8 @@ def linear_plant(name: str, settings: Sequence[str], kind: str | None) -> Linear
     """
 flexctl modes tokhi_azad_1994
 flexctl modes tokhi_azad_1994 --set payload.mass=0.02 --set model.sections=40 --count 3
+flexctl modes planar_2r_flexible --hold all --pose joint2=60deg --load tip_force_y=5
+flexctl modes simo_vu_quoc_1986 --spin 6 --hold joint1
 flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
 """,
 )
@@ -65,27 +71,38 @@ flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
     type=click.IntRange(min=1),
     help="Number of flexible modes, from the lowest.  [default: 10, all with --json]",
 )
+@points.point_options
 @json_option
-def modes(plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, as_json: bool) -> None:
-    """Print natural frequencies and damping ratios.
+def modes(
+    plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, as_json: bool, where: points.Where
+) -> None:
+    """Print natural frequencies and damping ratios about rest under the weight, every joint held by its drive.
 
-    JSON: frequencies_hz, damping, rigid_modes, real_poles; plant, model, overrides, version.
+    Frequencies are |lambda| of the poles, damping included; those without damping are told where they differ. Poles of
+    actuators are marked with their joint.
+
+    JSON: frequencies_hz, damping, rigid_modes, real_poles, undamped_hz, owners, real_owners; plant, model, overrides,
+    version, and of pose, load, held and joint_rates what was given.
 
     PLANT may also be a linear plant in a .mat, .npz or .json file.
     """
-    linear = linear_plant(plant, settings, kind)
+    linear = linear_plant(plant, settings, kind, where)
     if as_json:
-        print_json({**linear.modes(count).to_dict(), **identity(linear)})
+        print_json({**linear.modes(count).to_dict(), **identity(linear), **points.described(linear)})
         return
     found = linear.modes(count or 10)
     about = identity(linear)
-    listed = table("mode", "frequency [Hz]", "damping ratio [1]")
+    heads, whose = ("mode", "frequency [Hz]", "damping ratio [1]"), any(found.owners)
+    listed = table(*heads, *(["of<"] if whose else []))
     for number, (frequency, damping) in enumerate(zip(found.frequencies_hz, found.damping, strict=True), 1):
-        listed.add_row(str(number), f"{frequency:.6g}", f"{damping:.4g}")
-    print_table(f"{about['plant']} ({about['model']})", listed)
+        owner = f"actuator of {found.owner(number - 1)}" if found.owner(number - 1) else "arm"
+        listed.add_row(str(number), f"{frequency:.6g}", f"{damping:.4g}", *([owner] if whose else []))
+    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
     stdout().print(f"rigid modes: {found.rigid_modes}")
+    if found.damping_shifts and found.undamped_hz is not None:
+        stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz)}")
     if len(found.real_poles):
-        stdout().print(f"real poles [rad/s]: {', '.join(f'{p:.6g}' for p in found.real_poles)}")
+        stdout().print(f"real poles [rad/s]: {', '.join(found.told_real_poles())}")
 
 
 @command(
@@ -94,6 +111,7 @@ def modes(plant: str, settings: tuple[str, ...], kind: str | None, count: int | 
 flexctl linearise tokhi_azad_1994
 flexctl linearise tokhi_azad_1994 -o plant.mat              A, B, C, D and M, D, K with names
 flexctl linearise tokhi_azad_1994 --modes 3 -o plant.json   rigid and 3 flexible modes, first order
+flexctl linearise spatial_3r --pose 0,-30deg,60deg -o bent.mat
 """,
 )
 @plant_argument
@@ -103,31 +121,28 @@ flexctl linearise tokhi_azad_1994 --modes 3 -o plant.json   rigid and 3 flexible
 )
 @click.option("--form", help="First-order form: modal, energy or physical.  [default: the second-order plant]")
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .mat, .npz or .json; repeatable.")
+@points.point_options
 @json_option
 def linearise(
-    plant: str,
-    settings: tuple[str, ...],
-    kind: str | None,
-    count: int | None,
-    form: str | None,
-    files: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Write the linear plant about rest, or print a summary of it.
+    plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, form: str | None,
+    files: tuple[str, ...], as_json: bool, where: points.Where,
+) -> None:  # fmt: skip
+    """Write the linear plant about rest under the weight, or print a summary of it.
 
     The file holds A, B, C, D and M, D, K with names, operating point and provenance.
 
-    JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version.
+    JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and of
+    pose, load, held and joint_rates what was given.
     """
     targets = [target(name, SAVED) for name in files]
-    linear = linear_plant(plant, settings, kind)
+    linear = linear_plant(plant, settings, kind, where)
     if count is not None or form is not None:
         linear = _first_order(linear, form or "modal", count)
     for path in targets:
         linear.save(path)
         tell(path)
     if as_json:
-        print_json({**_summary(linear), **identity(linear)})
+        print_json({**_summary(linear), **identity(linear), **points.described(linear)})
     elif not targets:
         _print_plant(linear)
 
@@ -171,7 +186,7 @@ def _print_plant(linear: LinearPlant) -> None:
     found = linear.modes(5)
     listed.add_row("rigid modes", str(found.rigid_modes))
     listed.add_row("lowest modes", ", ".join(f"{f:.5g}" for f in found.frequencies_hz) + " Hz")
-    print_table(f"{about['plant']} ({about['model']})", listed)
+    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
 
 
 def _few(words: Sequence[str]) -> str:

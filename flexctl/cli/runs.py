@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +28,7 @@ from .common import (
     target,
     tell,
 )
+from .warned import telling_warnings
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -83,7 +82,7 @@ def run(
     wanted = scenarios(script, arm, only)
     plants = {_plant_label(arm): arm, **_others(others, plant or own_plant(script, controller), settings, kind)}
     require(len(plants) == 1 + len(others), f"two plants are the same: {list(plants)}; give each other values")
-    with progress(len(wanted) * len(plants)) as report, _telling_warnings():
+    with progress(len(wanted) * len(plants)) as report, telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)
         every = on_plants(script, plants, report, controller=law, only=only, method=method)
@@ -144,24 +143,11 @@ def _by_scenario(every: Mapping[str, Sequence[tuple[Scenario, Response]]]) -> di
     }  # fmt: skip
 
 
-@contextmanager
-def _telling_warnings() -> Iterator[None]:
-    """Print what flexctl warns of as messages on stderr, each once."""
-    from ..loopstability import HiddenInstability
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, HiddenInstability)):
-        click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
-    for w in caught:
-        if not issubclass(w.category, HiddenInstability):
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-
-
 def own_plant(script: ModuleType, controller: str) -> str:
     """Return the plant that a script names."""
-    name = getattr(script, "PLANT", None)
+    from .. import catalogue
+
+    name = catalogue.own_plant(script)
     if not isinstance(name, str):
         raise DefinitionError(f'{controller} names no plant (PLANT = "..."): give one, flexctl run {controller} PLANT')
     return name

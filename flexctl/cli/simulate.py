@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,18 @@ from .common import (
     tell,
 )
 from .linear import is_saved, linear_plant
+from .quantities import quantity
+from .warned import telling_warnings
 
 
-def _number(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    return None if value is None else specs.number(value)
+def to_part(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
+    """Return a tolerance, e.g. of 0.1%."""
+    return quantity(value, "1", parameter.opts[0])
+
+
+def to_number(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds of an option, e.g. of 250ms."""
+    return None if value is None else quantity(value, "s", parameter.opts[0])
 
 
 @command(
@@ -64,9 +73,15 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     help=f"What the controller follows. MOTION: {specs.usage(specs.MOTIONS)}.",
 )
 @click.option(
-    "--duration", metavar="SECONDS", callback=_number, help="Length of the run.  [default: twice the command's]"
+    "--duration", metavar="SECONDS", callback=to_number, help="Length of the run.  [default: twice the command's]"
 )
-@click.option("--step", metavar="SECONDS", callback=_number, help="Longest integration step, e.g. 200us.")
+@click.option(
+    "--step", metavar="SECONDS", callback=to_number, help="Fixed step, e.g. 200us.  [default: steps follow --rtol]"
+)
+@click.option(
+    "--rtol", default="0.01", show_default=True, callback=to_part, metavar="PART",
+    help="Largest error, as a part of the range of each output.",
+)  # fmt: skip
 @click.option(
     "--method", default="auto", show_default=True, help="exact, march, generalised_alpha, newmark or trapezoidal."
 )
@@ -84,15 +99,15 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
 @json_option
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
-    signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, method: str,
-    changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
+    signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
+    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Simulate an arm under torques or a controller.
 
     Numbers may carry a unit: 60deg, 250ms, 20g.
 
-    JSON: scores, method, step_s, duration_s; plant, model, overrides, version. A settling time that is not reached
-    within the run is null.
+    JSON: scores, error (estimated, by output; null where none is estimated), method, step_s, duration_s, steps taken;
+    plant, model, overrides, version. A settling time that is not reached within the run is null.
 
     PLANT may also be a second-order plant in a .mat, .npz or .json file.
     """
@@ -103,15 +118,17 @@ def simulate(
 
     targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
     arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
-    inputs = specs.inputs(signals, as_model(arm).inputs, torques)
-    reference, payload = specs.reference(references), specs.payload_changes(changes)
+    model = as_model(arm)
+    inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)
     law = None if script is None else design(script, arm)
-    length = duration if duration is not None else _length([*inputs.values()], reference, [row[0] for row in payload])
-    with progress() as report, blamed(script):
+    units = {signal.name: signal.unit for signal in model.outputs}
+    reference = specs.reference(references, units, getattr(law, "follows", ()), _reach(arm))
+    length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])
+    with progress() as report, telling_warnings(), blamed(script):
         found = simulated(
-            arm, law, reference, duration=length, step=step, method=method, inputs=inputs, payload=payload,
+            arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
             record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
         )  # fmt: skip
     about = identity(arm)
@@ -124,7 +141,21 @@ def simulate(
         print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
 
 
-def _length(signals: Sequence[Any], reference: Any, times: Sequence[float]) -> float:
+RUN = (
+    "method", "step_s", "duration_s", "steps", "rejected", "shortest_step_s", "longest_step_s", "worst_output",
+    "worst_error",
+)  # fmt: skip
+"""What is told of the integration."""
+
+
+def _reach(arm: Any) -> float:
+    """Return the length of a stretched arm [m]; unbounded for a linear plant from a file."""
+    links = getattr(getattr(arm, "arm", None), "links", ())
+    return sum(link.length for link in links) or math.inf
+
+
+def length_of(signals: Sequence[Any], reference: Any, times: Sequence[float]) -> float:
+    """Return twice the time [s] at which signals, references and other changes have ended."""
     motions = list(reference.values()) if isinstance(reference, Mapping) else [reference] if reference else []
     last = [*times, *(b for signal in signals for b in signal.breakpoints), *(motion.duration for motion in motions)]
     longest = max(last, default=0.0)
@@ -133,8 +164,9 @@ def _length(signals: Sequence[Any], reference: Any, times: Sequence[float]) -> f
 
 
 def _scores(found: Response, about: Mapping[str, Any]) -> dict[str, Any]:
-    run = {key: found.provenance[key] for key in ("method", "step_s", "duration_s") if key in found.provenance}
-    return {"scores": dict(found.scores), **run, **about}
+    run = {key: found.provenance[key] for key in RUN if key in found.provenance}
+    error = {name: value if math.isfinite(value) else None for name, value in found.error.items()}
+    return {"scores": dict(found.scores), "error": error, **run, **about}
 
 
 def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
@@ -153,9 +185,13 @@ def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
 
 
 def run_csv(found: Response) -> str:
-    """Return a run as comma-separated columns: time [s], outputs, inputs, references, coordinates."""
+    """Return a run as comma-separated columns: time [s], outputs, inputs, references, coordinates.
+
+    The head of an output says its estimated error: "tip [m] +- 1.2e-05".
+    """
     series = [*names(found.outputs), *names(found.inputs), *(f"reference:{n}" for n in names(found.references))]
     if found.q is not None:
         series += [n for n in names(found.coordinates) if n not in series]
-    heads = ["time [s]", *(f"{name} [{found.unit(name)}]" for name in series)]
+    known = {name: f" +- {value:.2g}" for name, value in found.error.items() if value > 0.0 and math.isfinite(value)}
+    heads = ["time [s]", *(f"{name} [{found.unit(name)}]{known.get(name, '')}" for name in series)]
     return csv(heads, [found.t, *(found[name] for name in series)])

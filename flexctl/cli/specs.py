@@ -3,13 +3,15 @@
 bang-bang:0.1,0.3            KIND:NUMBER,NUMBER,...          numbers are SI, or carry a unit: 60deg, 250ms, 15g
 hub_torque=sine:0.05,12      NAME=... for one input or reference channel
 0.5:20g                      TIME:MASS[,INERTIA], a payload change
+
+`flexctl.cli.quantities` reads the numbers.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,21 +33,25 @@ from ..trajectories import (
     bang_bang,
     quintic,
 )
+from .quantities import quantities, quantity, setting
 
-FACTORS = {
-    "": 1.0, "rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "cm": 1e-2, "mm": 1e-3, "s": 1.0, "ms": 1e-3, "us": 1e-6,
-    "Hz": 1.0, "Nm": 1.0, "N": 1.0, "kg": 1.0, "g": 1e-3,
-}  # fmt: skip
+OWN = "own"
+"""Stands for the unit of the signal itself."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of signal or motion: how it is made, and what it is called with."""
+    """A kind of signal or motion: how it is made, what it is called with, the units of its numbers."""
 
     make: Callable[..., Any]
     usage: str
     least: int
-    most: int
+    units: tuple[str, ...]
+
+    @property
+    def most(self) -> int:
+        """How many numbers it takes at most."""
+        return len(self.units)
 
 
 def _constant(value: float) -> PiecewiseConstant:
@@ -81,44 +87,42 @@ def _jump(to: float, start: float = 0.0) -> Step:
 
 
 SIGNALS = {
-    "bang-bang": Kind(bang_bang, "bang-bang:AMPLITUDE,HALF_TIME[,START]", 2, 3),
-    "step": Kind(_step, "step:VALUE[,START]", 1, 2),
-    "pulse": Kind(_pulse, "pulse:VALUE,LENGTH[,START]", 2, 3),
-    "sine": Kind(Sine, "sine:AMPLITUDE,HERTZ[,START[,END]]", 2, 4),
-    "constant": Kind(_constant, "constant:VALUE", 1, 1),
+    "bang-bang": Kind(bang_bang, "bang-bang:AMPLITUDE,HALF_TIME[,START]", 2, (OWN, "s", "s")),
+    "step": Kind(_step, "step:VALUE[,START]", 1, (OWN, "s")),
+    "pulse": Kind(_pulse, "pulse:VALUE,LENGTH[,START]", 2, (OWN, "s", "s")),
+    "sine": Kind(Sine, "sine:AMPLITUDE,HERTZ[,START[,END]]", 2, (OWN, "Hz", "s", "s")),
+    "constant": Kind(_constant, "constant:VALUE", 1, (OWN,)),
 }
 MOTIONS = {
-    "quintic": Kind(_quintic, "quintic:TO,TIME[,START]", 2, 3),
-    "cubic": Kind(_cubic, "cubic:TO,TIME[,START]", 2, 3),
-    "cycloid": Kind(_cycloid, "cycloid:TO,TIME[,START]", 2, 3),
-    "trapezoid": Kind(_trapezoid, "trapezoid:TO,TIME,RAMP[,START]", 3, 4),
-    "step": Kind(_jump, "step:TO[,START]", 1, 2),
+    "quintic": Kind(_quintic, "quintic:TO,TIME[,START]", 2, (OWN, "s", "s")),
+    "cubic": Kind(_cubic, "cubic:TO,TIME[,START]", 2, (OWN, "s", "s")),
+    "cycloid": Kind(_cycloid, "cycloid:TO,TIME[,START]", 2, (OWN, "s", "s")),
+    "trapezoid": Kind(_trapezoid, "trapezoid:TO,TIME,RAMP[,START]", 3, (OWN, "s", "s", "s")),
+    "step": Kind(_jump, "step:TO[,START]", 1, (OWN, "s")),
 }
 
 
 def number(text: str) -> float:
-    """Return the SI value of "0.3", "60deg", "250ms", "15g"."""
-    match = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*", text)
-    if match is None:
-        raise DefinitionError(f'"{text.strip()}" is not a finite number; write for example 0.3, 60deg or 250ms')
-    if match[2] not in FACTORS:
-        raise unknown("unit", match[2], [unit for unit in FACTORS if unit])
-    return float(match[1]) * FACTORS[match[2]]
+    """Return the SI value of "0.3", "60deg", "250ms", "15g", whatever it is."""
+    return quantity(text)
 
 
 def numbers(text: str) -> list[float]:
     """Return the SI values of a list separated by commas."""
-    return [number(part) for part in text.split(",")]
+    return quantities(text)
 
 
-def _made(text: str, kinds: dict[str, Kind], what: str) -> Any:
+def _made(text: str, kinds: dict[str, Kind], what: str, unit: str, most: float | None = None) -> Any:
+    """Return the signal or motion of a word; `unit` is that of the signal, empty where it is not known."""
     word, _, arguments = text.partition(":")
     if word not in kinds:
         raise unknown(what, word, [kind.usage for kind in kinds.values()] if not word else kinds)
     kind = kinds[word]
-    values = numbers(arguments) if arguments.strip() else []
-    require(kind.least <= len(values) <= kind.most, f'{what} "{text}" has {len(values)} numbers; write {kind.usage}')
-    return kind.make(*values)
+    parts = arguments.split(",") if arguments.strip() else []
+    require(kind.least <= len(parts) <= kind.most, f'{what} "{text}" has {len(parts)} numbers; write {kind.usage}')
+    units = [(unit, most) if each == OWN else (each, None) for each in kind.units]
+    label = f'{what} "{text}"'
+    return kind.make(*(quantity(part, unit, label, most) for part, (unit, most) in zip(parts, units, strict=False)))
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -143,7 +147,8 @@ def inputs(texts: Sequence[str], available: Sequence[Signal], torque: Sequence[s
         if name not in names(available):
             raise unknown("input", name, names(available))
         require(name not in found, f'input "{name}" is given twice')
-        found[name] = _sampled(Path(word)) if word.endswith(".csv") else _made(word, SIGNALS, "input signal")
+        unit = next(s.unit for s in available if s.name == name)
+        found[name] = _sampled(Path(word)) if word.endswith(".csv") else _made(word, SIGNALS, "input signal", unit)
     return found
 
 
@@ -157,15 +162,25 @@ def _sampled(path: Path) -> Sampled:
     return Sampled(table[:, 0], table[:, 1])
 
 
-def reference(texts: Sequence[str]) -> Motion | dict[str, Motion] | None:
-    """Return the motions of `[NAME=]KIND:...` words; a single one without a name is for all channels."""
+def reference(
+    texts: Sequence[str], units: Mapping[str, str] | None = None, follows: Sequence[str] = (), reach: float = math.inf
+) -> Motion | dict[str, Motion] | None:
+    """Return the motions of `[NAME=]KIND:...` words; a single one without a name is for all channels.
+
+    `units` holds the unit of each channel, `follows` the channels of the law. A number alone is not taken for a way
+    longer than twice the arm's `reach` [m], nor, where the unit is not known, for more than one revolution.
+    """
     found: dict[str, Motion] = {}
+    own = {(units or {}).get(name, "") for name in follows}
+    common = own.pop() if len(own) == 1 else ""
+    most = {"m": 2.0 * reach, "": 2.0 * math.pi}
     for text in texts:
         name, word = _named(text)
         require(
             name not in found, f'the reference of "{name}" is given twice' if name else "name the channels: NAME=..."
         )
-        found[name] = _made(word, MOTIONS, "motion")
+        unit = (units or {}).get(name, "") if name else common
+        found[name] = _made(word, MOTIONS, "motion", unit, most.get(unit))
     if "" not in found:
         return found or None
     require(len(found) == 1, "name the channel of every reference: NAME=KIND:...")
@@ -178,11 +193,13 @@ def payload_changes(texts: Iterable[str]) -> list[tuple[float, float, float]]:
     for text in texts:
         when, colon, what = text.partition(":")
         require(bool(colon), f'payload change "{text}" is not understood; write TIME:MASS, for example 0.5:20g')
-        values = numbers(what)
-        require(len(values) <= 2, f'payload change "{text}" has {len(values)} numbers; write TIME:MASS[,INERTIA]')
-        mass, inertia = values[0], values[1] if len(values) == 2 else 0.0
-        require(mass >= 0 and inertia >= 0, f'payload change "{text}": mass and inertia must not be negative')
-        changes.append((number(when), mass, inertia))
+        parts = what.split(",")
+        require(len(parts) <= 2, f'payload change "{text}" has {len(parts)} numbers; write TIME:MASS[,INERTIA]')
+        label = f'payload change "{text}"'
+        mass = quantity(parts[0], "kg", label)
+        inertia = quantity(parts[1], "kg m^2", label) if len(parts) == 2 else 0.0
+        require(mass >= 0 and inertia >= 0, f"{label}: mass and inertia must not be negative")
+        changes.append((quantity(when, "s", label), mass, inertia))
     return changes
 
 
@@ -193,8 +210,6 @@ def usage(kinds: dict[str, Kind]) -> str:
 
 def formulation(text: str) -> str | dict[str, Any]:
     """Return a kind of model, or its table [model] when options follow a colon: "ancf:elements=16,law=omar"."""
-    from ..catalogue.overrides import parse_override
-
     kind, colon, options = text.partition(":")
     # a comma before KEY= ends an option; others belong to a list
-    return {"kind": kind, **dict(map(parse_override, re.split(r",(?=\s*\w+\s*=)", options)))} if colon else kind
+    return {"kind": kind, **dict(map(setting, re.split(r",(?=\s*\w+\s*=)", options)))} if colon else kind

@@ -11,12 +11,14 @@ import click
 import numpy as np
 
 from ..errors import require
-from . import cli, specs
+from . import cli
 from .common import (
+    EXIT_FAILED,
     as_text,
     command,
     compact,
     json_option,
+    overrides,
     plant_options,
     print_table,
     progress,
@@ -25,10 +27,14 @@ from .common import (
     table,
     tell,
 )
+from .quantities import has_unit, key_unit, quantities, quantity
 
 if TYPE_CHECKING:
     from ..sweep import Table
 
+NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
+CHANGES = re.compile(r" with \S+ = .*?: (?=\[|unknown|missing)")
+"""What the message about a variant of a plant says was changed."""
 RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/(\d+)(log)?|/(log))?")
 
 
@@ -41,17 +47,26 @@ def values(text: str) -> tuple[str, Any]:
     require(understood, f'--over "{text}" is not understood; write NAME=VALUE,VALUE or NAME=LOW..HIGH')
     found = RANGE.fullmatch(rest)
     if found is None:
-        return name, [_value(part.strip()) for part in rest.split(",")]
+        return name, _listed(name, [part.strip() for part in rest.split(",")])
     low, high, points, log, bare = found.groups()
-    return name, Span(specs.number(low), specs.number(high), int(points or 0), bool(log or bare))
+    first, last = quantities([low, high], key_unit(name) or "", f"--over {name}")
+    return name, Span(first, last, int(points or 0), bool(log or bare))
 
 
-def _value(text: str) -> Any:
+def _listed(name: str, parts: Sequence[str]) -> list[Any]:
+    """Return words, whole numbers and quantities; where one has a unit, all must have one."""
+    if not any(map(has_unit, parts)):
+        return [_value(part, key_unit(name) or "", name) for part in parts]
+    require(key_unit(name) is not None, f"--over {name}: a plain value; leave the unit out")
+    return quantities(parts, key_unit(name) or "", f"--over {name}")
+
+
+def _value(text: str, unit: str, name: str) -> Any:
     if re.fullmatch(r"[-+]?\d+", text):
         return int(text)
     if re.fullmatch(r"[A-Za-z_][\w-]*", text) and text not in ("nan", "inf"):
         return {"true": True, "false": False}.get(text, text)
-    return specs.number(text)
+    return quantity(text, unit, f"--over {name}")
 
 
 @command(
@@ -89,15 +104,14 @@ def sweep(
 ) -> None:  # fmt: skip
     """Run a controller over many values of plant or controller parameters.
 
-    Every case is a closed-loop run of every scenario; cases that fail are rows with their reason. The controller is
-    designed on the plant as given and does not know what changes, unless --redesign is there.
+    Every case is a closed-loop run of every scenario. A case that fails is a row with its reason, and the exit code is
+    1. The controller is designed on the plant as given and does not know what changes, unless --redesign is there.
 
     With -o the cases that are done are kept as they come: after an interruption the same command goes on from there.
 
     JSON: columns, rows, failed; controller, version.
     """
     from .. import __version__
-    from ..catalogue.overrides import parse_override
     from ..sweep import sweep as swept
 
     over: dict[str, Any] = {}
@@ -105,12 +119,12 @@ def sweep(
         name, given = values(text)
         require(name not in over, f'--over: "{name}" is given twice')
         over[name] = given
-    overrides = dict(parse_override(text) for text in settings)
+    changed = overrides(settings)
     if kind is not None:
-        overrides = {"model.kind": kind, **overrides}
+        changed = {"model.kind": kind, **changed}
     with progress(1) as report:
         found = swept(
-            controller, plant, over=over, method=sample, count=count, seed=seed, overrides=overrides, scenarios=only,
+            controller, plant, over=over, method=sample, count=count, seed=seed, overrides=changed, scenarios=only,
             redesign=redesign, linear=linear, path=output, resume=not fresh, workers=workers, scheduler=scheduler,
             progress=_Told(report),
         )  # fmt: skip
@@ -120,9 +134,11 @@ def sweep(
     if as_json:
         rows = {"columns": list(found.columns), "rows": found.rows, "failed": failed}
         click.echo(as_text({**rows, "controller": controller, "version": __version__}))
-        return
-    print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
-    _print_failures(found)
+    else:
+        print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
+        _print_failures(found)
+    if failed:
+        click.get_current_context().exit(EXIT_FAILED)
 
 
 class _Told:
@@ -164,10 +180,13 @@ def _extreme(column: Sequence[Any], function: Any) -> str:
 
 
 def _print_failures(found: Table) -> None:
-    reasons: dict[str, list[int]] = {}
+    """Print why cases failed; reasons that differ in their numbers, or in what else was changed, are told once."""
+    groups: dict[str, tuple[str, dict[int, None]]] = {}
     for case, status, reason in zip(found["case"], found["status"], found["reason"], strict=True):
         if status != "ok":
-            reasons.setdefault(reason, []).append(case)
-    for reason, cases in reasons.items():
-        numbers = ", ".join(map(str, cases[:10])) + (", ..." if len(cases) > 10 else "")
-        stdout().print(f"failed, case {numbers}: {reason}")
+            key = NUMBER.sub("#", CHANGES.sub(": ", reason))
+            groups.setdefault(key, (reason, {}))[1][case] = None
+    for reason, cases in groups.values():
+        numbers = ", ".join(map(str, list(cases)[:10])) + (", ..." if len(cases) > 10 else "")
+        several = f"failed, {len(cases)} cases ({numbers}), the first" if len(cases) > 1 else f"failed, case {numbers}"
+        stdout().print(f"{several}: {reason}")

@@ -57,10 +57,18 @@ def heading(key: str, response: Response, separator: str = ": ") -> str:
 
 def of_one(response: Response) -> Table:
     """Return every score of one run."""
-    listed = table("score<", "value")
+    listed = table("score<", "value", "error of the run")
     for key, value in response.scores.items():
-        listed.add_row(heading(key, response), value_text(value, key.rpartition(".")[2], response))
+        signal, _, score = key.rpartition(".")
+        error = "" if WORDS.get(score.removeprefix("settled_"), ("", ""))[1] else error_text(response, signal)
+        listed.add_row(heading(key, response), value_text(value, score, response), error)
     return listed
+
+
+def error_text(response: Response, signal: str) -> str:
+    """Return the estimated error of an output, empty where there is none."""
+    error = response.error.get(signal, math.nan)
+    return f"+- {error:.1g}" if math.isfinite(error) and error > 0.0 else ""
 
 
 def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | None = None) -> Table:

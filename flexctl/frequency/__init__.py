@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DefinitionError, require
+from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
-from .evaluate import axis, on_axis, transfer
-from .grids import frequency_model, grid, known_poles, nothing, refine, span, start_grid
+from .channels import main_channels
+from .evaluate import Transfer, axis, on_axis, transfer
+from .grids import frequency_model, grid, known_poles, nothing, refine, shown_modes, span, start_grid
 from .loops import Series, loop_gain, series
 from .margins import Margins, margins
+from .peaks import Peak, find_peaks
 from .phase import followed
 
 if TYPE_CHECKING:
@@ -29,9 +33,11 @@ if TYPE_CHECKING:
 __all__ = [
     "FrequencyResponse",
     "Margins",
+    "Peak",
     "Series",
     "grid",
     "loop_gain",
+    "main_channels",
     "margins",
     "response",
     "series",
@@ -71,7 +77,54 @@ class FrequencyResponse:
 
     def __repr__(self) -> str:
         ends = f"{self.omega[0]:.4g} to {self.omega[-1]:.4g} rad/s" if self.omega.size else "empty"
-        return f"FrequencyResponse({names(self.inputs)} -> {names(self.outputs)}, {self.omega.size} points, {ends})"
+        note = f"; {self.note}" if self.note else ""
+        channels = f"{names(self.inputs)} -> {names(self.outputs)}"
+        return f"FrequencyResponse({channels}, {self.omega.size} points, {ends}{note})"
+
+    @property
+    def source(self) -> FrequencyModel | None:
+        """The model behind the response, None for data."""
+        return self._source
+
+    @cached_property
+    def evaluate(self) -> Transfer | None:
+        """s -> H of the model behind the response, prepared once; None for data."""
+        return None if self._source is None else on_axis(self._source)
+
+    @cached_property
+    def poles(self) -> ComplexArray | None:
+        """Poles of the model with Im >= 0 [rad/s], None where they are not known."""
+        return None if self._source is None else known_poles(self._source)
+
+    @cached_property
+    def outside(self) -> FloatArray:
+        """Frequencies |p| [rad/s] of the flexible modes that lie outside the range of the response, ascending."""
+        if self.poles is None or not self.omega.size:
+            return np.zeros(0)
+        size = np.sort(np.abs(self.poles[self.poles.imag > 0.0]))
+        return np.asarray(size[(size < self.omega[0]) | (size > self.omega[-1])])
+
+    @property
+    def note(self) -> str:
+        """What the range leaves out, in words; empty where it holds every mode of the plant."""
+        if self.poles is None or not self.omega.size:
+            return ""
+        modes, hertz = int(np.sum(self.poles.imag > 0.0)), self.omega[[0, -1]] / (2 * np.pi)
+        said = [
+            f"{count} of {modes} modes lie {where} {limit:.4g} Hz"
+            for where, limit, count in (
+                ("below", hertz[0], int(np.sum(self.outside < self.omega[0]))),
+                ("above", hertz[1], int(np.sum(self.outside > self.omega[-1]))),
+            )
+            if count
+        ]
+        if not isinstance(self._source, SecondOrder | FirstOrder):
+            said.append("modes above are not looked for")
+        return ", ".join(said)
+
+    def peaks(self) -> list[Peak]:
+        """Return the resonance peaks of every channel, found at the poles; see `flexctl.frequency.peaks`."""
+        return find_peaks(self)
 
     def channel(self, output: str, input: str | None = None) -> ComplexArray:
         """Return the complex gain of one channel; the input may be left out where there is only one."""
@@ -96,11 +149,11 @@ class FrequencyResponse:
         A double integrator starts at -180, an undamped pole turns by -180, an undamped zero by +180. Data without a
         model behind them are unwrapped along the axis instead.
         """
-        if self._source is None:
+        if self.evaluate is None:
             return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=2)))
-        poles = known_poles(self._source)
+        poles = self.poles
         corners = np.zeros(0) if poles is None else np.abs(poles[poles != 0.0])
-        return followed(on_axis(self._source), self.omega, self.response, corners)
+        return followed(self.evaluate, self.omega, self.response, corners)
 
     def to_frd(self) -> control.FrequencyResponseData:
         """Return a labelled `control.FrequencyResponseData`."""
@@ -114,6 +167,7 @@ class FrequencyResponse:
             "omega_rad_s": self.omega.tolist(),
             "inputs": names(self.inputs),
             "outputs": names(self.outputs),
+            "modes_outside_hz": (self.outside / (2 * np.pi)).tolist(),
             "response": {"real": self.response.real.tolist(), "imag": self.response.imag.tolist()},
         }
 
@@ -126,8 +180,10 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     model
         What to evaluate.
     omega : array_like, optional
-        Frequencies [rad/s], ascending; by default a grid on which no peak and no notch is missed. A model whose poles
-        are not known needs them, or `grid(model, lo, hi)`.
+        Frequencies [rad/s], ascending; by default a grid on which no peak and no notch is missed, from below the first
+        to above the last flexible mode (the tenth of a discretised arm, of which the last are those of the mesh).
+        `outside` and `note` of the result tell which modes are not in it. A model whose poles are not known needs
+        frequencies, or `grid(model, lo, hi)`.
 
     A channel that is nothing but rounding beside what other inputs do to its output is returned as zero.
     """
@@ -135,7 +191,7 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     evaluate = on_axis(plant)
     if omega is None:
         poles = known_poles(plant)
-        lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), None, None)
+        lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), None, None, shown_modes(plant))
         at, H = refine(evaluate, start_grid(lo, hi, 400, poles), poles)
     else:
         at = _checked(omega)
@@ -144,7 +200,9 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     dead = nothing(H.reshape(-1, at.size), max(p, 1)).reshape(-1, p)
     H = np.where(dead[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
     note = getattr(plant, "provenance", {})
-    return FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
+    found = FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
+    found.__dict__["evaluate"] = evaluate
+    return found
 
 
 def _checked(omega: npt.ArrayLike) -> FloatArray:

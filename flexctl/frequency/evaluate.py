@@ -24,6 +24,7 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..linear import FirstOrder, LinearPlant, SecondOrder
+from ..linear.balance import balanced, check_same
 from ..linear.eigen import NormalModes, damping_in_modes, is_modal, normal_modes
 from ..model import ComplexArray, FloatArray, FrequencyModel
 from ..modes import has_normal_modes
@@ -73,6 +74,7 @@ def with_limits(evaluate: Transfer) -> Transfer:
     """Return the transfer function with its limits where it is not finite."""
 
     def limited(s: ComplexArray) -> ComplexArray:
+        s = np.ascontiguousarray(s, complex)
         H = evaluate(s) if s.size else evaluate(np.ones(1, complex))[:, :, :0]
         if not np.isfinite(H).all():
             at = np.flatnonzero(~np.isfinite(H).all(axis=(0, 1)))
@@ -206,7 +208,8 @@ def _channels(plant: SecondOrder, order: Order, rigid: FloatArray, datum: Order)
         columns[datum] = 0.0
     live = columns.any(axis=2)
     first = np.where(live.any(axis=0), live.argmax(axis=0), n)
-    return _Channels(columns, first, c, b, np.ascontiguousarray(plant.Du, float), Cr, Br, W, power)
+    Du, Br = (np.ascontiguousarray(x, float) for x in (plant.Du, Br))
+    return _Channels(columns, first.astype(np.int64), c, b, Du, Cr, Br, W, power)
 
 
 def _seen(C: FloatArray, R: FloatArray) -> FloatArray:
@@ -251,7 +254,7 @@ def _first_order(plant: FirstOrder) -> Transfer:
     A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)
     if A.shape[0] == 0:
         return _constant(plant.D)
-    A, (scale, order) = sla.matrix_balance(A, separate=True)
+    A, scale, order = balanced(A, permute=True)
     B, C = B[order] / scale[:, None], C[:, order] * scale
     T, Q = sla.rsf2csf(*sla.schur(A))
     T, Qh = np.ascontiguousarray(T), Q.conj().T
@@ -273,4 +276,5 @@ def _first_order(plant: FirstOrder) -> Transfer:
                     H[:, j, at : at + _CHUNK] = C @ x
         return np.asarray((H.transpose(1, 0, 2) if swap else H) + plant.D[:, :, None], complex)
 
+    check_same(evaluate, plant, "the Schur form of a first-order plant")
     return evaluate

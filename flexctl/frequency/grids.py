@@ -24,10 +24,11 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder, linearise
 from ..model import ComplexArray, FloatArray, FrequencyModel, MechanicalModel
+from ..models import REGISTRY
 from ..modes import modes
 from .evaluate import Transfer, axis, on_axis
 
-SHOWN = 10  # flexible modes in the default range
+SHOWN = 10  # flexible modes of a discretised arm in the default range
 _STEP = 0.35  # largest change of ln H between neighbours: 3 dB in gain, 20 degrees in phase
 _NOTHING = 1e-11  # a channel that is this part of what another input does to the same output is zero
 _CLOSEST = 1e-6  # neighbours are not split further below this part of their frequency
@@ -43,14 +44,15 @@ def grid(model: Any, lo: float | None = None, hi: float | None = None, points: i
     model : FrequencyModel or MechanicalModel
         What will be evaluated; a mechanical model is linearised at rest.
     lo, hi : float, optional
-        Range [rad/s]. Default: from a decade below the first flexible mode to a little above the tenth (or the last),
-        and never above the Nyquist frequency of a sampled plant. Needed for models whose poles are not known.
+        Range [rad/s]. Default: from a decade below the first flexible mode to a little above the last, of a discretised
+        arm the tenth (see `shown_modes`), and never above the Nyquist frequency of a sampled plant. Needed for models
+        whose poles are not known.
     points : int
         Points of the logarithmic base; the grid has more.
     """
     plant = frequency_model(model)
     poles = known_poles(plant)
-    lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), lo, hi)
+    lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), lo, hi, shown_modes(plant))
     require(points >= 2, f"points = {points}: a grid needs at least 2")
     start = start_grid(lo, hi, points, poles)
     return refine(on_axis(plant), start, poles, limit=60 * points + 20 * start.size)[0]
@@ -80,12 +82,24 @@ def known_poles(model: FrequencyModel) -> ComplexArray | None:
     return None if tell is None else tell()
 
 
-def span(poles: ComplexArray | None, dt: float, lo: float | None, hi: float | None) -> tuple[float, float]:
-    """Return the range to show, defaults filled in and checked."""
+def shown_modes(model: FrequencyModel) -> int | None:
+    """Return the number of flexible modes in the default range; None: all of them.
+
+    The highest modes of a discretised arm are those of its mesh, not of the arm: ten are shown, and the response says
+    how many are not. Of a plant given by matrices nobody else knows which mode matters.
+    """
+    kind = getattr(model, "provenance", {}).get("model")
+    return SHOWN if isinstance(model, SecondOrder | FirstOrder) and kind in REGISTRY else None
+
+
+def span(
+    poles: ComplexArray | None, dt: float, lo: float | None, hi: float | None, shown: int | None = None
+) -> tuple[float, float]:
+    """Return the range to show, defaults filled in and checked; the default holds `shown` modes, or all."""
     nyquist = math.pi / dt if dt else math.inf
     if poles is None and (lo is None or hi is None):
         raise DefinitionError("the poles of this model are not known: give lo and hi [rad/s]")
-    low, high = _default_span(np.zeros(0, complex) if poles is None else poles)
+    low, high = _default_span(np.zeros(0, complex) if poles is None else poles, shown)
     low, high = low if lo is None else float(lo), min(high if hi is None else float(hi), nyquist)
     if lo is None and low >= high:
         low = high / 1e3
@@ -95,10 +109,10 @@ def span(poles: ComplexArray | None, dt: float, lo: float | None, hi: float | No
     return low, high
 
 
-def _default_span(poles: ComplexArray) -> tuple[float, float]:
+def _default_span(poles: ComplexArray, shown: int | None) -> tuple[float, float]:
     flexible = np.sort(np.abs(poles[poles.imag > 0.0]))
     if flexible.size:
-        last = min(SHOWN, flexible.size) - 1
+        last = min(shown or flexible.size, flexible.size) - 1
         above = math.sqrt(flexible[last] * flexible[last + 1]) if flexible.size > last + 1 else math.inf
         return 0.1 * float(flexible[0]), min(1.3 * float(flexible[last]), above)
     real = np.abs(poles[poles != 0.0])

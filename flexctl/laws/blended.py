@@ -5,6 +5,9 @@
 w_i are hat functions of the scheduling variable between the design points, constant beyond the first and the last. All
 laws run all the time and are told the command that is really applied, so their observers stay right and their
 integrals do not drift apart; no coordinates have to match between designs. At a design point the loop is that design.
+
+Where the plant is its own mirror image the variable counts without its sign (`mirrored`): an arm with the elbow at -phi
+is the arm at phi with all angles and torques reversed, so its linear plant from torques to angles is the same.
 """
 
 from __future__ import annotations
@@ -37,11 +40,14 @@ class Blended:
         Value of the scheduling variable at each design, ascending.
     by : str
         The measured output that schedules; the laws need not read it.
+    mirrored : bool
+        Whether its absolute value schedules: designs from 0 or above serve both sides.
     """
 
     laws: tuple[LinearLaw, ...]
     points: tuple[float, ...]
     by: str
+    mirrored: bool = False
     _own: int = field(init=False, repr=False)
     measures: tuple[str, ...] = field(init=False)
 
@@ -49,6 +55,8 @@ class Blended:
         count = len(self.laws)
         require(count > 0 and count == len(self.points), f"{count} laws for {len(self.points)} points; give one each")
         require(all(a < b for a, b in pairwise(self.points)), f"points {self.points} are not ascending")
+        one_side = not self.mirrored or self.points[0] >= 0.0
+        require(one_side, f"points {self.points}: a mirrored schedule has its designs at 0 and above")
         first = self.laws[0]
         require(isinstance(first, LinearLaw), "schedule the laws inside their wrappers; delay the whole")
         for law in self.laws[1:]:
@@ -77,8 +85,15 @@ class Blended:
         """Reference channels that the laws follow."""
         return self.laws[0].follows
 
+    @property
+    def designed_for(self) -> dict[str, tuple[float, float]]:
+        """Range of the scheduling variable between the first and the last design; beyond, the law stays as it is."""
+        low, high = self.points[0], self.points[-1]
+        return {self.by: (-high if self.mirrored else low, high)}
+
     def weights(self, value: float) -> FloatArray:
         """Return the weight of each law at a value of the scheduling variable."""
+        value = abs(value) if self.mirrored else value
         return np.array([np.interp(value, self.points, row) for row in np.eye(len(self.points))])
 
     def frozen(self, value: float) -> LinearLaw:
@@ -123,9 +138,9 @@ class Blended:
         )
 
 
-def blended(designs: Sequence[Delayed | Design], points: Sequence[float], by: str) -> Delayed:
-    """Return the blend of delayed laws as one delayed law."""
+def blended(designs: Sequence[Delayed | Design], points: Sequence[float], by: str, mirrored: bool = False) -> Delayed:
+    """Return the blend of delayed laws as one delayed law; see `Blended` for what schedules it."""
     laws = [bare(design) for design in designs]
     delays = {law.samples for law in laws}
     require(len(delays) == 1, f"the scheduled laws have different delays: {sorted(delays)} samples")
-    return Delayed(Blended(tuple(law.law for law in laws), tuple(points), by), delays.pop())
+    return Delayed(Blended(tuple(law.law for law in laws), tuple(points), by, mirrored), delays.pop())

@@ -12,7 +12,7 @@ from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
 from .scheduled import ScheduledLaw
 
 if TYPE_CHECKING:
-    from ..models._kernels.loop import Law
+    from ..kernels.tables import Law
 
 
 def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[Law, FloatArray] | None:
@@ -67,18 +67,16 @@ def unlimited(law: LinearLaw) -> LinearLaw:
 
 
 def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
-    """Whether the compiled loop, or the model's own, can integrate a continuous law together with a model.
+    """Whether the compiled loop of a model can integrate a continuous law together with it.
 
-    The law must be linear (in phases or not) without limits, the model nonlinear and compiled without closures, and no
-    sensor may read accelerations or feed the inputs through.
+    The law must be linear (in phases or not) without limits, the model nonlinear and compiled, and no sensor may read
+    accelerations or feed the inputs through.
     """
     if type(law) is LinearLaw:
         free = not (np.isfinite(law.lower).any() or np.isfinite(law.upper).any())
     else:
         free = type(law) is ScheduledLaw and not law.limited
-    if not free or isinstance(model, LinearMechanics) or model.closures:
-        return False
-    if not takes_continuous_laws(model) and model.compiled() is None:
+    if not free or isinstance(model, LinearMechanics) or not runs_compiled(model):
         return False
     rows = [index_of("output", name, model.outputs) for name in law.measures]
     point = OperatingPoint.at_rest(model)
@@ -86,9 +84,12 @@ def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
     return not (np.any(c.acceleration[rows]) or np.any(c.input[rows]))
 
 
-def takes_continuous_laws(model: MechanicalModel) -> bool:
-    """Whether the model has a stepper of its own that integrates a law together with it."""
-    return bool(getattr(model, "own_stepper", False) and getattr(model, "takes_continuous_laws", False))
+def runs_compiled(model: MechanicalModel) -> bool:
+    """Whether a model is stepped by compiled code: its own stepper, or its functions."""
+    if getattr(model, "own_stepper", False):
+        return True
+    compiled = model.compiled()
+    return compiled is not None and (not model.closures or compiled.closure is not None)
 
 
 def hold_law(law: Any, model: MechanicalModel) -> Law:
@@ -102,7 +103,7 @@ def hold_law(law: Any, model: MechanicalModel) -> Law:
 
 def empty_law() -> tuple[Law, FloatArray]:
     """Return the law that does nothing."""
-    from ..models._kernels.loop import no_law
+    from ..kernels.tables import no_law
 
     return no_law(), np.zeros((1, 1))
 
@@ -111,10 +112,11 @@ def _law(
     matrices: list[FloatArray], lower: FloatArray, upper: FloatArray, quantum: FloatArray, noise: FloatArray,
     law: LinearLaw | ScheduledLaw, model: MechanicalModel,
 ) -> Law:  # fmt: skip
-    from ..models._kernels.loop import Law
+    from ..kernels.tables import Law
 
     measures = np.array([index_of("output", name, model.outputs) for name in law.measures], np.int64)
     drives = np.array([index_of("input", name, model.inputs) for name in law.drives], np.int64)
     A, By, Br, Bu, C, Dy, Dr = (np.ascontiguousarray(m, float) for m in matrices)
     sensors = (quantum, np.ascontiguousarray(noise), measures, drives)
-    return Law(A, By, Br, Bu, C, Dy, Dr, lower, upper, *sensors, np.zeros(0, np.int64), 0)
+    scratch = np.zeros((3, max(len(A), measures.size, drives.size, 1)))
+    return Law(A, By, Br, Bu, C, Dy, Dr, lower, upper, *sensors, np.zeros(0, np.int64), 0, scratch)

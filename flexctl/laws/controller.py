@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..checks import number, real_array
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
@@ -27,7 +28,8 @@ class Controller(Protocol):
     """A sampled control law. Its state is passed, never stored.
 
     A law that needs its references in advance has besides ``told(references)``, which returns the law that knows the
-    motion of each channel; `simulate` calls it before the run.
+    motion of each channel; `simulate` calls it before the run. One that is good for a range of a plant output only says
+    so by ``designed_for``, a mapping from output to (low, high): a run that leaves it is warned of.
     """
 
     @property
@@ -105,22 +107,23 @@ class LinearLaw:
             given = getattr(self, label)
             require(not isinstance(given, str), f'{label} = "{given}" is a string; write a tuple: ("{given}",)')
             object.__setattr__(self, label, tuple(given))
-        nx, ny, nu, nr = len(self.A), len(self.measures), len(self.drives), 3 * len(self.follows)
-        period = self.sample_time
-        proper = bool(np.isfinite(period) and period >= 0)
-        require(proper, f"sample_time = {period} s must be positive, or 0 for a continuous law")
+        A = self.A if self.A is _ZERO else real_array("law matrix A", self.A)
+        require(A.ndim == 2, f"law matrix A has shape {A.shape}; give a square matrix")
+        nx, ny, nu, nr = len(A), len(self.measures), len(self.drives), 3 * len(self.follows)
+        period = number("sample_time", self.sample_time, "s")
+        require(period >= 0, f"sample_time = {period} s must be positive, or 0 for a continuous law")
         shapes = {
             "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny),
             "Dr": (nu, nr), "start": (nx, ny),
         }  # fmt: skip
         for label, shape in shapes.items():
             value = getattr(self, label)
-            matrix = np.zeros(shape) if value is _ZERO else np.array(value, float)
+            matrix = np.zeros(shape) if value is _ZERO else real_array(f"law matrix {label}", value)
             require(matrix.shape == shape, f"law matrix {label} has shape {matrix.shape}; the signals ask for {shape}")
             require(bool(np.isfinite(matrix).all()), f"law matrix {label} has entries that are not finite")
             object.__setattr__(self, label, matrix)
         for label in ("lower", "upper"):
-            bound = np.asarray(getattr(self, label), float)
+            bound = real_array(f"limit {label}", getattr(self, label))
             require(bound.shape in ((), (nu,)), f"limit {label} has shape {bound.shape}; the law drives {nu} inputs")
             object.__setattr__(self, label, np.array(np.broadcast_to(bound, (nu,))))
         require(bool(np.all(self.lower < self.upper)), f"limits: lower {self.lower} is not below upper {self.upper}")
@@ -212,6 +215,8 @@ class Delayed(_Wrapper):
     samples: int = 1
 
     def __post_init__(self) -> None:
+        whole = isinstance(self.samples, int | np.integer) and not isinstance(self.samples, bool)
+        require(whole, f"delay of {self.samples!r} samples is not a whole number")
         require(self.samples >= 0, f"delay of {self.samples} samples is negative")
         require(self.sample_time > 0, "a continuous law cannot be delayed by samples; discretise it first")
 
@@ -244,7 +249,8 @@ class Saturated(_Wrapper):
     limit: float = np.inf
 
     def __post_init__(self) -> None:
-        require(self.limit > 0, f"limit = {self.limit} is not positive")
+        real = isinstance(self.limit, int | float | np.number) and not isinstance(self.limit, bool | np.complexfloating)
+        require(real and self.limit > 0, f"limit = {self.limit!r} is not positive")
 
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the clipped command."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import require
+from ..checks import positive
 from ..linear import SecondOrder
 from .controller import LinearLaw
 from .design import Design
@@ -34,7 +34,7 @@ def rigid_feedforward(
     limit : float
         Largest torque.
     """
-    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    positive("sample_time", sample_time, "s")
     model = design_model(plant, 0, (), drive, follow)
     law = LinearLaw(sample_time, (), model.drives, model.follows, Dr=model.feedforward).limited(-limit, limit)
     found = {"inertia": float(model.inertia[0, 0])} if model.inertia.size == 1 else {}

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..checks import positive
 from ..errors import DefinitionError, require
 from ..linear import SecondOrder
 from ..linear.conversion import discretise
@@ -49,7 +50,7 @@ def joint_pids(
     limit : float or sequence of float
         Largest torque or force of all joints, or one each.
     """
-    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    positive("sample_time", sample_time, "s")
     loops = _joints(plant)
     wc = np.broadcast_to(np.asarray(crossover, float), (len(loops),))
     found: dict[str, Gains] = {}

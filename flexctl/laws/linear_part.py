@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotAvailable
+from ..errors import DefinitionError, NotAvailable
 from ..model import MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
 from .controller import Delayed, LinearLaw, _Wrapper
+from .realised import realised
 
 
 def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = None) -> Any:
@@ -20,7 +21,8 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     Parameters
     ----------
     law : Controller
-        Any law; `NotAvailable` is raised for one without a linear part, and for one that measures nothing.
+        Any law. Of one that has only `step`, the linear part is found numerically (`flexctl.laws.realised`);
+        `NotAvailable` is raised where that is not linear about rest, and for a law that measures nothing.
     model : MechanicalModel
         The plant's model.
     at : OperatingPoint, optional
@@ -41,9 +43,20 @@ def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
         return replace(law, law=linear_part(law.law, reading))
     if isinstance(law, _Wrapper):  # saturated, quantised, noisy; a design
         return linear_part(law.law, reading)
-    if hasattr(law, "feedback"):
+    if hasattr(law, "feedback") and hasattr(getattr(law, "law", law), "feedback"):
         return law
-    raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()): no poles and no margins")
+    return realised(law, [reading(name) for name in getattr(law, "measures", ())], _at_rest(law, reading))
+
+
+def _at_rest(law: Any, reading: Callable[[str], float]) -> list[float]:
+    """Return what the reference channels of a law are at rest: the reading of that name, 0 where there is none."""
+    found = []
+    for name in getattr(law, "follows", ()):
+        try:
+            found.append(reading(name))
+        except DefinitionError:
+            found.append(0.0)
+    return found
 
 
 def _reading(model: MechanicalModel, name: str, at: OperatingPoint | None) -> float:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from .. import checks
 from ..errors import ConvergenceError, require
 from ..linear import SecondOrder
 from ..linear.discrete import exact_pair
@@ -80,7 +81,7 @@ def lqg(
     limit : float
         Largest torque [N m].
     """
-    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    checks.positive("sample_time", sample_time, "s")
     model = design_model(plant, modes, measures, drive, follow)
     given, wanted = len(weights.noise), len(model.measures)
     require(given == wanted, f"{given} noise variances for {wanted} measured outputs; give one each")

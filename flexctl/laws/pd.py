@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import positive
 from ..errors import require
 from ..linear import SecondOrder
 from ..model import index_of
@@ -57,8 +58,8 @@ def joint_pd(
     limit : float
         Largest torque [N m].
     """
-    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
-    require(filter_time > 0, f"filter_time = {filter_time} s must be positive")
+    positive("sample_time", sample_time, "s")
+    positive("filter_time", filter_time, "s")
     J, q_h = rigid_and_bending(plant, measure, drive)
     # states: filtered angle, last commanded acceleration (for the rate of r_h)
     decay = float(np.exp(-sample_time / filter_time))

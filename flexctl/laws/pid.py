@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from ..checks import positive
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..linear.conversion import discretise
@@ -118,7 +119,7 @@ def pid(
     limit : float
         Largest input.
     """
-    require(sample_time > 0, f"sample_time = {sample_time} s must be positive")
+    positive("sample_time", sample_time, "s")
     model = design_model(plant, 1, measure, drive, follow)
     k = len(model.drives)
     require(len(model.measures) == k, f"{k} inputs and {len(model.measures)} measured outputs: one for each is needed")

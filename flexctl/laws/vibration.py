@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sla
 
 from ..linear import FirstOrder, LinearPlant
+from ..linear.balance import balanced
 from ..linear.conversion import continued, discretise
 from ..model import FloatArray, Signal
 from .controller import LinearLaw
@@ -107,9 +107,9 @@ def _controller(
     """Return the sampled law in SI units, states balanced: the smallest ones carry strains."""
     K = discretise(_system(A, B, C, D), scales.rate * model.sample_time)
     gain = scales.commands(len(model.drives)) / scales.output
-    balanced, (scale, _) = sla.matrix_balance(K.A, permute=False, separate=True)
+    A, scale, _ = balanced(K.A)
     return LinearLaw(
-        model.sample_time, model.measures, model.drives, A=balanced, By=K.B / scale[:, None], C=gain @ K.C * scale,
+        model.sample_time, model.measures, model.drives, A=A, By=K.B / scale[:, None], C=gain @ K.C * scale,
         Dy=gain @ K.D,
     )  # fmt: skip
 

@@ -26,6 +26,8 @@ from ..model import (
     names,
 )
 from ..models.null_space import check_rank
+from ..operating import check_balanced, linearisation_point
+from .rounding import cleaned, projected_noise, tangent_noise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,7 +213,11 @@ LinearPlant = SecondOrder | FirstOrder
 def linearise(
     model: MechanicalModel, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
 ) -> SecondOrder:
-    """Return the linear plant of a model about an operating point (by default at rest in its reference pose).
+    """Return the linear plant of a model about an operating point.
+
+    By default that is the equilibrium of the arm in its reference pose, every joint held by what drives it
+    (`flexctl.rest_point`). Where there is none, and at a point `at` where the arm would not stay, it warns with the
+    force that is unbalanced.
 
     A coordinate of which the rate alone means something (`model.lags`) becomes that rate, without mass: the state of an
     actuator.
@@ -219,11 +225,16 @@ def linearise(
     With closure equations the motion is restricted to the null space of their Jacobian G: q = q0 + N z, and M, D, K, B
     are projected. The stiffness contains the geometric term d(G^T lam)/dq. The null space turns with the motion, so
     such a model is linearised at rest only.
+
+    What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
     """
-    point = _at_rest(model) if at is None else at
+    point = linearisation_point(model) if at is None else at
+    if at is not None:
+        check_balanced(model, at)
     at_rest = not (point.v.any() or point.a.any())
     require(at_rest or not model.closures, f"{model.kind} has closure equations: linearise it at rest (v = 0, a = 0)")
-    M, D, K = model.tangent(point.q, point.v, point.a, point.u, point.lam)
+    tangent = model.tangent(point.q, point.v, point.a, point.u, point.lam)
+    noise, (M, D, K) = tangent_noise(model, point, tangent), tangent
     B = model.input_matrix(point.q)
     c = model.output_tangent(point.q, point.v, point.a, point.u)
     coordinates, basis = model.coordinates, None
@@ -235,10 +246,12 @@ def linearise(
         forces, _ = independent_basis(closure_forces(model, point.q).T, model.closures, keep)
         coordinates = tuple(coordinates[i] for i in kept)
         M, D, K = (forces.T @ m @ basis for m in (M, D, K))
+        noise = projected_noise(noise, forces, basis)
         B = forces.T @ B
         led = [i for i, signal in enumerate(coordinates) if signal.name in getattr(model, "led", ())]
         M, D, K, B = _without_inertia_of_the_led(M, D, K, B, led)
         c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
+    M, D, K = (cleaned(part, rounding) for part, rounding in zip((M, D, K), noise, strict=True))
     lags: Mapping[str, Signal] = getattr(model, "lags", {})
     if lags:
         z = [i for i, signal in enumerate(coordinates) if signal.name in lags]
@@ -265,13 +278,6 @@ def _without_inertia_of_the_led(
     for part in parts if led else ():
         part[rest] -= inertia @ part[led]
     return parts
-
-
-def _at_rest(model: MechanicalModel) -> OperatingPoint:
-    """Return the model's own point of rest, or the reference pose as it stands."""
-    own = getattr(model, "rest_point", None)
-    point: OperatingPoint = OperatingPoint.at_rest(model) if own is None else own()
-    return point
 
 
 def _rates_for(parts: Sequence[FloatArray], z: Sequence[int]) -> list[FloatArray]:

@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..model import FloatArray, Signal
 from . import FirstOrder, SecondOrder, independent_basis
+from .balance import balanced
 
 _EPS = float(np.finfo(float).eps)
 # A mass matrix whose eigenvalues, each coordinate scaled to unit mass, fall below this has massless directions.
@@ -255,10 +255,9 @@ def _labelled(
     plant: SecondOrder, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, displaced: int, moving: int
 ) -> FirstOrder:
     """Return the plant with its states scaled and named."""
-    if A.shape[0]:
-        A, (diagonal, _) = sla.matrix_balance(A, permute=False, separate=True)
-        B, C = B / diagonal[:, None], C * diagonal
     require(bool(np.all(np.isfinite(A))), "the first-order form overflows: scale the coordinates of M, D and K")
+    A, diagonal, _ = balanced(A)
+    B, C = B / diagonal[:, None], C * diagonal
     names = [f"rigid{i + 1}" for i in range(displaced)] + [f"rigid{i + 1}_rate" for i in range(moving)]
     names += [f"x{i + 1}" for i in range(A.shape[0] - displaced - moving)]
     provenance = {**plant.provenance, "form": "deflated"}

@@ -148,16 +148,39 @@ def modal_damping(M: FloatArray, K: FloatArray, ratio: float) -> FloatArray:
     )
     normal = normal_modes(M, K)
     flexible = normal.eigenvalues > 0.0
-    momentum = M @ normal.shapes[:, flexible]
+    shapes = normal.shapes[:, flexible]
+    momentum = M @ shapes
+    # a coordinate that moves alone in a rigid mode has no momentum in a flexible one, and must get no damping
+    momentum[np.abs(momentum) <= 16 * math.sqrt(len(M)) * _EPS * (np.abs(M) @ np.abs(shapes))] = 0.0
     D = (momentum * (2.0 * ratio * normal.omega[flexible])) @ momentum.T
     return np.asarray(0.5 * (D + D.T))
 
 
 def damping_in_modes(D: FloatArray, normal: NormalModes) -> FloatArray:
     """Return Phi^T D Phi with exact zeros where only rounding is left."""
-    Phi = normal.shapes
-    C: FloatArray = Phi.T @ D @ Phi
-    C[np.abs(C) <= 16 * math.sqrt(len(C) + 1.0) * _EPS * (np.abs(Phi).T @ np.abs(D) @ np.abs(Phi))] = 0.0
+    return in_modes(normal.shapes, D, rigid=normal.eigenvalues == 0.0)
+
+
+def in_modes(
+    Phi: FloatArray, X: FloatArray, origin: FloatArray | None = None, rigid: npt.NDArray[np.bool_] | None = None
+) -> FloatArray:
+    """Return Phi^T X Phi with exact zeros where only rounding is left.
+
+    `origin` is what X was computed from, where that is larger than X itself: the skew part of a matrix is known to the
+    rounding of the matrix. A symmetric X that does nothing to a `rigid` mode does not couple it either: of a
+    semidefinite one x_ik^2 <= x_ii x_kk, so that a coupling below this with the rounding of x_ii is rounding too.
+    """
+    if not X.any():
+        return np.zeros((Phi.shape[1], Phi.shape[1]))
+    C: FloatArray = Phi.T @ X @ Phi
+    size = np.abs(X if origin is None else origin)
+    noise = 16 * math.sqrt(len(C) + 1.0) * _EPS * (np.abs(Phi).T @ size @ np.abs(Phi))
+    C[np.abs(C) <= noise] = 0.0
+    if rigid is not None and np.abs(X - X.T).max() <= 1e-14 * np.abs(X).max():
+        C = 0.5 * (C + C.T)
+        own = np.diag(noise) + np.abs(np.diag(C))
+        limit = np.sqrt(np.outer(np.where(rigid & (np.diag(C) == 0.0), np.diag(noise), 0.0), own))
+        C[np.abs(C) <= np.maximum(limit, limit.T)] = 0.0
     return C
 
 

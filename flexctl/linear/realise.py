@@ -24,12 +24,12 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, Signal
 from . import FirstOrder, SecondOrder
+from .balance import check_same
 from .cascade import actuators, cascade
 from .descriptor import regular
-from .eigen import is_modal, normal_modes
+from .eigen import in_modes, is_modal, normal_modes
 
 FORMS = ("modal", "energy", "physical")
-_EPS = float(np.finfo(float).eps)
 # A sensor whose coefficients cancel to this part on a rigid mode does not see it: K, hence the shape, is rounded too.
 _UNSEEN = 1e-10
 
@@ -55,6 +55,13 @@ def first_order(
     if form not in FORMS:
         raise unknown("form", form, FORMS)
     require(modes is None or form == "modal", f'modes = {modes} needs the form "modal", not "{form}"')
+    found = _form(plant, form, modes, static_correction)
+    if modes is None:
+        check_same(found, plant, f'the first-order form "{form}"')
+    return found
+
+
+def _form(plant: SecondOrder, form: str, modes: int | None, static_correction: bool) -> FirstOrder:
     driving = None if form != "modal" or static_correction else actuators(plant)
     if driving is not None:
         return cascade(plant, driving, modes)
@@ -112,31 +119,19 @@ def _project(plant: SecondOrder) -> SecondOrder:
     order = np.argsort(np.where(modes.eigenvalues == 0.0, -np.inf, modes.eigenvalues), kind="stable")
     eigenvalues, Phi = modes.eigenvalues[order], modes.shapes[:, order]
     rigid = eigenvalues == 0.0
-    K = np.diag(eigenvalues) + _congruence(Phi, 0.5 * (plant.K - plant.K.T))
-    D, B = _congruence(Phi, plant.D), Phi.T @ plant.B
+    K = np.diag(eigenvalues) + in_modes(Phi, 0.5 * (plant.K - plant.K.T), plant.K)
+    D, B = in_modes(Phi, plant.D, rigid=rigid), Phi.T @ plant.B
     if is_modal(D):
         D = np.diag(np.diag(D))
     skew = 0.5 * (plant.M - plant.M.T)
     if np.abs(skew).max(initial=0.0) > 1e-14 * np.abs(plant.M).max(initial=0.0):
-        mass = np.eye(rigid.size) + _congruence(Phi, skew)
+        mass = np.eye(rigid.size) + in_modes(Phi, skew, plant.M)
         K, D, B = (np.asarray(np.linalg.solve(mass, m), float) for m in (K, D, B))
     Cq, Cv, Ca = (_columns(C, Phi, rigid) for C in (plant.Cq, plant.Cv, plant.Ca))
     return replace(
         plant, M=np.eye(rigid.size), D=D, K=K, B=B, Cq=Cq, Cv=Cv, Ca=Ca,
         coordinates=_modal_names(eigenvalues), basis=Phi if plant.basis is None else plant.basis @ Phi,
     )  # fmt: skip
-
-
-def _congruence(Phi: FloatArray, m: FloatArray) -> FloatArray:
-    """Return Phi' m Phi with exact zeros where the sum is only rounding."""
-    if not m.any():
-        return np.zeros((Phi.shape[1], Phi.shape[1]))
-    result: FloatArray = Phi.T @ m @ Phi
-    if np.array_equal(m, m.T):
-        result = _symmetric(result)
-    bound = 16 * m.shape[0] * _EPS * (np.abs(Phi).T @ np.abs(m) @ np.abs(Phi))
-    result[np.abs(result) <= bound] = 0.0
-    return result
 
 
 def _columns(C: FloatArray, Phi: FloatArray, rigid: npt.NDArray[np.bool_]) -> FloatArray:

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sla
 
 from ..errors import ConvergenceError, DefinitionError, require, unknown
 from ..model import ComplexArray, FloatArray, Signal
 from . import FirstOrder, SecondOrder
+from .balance import balanced, check_same
 from .realise import first_order
 from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
 
@@ -82,6 +82,7 @@ def modal_truncation(
         return plant
     limit = _last_kept(pairs, modes)
     parts = split_by(split.flexible, lambda p: np.asarray(np.abs(p) <= limit), "mode")
+    check_same(Split(split.rigid, parts.join()).join(), plant, "the sum of slow and fast modes")
     rest, kept = parts.flexible, replace(parts.rigid, D=parts.flexible.D)
     if static_correction:
         kept = replace(kept, D=rest.D - rest.C @ np.linalg.solve(rest.A, rest.B))
@@ -158,7 +159,8 @@ def balanced_truncation(
         outputs of small numbers are neglected. Bound and Hankel values then belong to the scaled plant.
     """
     require((order is None) != (tolerance is None), "give either order or tolerance")
-    split = _stable_split(as_first_order(plant))
+    plant = as_first_order(plant)
+    split = _stable_split(plant)
     u, y = _scales(split.flexible, scales or {})
     kept, stable = len(split.rigid.states), len(split.flexible.states)
     if order is not None:
@@ -173,7 +175,9 @@ def balanced_truncation(
     states = tuple(Signal(f"balanced{i + 1}") for i in range(A.shape[0]))
     flexible = replace(split.flexible, A=A, B=B / u, C=C * y[:, None], states=states)
     bound = 2.0 * float(hankel[A.shape[0] :].sum())
-    return Reduced(_noted(Split(split.rigid, flexible).join(), "balanced truncation"), bound, hankel)
+    reduced = _noted(Split(split.rigid, flexible).join(), "balanced truncation")
+    check_same(reduced, plant, "the result of balanced truncation", bound * np.outer(y, 1.0 / u))
+    return Reduced(reduced, bound, hankel)
 
 
 def _stable_split(plant: FirstOrder) -> Split:
@@ -208,7 +212,7 @@ def _balance(
     n, p, ny = plant.A.shape[0], plant.B.shape[1], plant.C.shape[0]
     if min(n, p, ny) == 0:
         return plant.A[:0, :0], plant.B[:0], plant.C[:, :0], np.zeros(n)
-    A, (scale, _) = sla.matrix_balance(plant.A, permute=False, separate=True)
+    A, scale, _ = balanced(plant.A)
     B, C = plant.B / scale[:, None], plant.C * scale
     try:
         with warnings.catch_warnings():  # an order above the minimal one is reduced to it, which is what is wanted

@@ -18,6 +18,7 @@ import scipy.linalg as sla
 
 from ..model import ComplexArray, FloatArray, Signal
 from . import FirstOrder, SecondOrder
+from .balance import balanced
 from .realise import first_order
 
 _EPS = float(np.finfo(float).eps)
@@ -143,7 +144,7 @@ def split_by(plant: FirstOrder, chosen: Predicate, word: str) -> Split:
 
 
 def _schur_split(plant: FirstOrder, chosen: Predicate, word: str) -> Split:
-    A, (scale, _) = sla.matrix_balance(plant.A, permute=False, separate=True)
+    A, scale, _ = balanced(plant.A)
     T, Z, k = sla.schur(A, sort=lambda re, im: bool(chosen(np.array([complex(re, im)]))[0]))
     n = A.shape[0]
     states = [Signal(f"{word}_state{i + 1}") for i in range(k)] + [Signal(f"state{i + 1}") for i in range(n - k)]
@@ -159,7 +160,7 @@ def _near_zero(plant: FirstOrder, poles: ComplexArray, gap: float) -> Predicate:
     """
     centre = 1.0 if plant.dt else 0.0
     A = plant.A - centre * np.eye(plant.A.shape[0])
-    norm = float(np.abs(sla.matrix_balance(A, permute=False)[0]).max()) if A.size else 0.0
+    norm = float(np.abs(balanced(A).A).max()) if A.size else 0.0
     sizes = np.append(np.sort(np.abs(poles - centre)), np.inf)
     limit = 10 * _EPS * norm
     for here, following in pairwise(sizes):

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..arm import Arm
-from ..errors import DefinitionError, NotAvailable, unknown
+from ..errors import NotAvailable, unknown
 from ..model import MechanicalModel
+from .features import check_features
 
 REGISTRY = {
     "ancf": "flexctl.models.ancf:Ancf",
@@ -57,11 +58,7 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
-    for feature, place in arm.features().items():
-        if feature not in getattr(found, "features", ()):
-            raise DefinitionError(
-                f"{kind} has no {feature.replace('_', ' ')} ({place}); leave it out or use another model"
-            )
+    check_features(arm, kind, getattr(found, "features", ()))
     return _with_motions(arm, found(arm, **chosen))
 
 

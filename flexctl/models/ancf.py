@@ -72,8 +72,6 @@ class Ancf(AncfArm):
 
     kind = "ancf"
     analysis = "nonlinear"
-    any_scheme = True  # its stepper knows all of `integrate.Scheme`
-    takes_continuous_laws = True  # and integrates them together with the arm
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
     )
@@ -116,9 +114,9 @@ class Ancf(AncfArm):
 
     def stepper(self, *arguments: Any) -> Any:
         """Return the model's own compiled stepper; see `ancf_stepper`."""
-        from .ancf_stepper import AncfStepper  # compiled code is loaded when a time loop needs it
+        from .ancf_stepper import stepper  # compiled code is loaded when a time loop needs it
 
-        return AncfStepper(self, *arguments)
+        return stepper(self, *arguments)
 
     def with_payload(self, mass: float, inertia: float = 0.0) -> Ancf:
         """Return the model with another payload [kg], [kg m^2]."""

@@ -16,6 +16,7 @@ from .ancf_mesh import AncfMesh, Expanded, chain, expand
 from .ancf_rigid import rigid_motion, rigid_torques, turning
 from .ancf_sensors import AncfSensors
 from .planar_rigid import Motion
+from .ranges import CHORD, Driven, squared
 from .settling import settle
 
 Array = npt.NDArray[Any]
@@ -71,6 +72,19 @@ class AncfArm(ABC):
     def closure_bias(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return zero."""
         return np.zeros(len(self.closures))
+
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates (nt x n) drive what a cubic can follow: the turn within an element."""
+        mesh, found = self.mesh, []
+        full = np.hstack([q, np.zeros((len(q), 3))])  # constants of a clamped base, and what is zero
+        slopes = full[:, mesh.place[:, 2:4]]
+        for i in range(mesh.roots.size):
+            left = mesh.left[mesh.link == i]
+            a, b = slopes[:, left], slopes[:, left + 1]
+            turn = np.arctan2(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], (a * b).sum(axis=-1))
+            what = f"turn within an element of link {i + 1}"
+            found.append(squared(what, np.abs(turn).max(axis=1), "rad", CHORD, "more elements"))
+        return found
 
     def _C(self) -> FloatArray:
         C, mesh = np.zeros((len(self.closures), self.mesh.size)), self.mesh

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as sla
 
+from ..kernels.engine import Plan, Stepper
 from ..model import Compiled, FloatArray
 from . import ancf_element as element
 from ._kernels import ancf as kernels
-from ._kernels import loop
-from .ancf_sensors import DISPLACEMENT, POSITION, RATE, TRANSVERSE
-from .joint_drives import joint_drives
+from .ancf_sensors import DISPLACEMENT, TRANSVERSE
+from .joint_drives import driven
 
 if TYPE_CHECKING:
     from .ancf import Ancf
@@ -88,76 +87,11 @@ def compiled(model: Ancf) -> Compiled:
     return Compiled(residual, tangent, output, reals, ints, kernels.WIDTH, False)
 
 
-NEWTON = {"auto": kernels.KEPT, "modified": kernels.KEPT, "full": kernels.FULL, "broyden": kernels.BROYDEN}
-
-
-class AncfStepper:
-    """State of a run; the counterpart of `engines.Implicit`.
-
-    Parameters
-    ----------
-    model : Ancf
-        The arm.
-    scheme, q, v, u, tables, record, first
-        As for the engines.
-    commands : mapping
-        For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps at the times of
-        the tables, 4 x nt.
-    """
-
-    def __init__(
-        self, model: Ancf, scheme: Any, q: FloatArray, v: FloatArray, u: FloatArray, tables: loop.Tables,
-        record: loop.Record, first: int, commands: Mapping[str, FloatArray],
-    ) -> None:  # fmt: skip
-        joints, blocks, n = len(model.arm.joints), len(model.mesh.place), q.size
-        self.model, self.tables, self.record = model, tables, record
-        self.u, self.held = u.copy(), np.zeros(u.size)
-        self.beam = beam(model)
-        self.method = kernels.Method(
-            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance,
-            float(min(scheme.iterations, 32)), NEWTON[scheme.newton], float(scheme.settle), float(scheme.error),
-        )  # fmt: skip
-        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
-        self.state_ = kernels.State(
-            q.copy(), v.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(joints), np.zeros(6), np.zeros(4)
-        )
-        self.scratch = kernels.work(n, blocks, joints, len(model.outputs))
-        self.known: tuple[Any, Any] = (None, None)
-        self._run(loop.no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Steps, iterations, factorisations of the iteration matrix, and steps taken again, so far."""
-        labels = ("steps", "iterations", "factorisations", "rejected")
-        return dict(zip(labels, (int(x) for x in self.state_.counts), strict=True))
-
-    def measure(self) -> FloatArray:
-        """Return the sensor readings."""
-        y = np.zeros(len(self.model.outputs))
-        kernels.measure(self.beam, self.state_, self.scratch, self.u, y)
-        return y
-
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates."""
-        return self.state_.q, self.state_.v
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
-        """Step from grid point `first` to `last`, recording; returns (status, time, iteration, last correction)."""
-        return self._run(law, memory, first, last)
-
-    def _run(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
-        if law is not self.known[0]:
-            self.known = law, self._feedback(law)
-        target = np.zeros((self.drive.size, 3))
-        found: tuple[float, float, float, float] = kernels.RUN[law.continuous == 1](
-            loop.control, self.beam, self.state_, self.known[1], self.scratch, self.drive, self.command, target, self.u,
-            self.held, memory, law, first, last, self.method, self.tables, self.record,
-        )  # fmt: skip
-        return found
-
-    def _feedback(self, law: loop.Law) -> kernels.Feedback | None:
-        if not law.continuous:
-            return None
-        kinds = [self.model.sensors.channels[i].kind for i in law.measures]
-        blocks = any(kind not in (POSITION, RATE) for kind in kinds)
-        return kernels.feedback(law, blocks, self.state_.q.size, self.u.size)
+def stepper(model: Ancf, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    joints, n = len(model.arm.joints), q.size
+    motion = driven(model.arm, q, v, np.arange(n), n, plan)
+    work = kernels.work(n, len(model.mesh.place), joints, len(model.outputs))
+    motion = motion._replace(d=work.right[16 : 16 + n], lift=work.right[16:16])
+    form = kernels.Form(beam(model), work)
+    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)

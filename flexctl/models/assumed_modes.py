@@ -15,9 +15,11 @@ and a point of another, or of the base, together; lam [N] is the force of the fi
 
 Options that refine the paper's model: `axial` shapes let a link stretch; `foreshortening` lets bending pull the ends of
 a link together by half the integral of w'^2, which stiffens a link that is pulled or spins. Without it a bent link
-keeps its length along the chord. "modal" damping is C = sum (2 zeta / omega^3) (K phi)(K phi)^T over the modes phi of
-the reference pose, closures met, with joints held that follow a motion or a cylinder and the others free; it acts on p
-alone. "rayleigh" is alpha M + beta K.
+keeps its length along the chord. `attachment` adds the shapes of static moments and forces at a link's end.
+
+"modal" damping is C = sum (2 zeta / omega^3) (K phi)(K phi)^T over the modes phi of the reference pose, closures met,
+with joints held that follow a motion or a cylinder and the others free; it acts on p alone. "rayleigh" is alpha M +
+beta K.
 
 Source: Lee, Huggins and Book 1988, "Experimental verification of a large flexible manipulator" (RALF). There: (2.3) has
 no integral, (2.4) psi'' for psi'' psi''^T, (2.5) no gravity, (2.6) no d/dt of dT/dq' less dT/dq; (2.18), (2.19), (2.21)
@@ -40,7 +42,10 @@ from ..model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
 from .assumed_motion import TreeMotion, work
 from .assumed_sensors import TreeSensors
 from .assumed_tree import Discretisation, Station, Tree
+from .assumed_weight import needs_shortening
+from .features import takers
 from .null_space import check_rank, null_space
+from .ranges import BENDING, SPIN, Driven, squared
 
 
 class AssumedModes:
@@ -60,7 +65,11 @@ class AssumedModes:
     axial : int or sequence of int
         Axial shapes of each link: 1 is an even stretch.
     foreshortening : bool
-        Whether bending pulls the ends of a link together.
+        Whether bending pulls the ends of a link together; by default where the weight needs it, see `needs_shortening`.
+    attachment : bool or sequence of bool
+        Whether a link has, beside its modes, the shapes of static forces and moments at its end. They come last among
+        its bending coordinates. Without them the error falls as 1 / modes where a moment acts there: of the next
+        link's motor, of the inertia of a payload.
     """
 
     kind = "assumed_modes"
@@ -71,16 +80,20 @@ class AssumedModes:
 
     def __init__(
         self, arm: Arm, *, modes: int | Sequence[int] = (2,), shapes: str | Sequence[str] = ("clamped_free",),
-        mass_ratio: float | Sequence[float] = (0.0,), axial: int | Sequence[int] = (0,), foreshortening: bool = False,
+        mass_ratio: float | Sequence[float] = (0.0,), axial: int | Sequence[int] = (0,),
+        foreshortening: bool | None = None, attachment: bool | Sequence[bool] = False,
     ) -> None:  # fmt: skip
         if arm.actuators:
-            raise NotAvailable(f"{self.kind} has no forces along its links; remove the [[actuator]] tables")
+            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm = arm
-        self.options = {"modes": modes, "shapes": shapes, "mass_ratio": mass_ratio, "axial": axial}
+        self.options: dict[str, Any] = {"modes": modes, "shapes": shapes, "mass_ratio": mass_ratio, "axial": axial}
         each = [_each(arm, key, value) for key, value in self.options.items()]
-        self.options["foreshortening"] = bool(foreshortening)
-        how = Discretisation(each[1], _counts("modes", each[0]), _counts("axial", each[3]), each[2], foreshortening)
-        self.tree = Tree(arm, how)
+        attached = _flags("attachment", _each(arm, "attachment", attachment))
+        shorten = needs_shortening(arm) if foreshortening is None else bool(foreshortening)
+        self.options |= {"foreshortening": shorten, "attachment": attached}
+        counts = _counts("modes", each[0]), _counts("axial", each[3])
+        self.tree = Tree(arm, Discretisation(each[1], *counts, each[2], shorten, attached))
         self._recent: dict[bytes, TreeMotion] = {}
         self._compiled: dict[tuple[int, ...], Compiled] = {}
         self.driven = [i for i, joint in enumerate(arm.joints) if joint.drive != "free"]
@@ -176,8 +189,35 @@ class AssumedModes:
     def with_payload(self, mass: float, inertia: float = 0.0) -> AssumedModes:
         """Return the model with another payload [kg], [kg m^2]."""
         payload = replace(self.arm.payload, mass=mass, inertia=inertia)
-        options: dict[str, Any] = self.options
-        return AssumedModes(replace(self.arm, payload=payload), **options)
+        return AssumedModes(replace(self.arm, payload=payload), **self.options)
+
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates and rates (nt x n) drive the assumptions: small bending, no axial force.
+
+        Spin counts against the first frequency with all joint angles held.
+        """
+        found, stations = [], np.linspace(0.0, 1.0, 21)
+        links = [(i, s, e) for i, (s, e) in enumerate(zip(self.tree.shapes, self.tree.elastic, strict=True)) if s.nb]
+        for i, s, e in links:
+            slopes = q[:, e] @ np.array([s.slope(float(x)) for x in stations]).T
+            remedy = "model = timoshenko_planar, ancf or finite_segment"
+            bent = np.abs(slopes).max(axis=1)
+            found.append(squared(f"bending angle of link {i + 1}", bent, "rad", BENDING, remedy))
+        if not links or self.options["foreshortening"]:
+            return found
+        first, rates = self._first_held(), v @ self.tree.T.T
+        for i, *_ in links:
+            remedy = "foreshortening = true, or another model"
+            found.append(squared(f"spin of link {i + 1}", rates[:, i], "rad/s", SPIN, remedy, first))
+        return found
+
+    def _first_held(self) -> float:
+        """Return the lowest natural frequency [rad/s] with every joint angle held."""
+        from scipy.linalg import eigh  # heavy, and needed here only
+
+        e = np.concatenate(self.tree.elastic)
+        M = self.mass(self._reference)[np.ix_(e, e)]
+        return float(np.sqrt(max(eigh(self.tree.K[np.ix_(e, e)], M, eigvals_only=True)[0], 1e-300)))
 
     def _motion(self, q: FloatArray, v: FloatArray | None = None, a: FloatArray | None = None) -> TreeMotion:
         zero = np.zeros(q.size)
@@ -333,6 +373,12 @@ class AssumedModes:
         from ._kernels import assumed_modes as kernels
 
         return kernels.with_cylinders(self.compiled_driven(driven, levers), cubics)
+
+
+def _flags(key: str, values: tuple[Any, ...]) -> tuple[bool, ...]:
+    for value in values:
+        require(isinstance(value, bool | np.bool_), f"{key} = {value!r} per link must be true or false")
+    return tuple(bool(value) for value in values)
 
 
 def _each(arm: Arm, key: str, value: Any) -> tuple[Any, ...]:

@@ -7,34 +7,83 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import continuation
+from ..continuation import Equations, Factors, largest
 from ..errors import ConvergenceError, DefinitionError, require
 from ..model import FloatArray, index_of
 
 if TYPE_CHECKING:
     from .assumed_modes import AssumedModes
 
-STEP = 0.1  # rad: driven joints move in such steps, so that a loop stays on its branch
+ROUNDING = 1e-9
+"""Gap of a closure relative to the arm up to which Newton's iteration closes it."""
 
 
 def pose(model: AssumedModes, angles: FloatArray) -> FloatArray:
     """Return the undeformed arm with these angles of the driven joints."""
-    driven, defined = model.driven, np.array([joint.angle for joint in model.arm.joints])
+    driven, defined = model.driven, np.array(model.arm.assembled or [joint.angle for joint in model.arm.joints])
     count = len(driven)
     require(angles.shape == (count,), f"joint values of shape {angles.shape} given; the arm has {count} driven joints")
+    require(bool(np.isfinite(angles).all()), f"joint angles {angles.tolist()} rad must be finite")
+    if not model.pins:
+        return _free_links_follow(model, np.zeros(model.tree.size), defined, angles)
     first = np.zeros(model.tree.size)
     turned = np.zeros(defined.size)
     for i, angle in enumerate(defined):  # the angles against the base, for free joints
         turned[i] = angle + (turned[model.tree.parent[i]] if model.tree.parent[i] >= 0 else 0.0)
         first[i] = turned[i] if model.arm.joints[i].drive == "free" else angle
-    if not model.pins:
-        return _free_links_follow(model, first, defined, angles)
-    q = _closed(model, first)
-    change = angles - defined[driven]
-    steps = int(np.ceil(np.abs(change).max(initial=0.0) / STEP))
-    for k in range(1, steps + 1):
-        q[driven] = defined[driven] + change * (k / steps)
-        q = _closed(model, q)
-    return q
+    return _led(model, _led(model, first, defined[driven]), angles)
+
+
+def _led(model: AssumedModes, q: FloatArray, angles: FloatArray) -> FloatArray:
+    """Return the pose to which the loops can be followed from q, keeping the way they are put together."""
+    loops = Loops(model, q, angles)
+    if np.array_equal(angles, q[model.driven]) and largest(loops.gap) <= ROUNDING * loops.reach:
+        return _closed(model, q)
+    found = continuation.follow(loops, 1e-12, 4000)
+    if found.complete:
+        return _closed(model, loops.pose(found.last.x, 1.0))
+    gap = np.abs(model.closure(loops.pose(found.last.x, 1.0)))
+    there = loops.pose(found.last.x, found.last.s)[model.driven]
+    raise DefinitionError(
+        f'closure "{model.closures[int(np.argmax(gap))]}" stays open by {gap.max():.3g} m at joint angles '
+        f"{angles.tolist()} rad: its loop can be followed to {np.round(there, 4).tolist()} rad only, where it "
+        "stretches out; change the angles of the joints, or free more of them"
+    )
+
+
+class Loops(Equations):
+    """The gaps of the closures with driven joints on their way and free ones to follow; x is the angles of these.
+
+    A gap at the start closes on the way.
+    """
+
+    def __init__(self, model: AssumedModes, q: FloatArray, angles: FloatArray) -> None:
+        self.model, self.q, self.angles = model, q, angles
+        self.free = [i for i in range(len(model.arm.joints)) if i not in model.driven]
+        self.reach = sum(link.length for link in model.arm.links)
+        self.begin, self.count, self.gap = q[self.free], len(self.free), model.closure(q)
+        self.speed = largest(angles - q[model.driven])
+
+    def pose(self, x: FloatArray, s: float) -> FloatArray:
+        """Return the coordinates."""
+        q, driven = self.q.copy(), self.model.driven
+        q[self.free] = x
+        q[driven] = self.angles if s == 1.0 else q[driven] + s * (self.angles - q[driven])
+        return q
+
+    def residual(self, x: FloatArray, s: float) -> FloatArray:
+        """Return the gaps less what is left of those at the start."""
+        return np.asarray(self.model.closure(self.pose(x, s)) - (1.0 - s) * self.gap)
+
+    def jacobian(self, x: FloatArray, s: float) -> Factors:
+        """Return the derivatives of the gaps with respect to the free angles, and to s."""
+        G, driven = self.model.closure_jacobian(self.pose(x, s)), self.model.driven
+        return Factors(G[:, self.free], G[:, driven] @ (self.angles - self.q[driven]) + self.gap)
+
+    def settled(self, x: FloatArray, J: Factors) -> bool:
+        """Whether the loops are closed."""
+        return largest(self.residual(x, 1.0)) <= ROUNDING * self.reach
 
 
 def _free_links_follow(model: AssumedModes, q: FloatArray, defined: FloatArray, angles: FloatArray) -> FloatArray:

@@ -46,13 +46,14 @@ class Station(NamedTuple):
 
 @dataclass(frozen=True)
 class Discretisation:
-    """How the links bend: bending and axial shapes of each link, mass ratio of "clamped_mass", shortening."""
+    """How the links bend: modes and axial shapes of each link, mass ratio of "clamped_mass", shortening, attachment."""
 
     shape: tuple[str, ...]
     bending: tuple[int, ...]
     axial: tuple[int, ...]
     mass_ratio: tuple[float, ...]
     foreshortening: bool
+    attachment: tuple[bool, ...]
 
 
 class LinkShapes:
@@ -62,12 +63,18 @@ class LinkShapes:
         flexible = link.kind == "flexible"
         self.link, self.length, self.foreshortening = link, link.length, how.foreshortening
         self.shape, self.mass_ratio = how.shape[i], how.mass_ratio[i]
-        self.nb, self.na = (how.bending[i], how.axial[i]) if flexible else (0, 0)
+        self.modes, self.na = (how.bending[i], how.axial[i]) if flexible else (0, 0)
+        self.attachment = how.attachment[i] and self.modes > 0
+        self.nb = self.modes + (len(shapes.ATTACHMENT[self.shape]) if self.attachment else 0)
         self.size = self.nb + self.na
 
     def _bending(self, s: FloatArray, derivative: int = 0) -> FloatArray:
         """Return bending shapes, derivatives with respect to x [1/m^derivative], (.., k) with zeros for axial ones."""
-        psi = shapes.bending(self.shape, self.nb, s, derivative, self.mass_ratio) / self.length**derivative
+        psi = shapes.bending(self.shape, self.modes, s, derivative, self.mass_ratio)
+        if self.attachment:
+            more = shapes.attachment(self.shape, self.modes, s, derivative, self.mass_ratio)
+            psi = np.concatenate([psi, more], axis=-1)
+        psi = psi / self.length**derivative
         return np.concatenate([psi, np.zeros((*s.shape, self.na))], axis=-1)
 
     def _axial(self, s: FloatArray, derivative: int = 0) -> FloatArray:

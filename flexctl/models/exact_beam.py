@@ -19,6 +19,7 @@ from ..arm import Arm
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import ComplexArray, FloatArray, Signal
 from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
+from .features import check_features, takers
 from .finite_difference import OUTPUTS, UNITS, strain_scale
 
 if TYPE_CHECKING:
@@ -31,12 +32,22 @@ class ExactBeam:
     Parameters
     ----------
     arm : Arm
-        An arm with exactly one link, without gravity. Sensors along the link are outputs.
+        An arm with exactly one uniform link, driven by a torque at its hub, without gravity. Sensors along the link are
+        outputs.
     """
 
+    kind = "exact_beam"
+    features: frozenset[str] = frozenset()
+
     def __init__(self, arm: Arm) -> None:
-        require(len(arm.links) == 1, f"the exact beam has one link, the arm has {len(arm.links)}")
-        require(not any(arm.gravity), f"the exact beam is horizontal, gravity = {arm.gravity} m/s^2; set it to zero")
+        count = len(arm.links)
+        require(count == 1, f"the exact beam has one link, the arm has {count}; use {takers('links')}")
+        weight = f"gravity = {tuple(arm.gravity)} m/s^2"
+        require(not any(arm.gravity), f"the exact beam is horizontal, {weight}; set it to zero, {_instead('gravity')}")
+        check_features(arm, self.kind, self.features)
+        if arm.actuators:
+            remedy = f"remove the [[actuator]] tables, {_instead('actuator')}"
+            raise NotAvailable(f"{self.kind} has no forces along its link; {remedy}")
         link = arm.links[0]
         self.arm, self.length = arm, link.length
         self.rho, self.EI = link.mass_per_length, link.bending_stiffness
@@ -182,6 +193,10 @@ class ExactBeam:
     def _row(self, shape: Solution, x: float, order: int) -> tuple[float, FloatArray]:
         rigid = (self.length * x, 1.0, 0.0)[order]
         return rigid, shape(x, order).real * self.length ** (1 - order)
+
+
+def _instead(word: str) -> str:
+    return f"or use {takers(word)}"
 
 
 def _mass(shape: Solution, z: FloatArray, ends: Ends) -> FloatArray:

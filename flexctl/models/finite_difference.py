@@ -44,8 +44,10 @@ import numpy as np
 from ..arm import Actuator, Arm, Payload, Sensor
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, LinearMechanics, OutputTangent, Signal
+from .features import takers
 from .histories import InputHistory
 from .marching import InitialState, March, run, scheme, scheme_plant, stability_limit
+from .ranges import ARC, BENDING, Driven, squared
 from .stations import second_differences, unit_load, weights
 
 if TYPE_CHECKING:
@@ -166,6 +168,25 @@ class FiniteDifference(LinearMechanics):
             Record all coordinates every `stride` steps; 0: never.
         """
         return run(self, torque, dt, duration, steps, payload, forces or {}, initial, stride)
+
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates and rates (nt x n) drive them: small slopes, no axial force."""
+        y = np.hstack([np.zeros((len(q), 1)), q[:, self.nodes]])
+        hub = q[:, :1] if self.has_theta else y[:, 1:2] / self.dx
+        spin = v[:, 0] if self.has_theta else v[:, 0] / self.dx
+        bent = np.abs(np.diff(y, axis=1) / self.dx - hub).max(axis=1)
+        other = "model = timoshenko_planar, ancf or finite_segment"
+        return [
+            squared("bending angle of link 1", bent, "rad", BENDING, other),
+            squared("spin of link 1", spin, "rad/s", ARC, other, self._first_held()),
+        ]
+
+    def _first_held(self) -> float:
+        """Return the lowest natural frequency [rad/s] with the hub held."""
+        from scipy.linalg import eigh  # heavy, and needed here only
+
+        rest = slice(1, None)  # theta, or y1 = 0
+        return float(np.sqrt(eigh(self.K[rest, rest], self.M[rest, rest], eigvals_only=True)[0]))
 
     def _coordinates(self) -> tuple[Signal, ...]:
         hub = [Signal("theta", "rad", "slope at the hub")] if self.has_theta else []
@@ -289,11 +310,12 @@ def strain_scale(arm: Arm, sensor: Sensor) -> float:
 
 def _check(arm: Arm, sections: Any, form: Any) -> None:
     count = len(arm.links)
-    require(count == 1, f"finite_difference is a model of one link, the arm has {count}; use another model")
+    require(count == 1, f"finite_difference is a model of one link, the arm has {count}; use {takers('links')}")
     whole = isinstance(sections, int | np.integer) and not isinstance(sections, bool)
     require(whole and 3 <= sections <= 2000, f"sections = {sections!r} must be a whole number from 3 to 2000")
     if form not in FORMS:
         raise unknown("form of finite_difference", str(form), FORMS)
-    require(not any(arm.gravity), f"finite_difference is horizontal, gravity = {arm.gravity} m/s^2; set it to zero")
+    weight = f"gravity = {tuple(arm.gravity)} m/s^2; set it to zero, or use {takers('gravity')}"
+    require(not any(arm.gravity), f"finite_difference is horizontal, {weight}")
     for name in {s.name for s in arm.sensors} & set(OUTPUTS) | {a.name for a in arm.actuators} & {"hub_torque"}:
         raise DefinitionError(f'the name "{name}" is taken by the model; choose another for the sensor or actuator')

@@ -35,7 +35,9 @@ import numpy.typing as npt
 from ..arm import Arm, Payload
 from ..errors import NotAvailable, require
 from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent, Unconstrained
+from .features import takers
 from .planar_rigid import Motion
+from .ranges import CHORD, Driven, squared
 from .segment_chain import build_chain, coordinate_signals, input_signals
 from .segment_sensors import SegmentSensors
 from .segment_static import rest
@@ -65,7 +67,8 @@ class FiniteSegment(Unconstrained):
 
     def __init__(self, arm: Arm, *, segments: int | Sequence[int] = 20, closure: str = "base") -> None:
         if arm.actuators:
-            raise NotAvailable(f"{self.kind} has no forces along its links; remove the [[actuator]] tables")
+            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm, self.segments, self.closure_kind = arm, segments, closure
         self.chain = build_chain(arm, segments, closure)
         self.coordinates = coordinate_signals(self.chain)
@@ -172,6 +175,19 @@ class FiniteSegment(Unconstrained):
         """Return the arm at rest under its weight, its joints held at (servo joints: commanded to) these angles."""
         return rest(self, np.asarray(angles, float))
 
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates (nt x n) drive the assumption of straight segments."""
+        theta, chain = q.copy(), self.chain
+        for k in chain.joint:
+            theta[:, k] += theta[:, k - 1] if k else 0.0
+        found = []
+        for i in range(len(self.arm.links)):
+            bodies = np.flatnonzero(chain.link == i)
+            if bodies.size > 1:
+                turn = np.abs(np.diff(theta[:, bodies], axis=1)).max(axis=1)
+                found.append(squared(f"turn of a segment of link {i + 1}", turn, "rad", CHORD, "more segments"))
+        return found
+
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].
 
@@ -192,9 +208,9 @@ class FiniteSegment(Unconstrained):
         """Return the model's own compiled stepper (see `segment_stepper`), or None with modal damping."""
         if not self.own_stepper:
             return None
-        from .segment_stepper import SegmentStepper  # compiled code is loaded when a time loop needs it
+        from .segment_stepper import stepper  # compiled code is loaded when a time loop needs it
 
-        return SegmentStepper(self, *arguments)
+        return stepper(self, *arguments)
 
     def with_payload(self, mass: float, inertia: float = 0.0) -> FiniteSegment:
         """Return the model with another payload [kg], [kg m^2]."""
@@ -292,7 +308,8 @@ class FiniteSegment(Unconstrained):
 
         reals, ints = kernels.pack(self)
         width = self.chain.length.size - 1
-        return Compiled(kernels.residual, kernels.tangent, kernels.output, reals, ints, width, False)
+        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
+        return Compiled(*functions, reals, ints, width, False)
 
 
 def _bend(theta: Array) -> Array:

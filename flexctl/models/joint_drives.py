@@ -3,51 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm
-from ..errors import DefinitionError
-from ..model import FloatArray
+from ..errors import DefinitionError, NotAvailable
+from ..kernels import state
+from ..kernels.engine import Plan, Stepper
+from ..kernels.tables import Course, Law
+from ..model import FloatArray, MechanicalModel
+
+IntArray = npt.NDArray[np.int64]
 
 
-class Drives(NamedTuple):
-    """For each joint how it is driven (as the kernels number it), and at every grid time four numbers of its command.
-
-    These are angle, rate, and acceleration before and after a jump; zeros where nothing is commanded.
-    """
-
-    kind: npt.NDArray[np.int64]
-    command: FloatArray
-
-
-def joint_drives(arm: Arm, commands: Mapping[str, FloatArray], times: int, kernels: Any) -> Drives:
-    """Return what drives the joints of an arm.
+def driven(arm: Arm, q: FloatArray, v: FloatArray, place: IntArray, size: int, plan: Plan) -> state.Motion:
+    """Return the state of a run, with what drives the joints of a serial arm.
 
     Parameters
     ----------
     arm : Arm
         A serial arm.
-    commands : mapping
-        For each commanded joint ("joint1", ..) its angle, rate, and two accelerations, 4 x times.
-    times : int
-        Length of the time grid.
-    kernels : module
-        Has the numbers TORQUE, SERVO and PRESCRIBED.
+    q, v : ndarray
+        Coordinates and rates.
+    place : ndarray of int
+        Where each coordinate stands in the state of the kernels.
+    size : int
+        How many numbers that has.
+    plan : Plan
+        The run; its commands name commanded joints ("joint1", ..).
     """
-    kind = np.full(len(arm.joints), kernels.TORQUE, np.int64)
-    command = np.zeros((times, 4 * kind.size))
+    J, times = len(arm.joints), plan.tables.t.size
+    motion = state.motion(np.zeros(size), np.zeros(size), 0, J, gap=False, broyden=plan.scheme.newton == "broyden")
+    motion.q[place], motion.v[place] = q, v
+    command = np.zeros((times, 4 * J))
     for i, joint in enumerate(arm.joints):
-        given = commands.get(f"joint{i + 1}")
+        given = plan.commands.get(f"joint{i + 1}")
         if given is not None:
             command[:, 4 * i : 4 * i + 4] = given.T
         if joint.drive == "servo":
-            kind[i] = kernels.SERVO
+            motion.drive[i] = state.SERVO
         elif given is not None:
-            kind[i] = kernels.PRESCRIBED
-    return Drives(kind, command)
+            motion.drive[i] = state.PRESCRIBED
+    return motion._replace(command=command)
+
+
+class Static(Stepper):
+    """A quasi-static run: the deformation at every grid point, without a step."""
+
+    def __init__(
+        self, model: MechanicalModel, run: Any, form: Any, motion: state.Motion, u: FloatArray, plan: Plan,
+        place: IntArray,
+    ) -> None:  # fmt: skip
+        self.model, self.form, self.motion, self.plan, self.place, self.run = model, form, motion, plan, place, run
+        self.u, self.held = u.copy(), np.zeros(u.size)
+
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
+        """Fill the record from grid point `first` to `last`."""
+        if law.drives.size:
+            raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
+        course = Course(self.plan.tables, self.plan.record, np.array([first, last]))
+        self.check(self.run(self.form, self.motion, course), float(self.plan.tables.h[first]))
 
 
 def check_analysis(arm: Arm, analysis: str, commands: Mapping[str, FloatArray]) -> None:

@@ -6,16 +6,14 @@ It takes the same steps as the general loop; see `_kernels.planar_stepper` for w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import NotAvailable
+from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
-from ._kernels import loop
 from ._kernels import planar_stepper as kernels
-from .joint_drives import check_analysis, joint_drives
+from .joint_drives import Static, check_analysis, driven
 from .planar_mesh import lumped_mass
 
 if TYPE_CHECKING:
@@ -65,74 +63,17 @@ def _damping(model: TimoshenkoPlanar) -> FloatArray:
     return np.ascontiguousarray(per_length[np.ix_(order, order)].T)
 
 
-class PlanarStepper:
-    """State of a run; the counterpart of `engines.Implicit`.
-
-    Parameters
-    ----------
-    model : TimoshenkoPlanar
-        The arm.
-    scheme, q, v, u, tables, record, first
-        As for the engines.
-    commands : mapping
-        For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps at the times of
-        the tables, 4 x nt.
-    """
-
-    def __init__(
-        self, model: TimoshenkoPlanar, scheme: Any, q: FloatArray, v: FloatArray, u: FloatArray, tables: loop.Tables,
-        record: loop.Record, first: int, commands: Mapping[str, FloatArray],
-    ) -> None:  # fmt: skip
-        joints, N = model.mesh.joint.size, model.mesh.length.size
-        self.model, self.tables, self.record = model, tables, record
-        self.u, self.held, self.mode = u.copy(), np.zeros(u.size), MODES[model.analysis]
-        self.beam = beam(model)
-        self.scheme = loop.Scheme(
-            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
-        )
-        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
-        check_analysis(model.arm, model.analysis, commands)
-        rows = [np.zeros((3, N + 1)) for _ in range(5)]
-        for target, source in zip(rows, (q, v), strict=False):
-            target[:, 1:] = source[model.mesh.node[1:]].T
-        turned = np.zeros((5, joints))
-        turned[0], turned[1] = q[model.mesh.joint], v[model.mesh.joint]
-        x, rate, a, shifted, before = rows
-        self.state_ = kernels.State(x, rate, a, shifted, before, turned, np.zeros(joints), np.zeros(2))
-        self._fixed = (
-            self.beam,
-            self.state_,
-            kernels.work(N + 1, joints, len(model.outputs)),
-            self.drive,
-            self.command,
-        )
-        if self.mode != kernels.QUASI_STATIC:
-            kernels.begin(*self._fixed, first, self.mode, model.stiffening, self.u)
-
-    def measure(self) -> FloatArray:
-        """Return the sensor readings."""
-        y = np.zeros(len(self.model.outputs))
-        kernels.measure(self.beam, self.state_, y)
-        return y
-
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates."""
-        mesh, found = self.model.mesh, []
-        for row, nodes in ((0, self.state_.x), (1, self.state_.v)):
-            q = np.zeros(mesh.size)
-            q[mesh.joint], q[mesh.node[1:]] = self.state_.joint[row], nodes[:, 1:].T
-            found.append(q)
-        return found[0], found[1]
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
-        """Step from grid point `first` to `last`, recording; returns (status, time, iteration, last correction)."""
-        if self.mode == kernels.QUASI_STATIC:
-            if law.drives.size:
-                raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
-            kernels.run_static(*self._fixed, self.model.stiffening, first, last, self.tables, self.record)
-            return 0.0, float(self.tables.t[last]), 0.0, 0.0
-        found: tuple[float, float, float, float] = kernels.run(
-            loop.control, *self._fixed, self.mode, self.model.stiffening, self.u, self.held, memory, law, first, last,
-            self.scheme, self.tables, self.record,
-        )  # fmt: skip
-        return found
+def stepper(model: TimoshenkoPlanar, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engines.Plan`."""
+    check_analysis(model.arm, model.analysis, plan.commands)
+    mesh, nodes = model.mesh, model.mesh.length.size + 1
+    place = np.zeros(mesh.size, np.int64)
+    place[mesh.node[1:]] = np.arange(1, nodes)[:, None] + nodes * np.arange(3)
+    place[mesh.joint] = 3 * nodes + np.arange(mesh.joint.size)
+    motion = driven(model.arm, q, v, place, 3 * nodes + mesh.joint.size, plan)
+    work = kernels.work(nodes, mesh.joint.size, len(model.outputs))
+    mode = MODES[model.analysis]
+    form = kernels.Form(beam(model), kernels.view(motion, nodes), work, mode, model.stiffening)
+    if mode == kernels.QUASI_STATIC:
+        return Static(model, kernels.run_static, form, motion, u, plan, place)
+    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)

@@ -5,15 +5,15 @@ It takes the same steps as the general loop, at a cost linear in the segments; s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
-from ._kernels import finite_segment, loop
+from ._kernels import finite_segment
 from ._kernels import segment_stepper as kernels
-from .joint_drives import joint_drives
+from .joint_drives import driven
 
 if TYPE_CHECKING:
     from .finite_segment import FiniteSegment
@@ -36,51 +36,18 @@ def segments(model: FiniteSegment) -> kernels.Segments:
     )  # fmt: skip
 
 
-class SegmentStepper:
-    """State of a run; the counterpart of `engines.Implicit`.
+def stepper(model: FiniteSegment, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    joints, n = model.chain.joint.size, model.chain.length.size
+    angles, rates = (np.array(model.angles(x), float) for x in (q, v))
+    motion = driven(model.arm, angles, rates, np.arange(n), n, plan)
+    form = kernels.Form(segments(model), kernels.work(n, joints, len(model.outputs)))
+    return Chain(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)
 
-    Parameters
-    ----------
-    model : FiniteSegment
-        The arm.
-    scheme, q, v, u, tables, record, first
-        As for the engines.
-    commands : mapping
-        For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps at the times of
-        the tables, 4 x nt.
-    """
 
-    def __init__(
-        self, model: FiniteSegment, scheme: Any, q: FloatArray, v: FloatArray, u: FloatArray, tables: loop.Tables,
-        record: loop.Record, first: int, commands: Mapping[str, FloatArray],
-    ) -> None:  # fmt: skip
-        joints, n = model.chain.joint.size, model.chain.length.size
-        self.model, self.tables, self.record = model, tables, record
-        self.u, self.held = u.copy(), np.zeros(u.size)
-        self.scheme = loop.Scheme(
-            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
-        )
-        drive, command = joint_drives(model.arm, commands, tables.t.size, kernels)
-        theta, w = np.array(model.angles(q), float), np.array(model.angles(v), float)
-        a, shifted, before = np.zeros((3, n))
-        self.state_ = kernels.State(theta, w, a, shifted, before, np.zeros(joints), np.zeros(joints), np.zeros(2))
-        self._fixed = (segments(model), self.state_, kernels.work(n, len(model.outputs)), drive, command)
-        kernels.begin(*self._fixed, first, self.u)
-
-    def measure(self) -> FloatArray:
-        """Return the sensor readings."""
-        y = np.zeros(len(self.model.outputs))
-        kernels.measure(*self._fixed[:3], y)
-        return y
+class Chain(Stepper):
+    """The common step; its coordinates are the angles of the bodies in the base frame."""
 
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates."""
-        return self.model.coordinates_of(self.state_.x), self.model.coordinates_of(self.state_.v)
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
-        """Step from grid point `first` to `last`, recording; returns (status, time, iteration, last correction)."""
-        found: tuple[float, float, float, float] = kernels.run(
-            loop.control, *self._fixed, self.u, self.held, memory, law, first, last, self.scheme, self.tables,
-            self.record,
-        )  # fmt: skip
-        return found
+        return self.model.coordinates_of(self.motion.q), self.model.coordinates_of(self.motion.v)  # type: ignore[attr-defined]

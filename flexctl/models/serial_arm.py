@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm, Payload
-from ..errors import NotAvailable, require, unknown
+from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import FloatArray, Signal, Tangent, Unconstrained
+from .features import takers
+from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
 from .settling import settle
 
 Array = npt.NDArray[Any]
@@ -38,8 +40,14 @@ class SerialArm(Unconstrained, ABC):
     def __init__(self, arm: Arm, elements: int | Sequence[int], analysis: str, stiffening: bool) -> None:
         if analysis not in ANALYSES:
             raise unknown("analysis", analysis, ANALYSES)
+        if not stiffening and analysis == "nonlinear":
+            raise DefinitionError(
+                'stiffening = false has no effect with analysis = "nonlinear", which has the axial forces in it; leave '
+                'it out, or use analysis = "linear" or "quasi_static"'
+            )
         if arm.actuators:
-            raise NotAvailable(f"{self.kind} has no forces along its links; remove the [[actuator]] tables")
+            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm, self.elements, self.analysis, self.stiffening = arm, elements, analysis, bool(stiffening)
         self.kp, self.kv = (
             np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping")
@@ -157,6 +165,33 @@ class SerialArm(Unconstrained, ABC):
             angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
         return (self.rest(angles) if len(commands) == angles.size and any(self.arm.gravity) else q), v
+
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates (nt x n) drive the assumptions: straight elements, a linear analysis."""
+        bent = {f"link {i + 1}": self._turns(i, q) for i in range(len(self.arm.links))}
+        bent = {name: found for name, found in bent.items() if found.size}
+        if self.analysis == "nonlinear":
+            steps = {name: np.abs(np.diff(x, axis=1, prepend=0.0)).max(axis=1) for name, x in bent.items()}
+            return [
+                squared(f"turn of an element of {name}", x, "rad", CHORD, "more elements") for name, x in steps.items()
+            ]
+        largest = {name: np.abs(x).max(axis=1) for name, x in bent.items()}
+        remedy = 'analysis = "nonlinear"'
+        found = [squared(f"bending angle of {name}", x, "rad", BENDING, remedy) for name, x in largest.items()]
+        if len(largest) > 1:
+            found.append(squared("bending angle of all links", sum(largest.values()), "rad", CHAIN, remedy))
+        return found
+
+    def _turns(self, link: int, q: FloatArray) -> FloatArray:
+        """Return the angles of the elements of a link against its first one, less those of the undeformed link."""
+        elements = np.flatnonzero(self.mesh.link == link)
+        if elements.size < 2:
+            return np.zeros((len(q), 0))
+        axes = len(self.letters)
+        nodes = self.mesh.node[np.append(elements, elements[-1] + 1), :axes]
+        both = [np.where(nodes >= 0, x[:, np.maximum(nodes, 0)], 0.0) for x in (q, self.reference()[None])]
+        found: FloatArray = turns(both[0]) - turns(both[1])
+        return found
 
     def with_payload(self, mass: float, inertia: float = 0.0) -> Any:
         """Return the model with another payload [kg], [kg m^2]."""

@@ -6,16 +6,14 @@ It takes the same steps as the plain engine; see `_kernels.spatial_stepper` for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import NotAvailable
+from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
-from ._kernels import loop
 from ._kernels import spatial_stepper as kernels
-from .joint_drives import check_analysis, joint_drives
+from .joint_drives import Static, check_analysis, driven
 from .spatial_mesh import IntArray
 
 if TYPE_CHECKING:
@@ -84,65 +82,26 @@ def _station(s: Station) -> tuple[tuple[int, ...], tuple[float, float]]:
     return (kind, s.place, s.other, s.direction + 3 * (s.joint + 1)), (s.weight, s.scale)
 
 
-class SpatialStepper:
-    """State of a run; the counterpart of `engines.Implicit`.
+class _Checked(Stepper):
+    """The common step, which says which slide went in."""
 
-    Parameters
-    ----------
-    model : TimoshenkoSpatial
-        The arm.
-    scheme, q, v, u, tables, record, first
-        As for the engines.
-    commands : mapping
-        For each commanded joint ("joint1", ..) its variable, rate, and acceleration before and after jumps at the times
-        of the tables, 4 x nt.
-    """
+    def check(self, result: tuple[float, float, float, float], h: float) -> None:
+        """Raise an error unless the loop reports success."""
+        if result[0] == kernels.RETRACTED:
+            self.model._check_free(self.state()[0], result[1])  # type: ignore[attr-defined]
+        super().check(result, h)
 
-    def __init__(
-        self, model: TimoshenkoSpatial, scheme: Any, q: FloatArray, v: FloatArray, u: FloatArray, tables: loop.Tables,
-        record: loop.Record, first: int, commands: Mapping[str, FloatArray],
-    ) -> None:  # fmt: skip
-        mesh = model.mesh
-        J, N, size = mesh.joint.size, mesh.length.size, 6 * len(mesh.node) + mesh.joint.size
-        self.model, self.tables, self.record = model, tables, record
-        self.u, self.held, self.mode = u.copy(), np.zeros(u.size), MODES[model.analysis]
-        self.beam, self.place = beam(model), _places(model)
-        self.scheme = loop.Scheme(
-            scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, scheme.tolerance, float(scheme.iterations)
-        )
-        self.drive, self.command = joint_drives(model.arm, commands, tables.t.size, kernels)
-        check_analysis(model.arm, model.analysis, commands)
-        x, rate, a, shifted, before = np.zeros((5, size))
-        self.state_ = kernels.State(x, rate, a, shifted, before, np.zeros(J), np.zeros(2))
-        self.state_.x[self.place], self.state_.v[self.place] = q, v
-        self.work = kernels.work(N, J, len(mesh.bodies.mass), len(model.outputs))
-        self._fixed = (self.beam, self.state_, self.work, self.drive, self.command)
-        if self.mode != kernels.QUASI_STATIC:
-            model._check_free(q, float(tables.t[first]))
-            kernels.begin(*self._fixed, first, self.mode, model.stiffening, self.u)
 
-    def measure(self) -> FloatArray:
-        """Return the sensor readings."""
-        y = np.zeros(len(self.model.outputs))
-        kernels.measure(self.beam, self.state_, self.work, y)
-        return y
-
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates."""
-        return self.state_.x[self.place], self.state_.v[self.place]
-
-    def advance(self, law: loop.Law, memory: FloatArray, first: int, last: int) -> tuple[float, float, float, float]:
-        """Step from grid point `first` to `last`, recording; returns (status, time, iteration, last correction)."""
-        found: tuple[float, float, float, float]
-        if self.mode == kernels.QUASI_STATIC:
-            if law.drives.size:
-                raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
-            found = kernels.run_static(*self._fixed, self.model.stiffening, first, last, self.tables, self.record)
-        else:
-            found = kernels.run(
-                loop.control, *self._fixed, self.mode, self.model.stiffening, self.u, self.held, memory, law, first,
-                last, self.scheme, self.tables, self.record,
-            )  # fmt: skip
-        if found[0] == kernels.RETRACTED:
-            self.model._check_free(self.state_.x[self.place], found[1])
-        return found
+def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    check_analysis(model.arm, model.analysis, plan.commands)
+    mesh, place, mode = model.mesh, _places(model), MODES[model.analysis]
+    J, size = mesh.joint.size, 6 * len(mesh.node) + mesh.joint.size
+    motion = driven(model.arm, q, v, place, size, plan)
+    work = kernels.work(mesh.length.size, J, len(mesh.bodies.mass), len(model.outputs))
+    motion = motion._replace(d=work.r[:size], lift=work.r[:0])
+    form = kernels.Form(beam(model), work, mode, model.stiffening)
+    if mode == kernels.QUASI_STATIC:
+        return Static(model, kernels.run_static, form, motion, u, plan, place)
+    model._check_free(q, float(plan.tables.t[first]))
+    return _Checked(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)

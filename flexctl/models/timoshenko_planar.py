@@ -122,9 +122,9 @@ class TimoshenkoPlanar(SerialArm):
         """Return the model's own compiled stepper (see `planar_stepper`), or None with strong modal damping."""
         if not self.own_stepper:
             return None
-        from .planar_stepper import PlanarStepper  # compiled code is loaded when a time loop needs it
+        from .planar_stepper import stepper  # compiled code is loaded when a time loop needs it
 
-        return PlanarStepper(self, *arguments)
+        return stepper(self, *arguments)
 
     def mass(self, q: FloatArray) -> FloatArray:
         """Return the constant M."""
@@ -242,4 +242,5 @@ class TimoshenkoPlanar(SerialArm):
         from ._kernels import timoshenko_planar as kernels
 
         reals, ints = kernels.pack(self)
-        return Compiled(kernels.residual, kernels.tangent, kernels.output, reals, ints, kernels.WIDTH, False)
+        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
+        return Compiled(*functions, reals, ints, kernels.WIDTH, False)

@@ -221,9 +221,9 @@ class TimoshenkoSpatial(SerialArm):
         """Return the model's own compiled stepper (see `spatial_stepper`), or None with modal damping."""
         if not self.own_stepper:
             return None
-        from .spatial_stepper import SpatialStepper  # compiled code is loaded when a time loop needs it
+        from .spatial_stepper import stepper  # compiled code is loaded when a time loop needs it
 
-        return SpatialStepper(self, *arguments)
+        return stepper(self, *arguments)
 
     def load(self, q: FloatArray) -> FloatArray:
         """Return the weight as forces (.., n) on the coordinates."""

@@ -38,7 +38,7 @@ def input_signals(arm: Arm, held: Sequence[int]) -> tuple[Signal, ...]:
             continue
         elif joint.drive == "servo":
             signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
-        else:
+        elif joint.drive != "free":
             signals.append(Signal(f"joint{i}_torque", "N m"))
     return (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"))
 
@@ -75,7 +75,7 @@ def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> Comple
             driven.append(column / s**2)
         elif joint.drive == "servo":
             parts += [joint.servo_stiffness * column, joint.servo_damping * column]
-        else:
+        elif joint.drive != "free":
             parts.append(column)
     along, across = x[..., 0, :], x[..., 1, :]
     return np.stack([*driven, *parts, c * along - d * across, d * along + c * across], axis=-2)

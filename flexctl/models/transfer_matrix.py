@@ -31,9 +31,10 @@ from ..arm import Arm, Damping, Joint
 from ..errors import ConvergenceError, NotAvailable, require
 from ..model import ComplexArray, FloatArray
 from . import transfer_modes, transfer_poles
+from .features import check_features, takers
 from .transfer_chain import build_chain, joint_numbers, per_link
 from .transfer_channels import Sweep, by_input, input_signals, output_rows, output_signals
-from .transfer_modes import ModeShape
+from .transfer_modes import FREE, ModeShape
 
 if TYPE_CHECKING:
     from ..linear import SecondOrder
@@ -59,13 +60,23 @@ class TransferMatrixArm:
         error of second order.
     """
 
+    kind = "transfer_matrix"
+    features = frozenset({
+        "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
+        "free_drive", "joint_stiffness", "joint_friction",
+    })  # fmt: skip
+
     def __init__(
         self, arm: Arm, *, theory: str | Sequence[str] = "timoshenko", extensible: bool = True,
         held: Sequence[str] | bool = (), angles: npt.ArrayLike | None = None, pieces: int = 64,
     ) -> None:  # fmt: skip
-        require(not any(arm.gravity), f"transfer matrices know no weight, gravity = {arm.gravity} m/s^2; set it zero")
+        remedy = f"set it zero, or use {takers('gravity')}"
+        weight = f"gravity = {tuple(arm.gravity)} m/s^2"
+        require(not any(arm.gravity), f"transfer matrices know no weight, {weight}; {remedy}")
+        check_features(arm, self.kind, self.features)
         if arm.actuators:
-            raise NotAvailable("transfer matrices have no forces along the links; remove the [[actuator]] tables")
+            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+            raise NotAvailable(f"{self.kind} has no forces along the links; {remedy}")
         require(pieces >= 1, f"pieces = {pieces}: a link has at least one")
         n = len(arm.links)
         at = np.array([joint.angle for joint in arm.joints] if angles is None else angles, float)
@@ -89,13 +100,13 @@ class TransferMatrixArm:
     @property
     def rigid_modes(self) -> int:
         """Number of rigid-body modes, joints that follow a commanded motion not among them."""
-        return sum(joint.drive == "torque" for joint in self._turning())
+        return sum(joint.drive in FREE for joint in self._turning())
 
     @property
     def poles_at_zero(self) -> int:
         """Multiplicity of s = 0 among the poles, joints that follow a commanded motion not counted."""
         slides = self.alpha > 0
-        return sum(1 if slides or j.friction > 0 else 2 for j in self._turning() if j.drive == "torque")
+        return sum(1 if slides or j.friction > 0 else 2 for j in self._turning() if j.drive in FREE)
 
     @property
     def joint_dampers(self) -> bool:
@@ -212,6 +223,7 @@ class TransferMatrixArm:
         states = np.zeros((chain.probe.max() + 1, 9, p, s.size), complex)
         turns = np.zeros((len(chain.drives), p, s.size), complex)
         phase, size = np.empty(s.size, complex), np.empty(s.size)
+        s, unit = np.ascontiguousarray(s, complex), np.ascontiguousarray(unit, float)
         with np.errstate(all="ignore"):
             kernels.sweep(
                 chain.kind, chain.values, chain.probe, free, self.alpha, s, unit, chain.E0, states, turns, phase, size

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .transfer_matrix import TransferMatrixArm
 
 U, W, GAP_U, GAP_W = 0, 1, 6, 7  # rows of the states of a sweep
+FREE = ("torque", "free")  # drives that leave a joint free to turn
 POINTS = 32  # on a circle; the error is (radius / distance to the next pole)^POINTS
 
 
@@ -59,8 +60,10 @@ def modal_plant(model: TransferMatrixArm, count: int) -> SecondOrder:
     damping, columns = np.diag(_damping(model, omega)), []
     for joint, b in zip(turning, B.T, strict=False):
         damping = damping + (joint.servo_damping + joint.friction) * np.outer(b, b)
-        servo = joint.drive == "servo"
-        columns += [joint.servo_stiffness * b, joint.servo_damping * b] if servo else [b]
+        if joint.drive == "servo":
+            columns += [joint.servo_stiffness * b, joint.servo_damping * b]
+        elif joint.drive != "free":
+            columns.append(b)
     inputs = np.column_stack([*columns, *B.T[len(turning) :]])
     power = _powers(model)[:, None]
     Cq, Cv, Ca = (np.where(power == k, C, 0.0) for k in range(3))
@@ -119,14 +122,14 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
     joints = model.arm.joints
     if any(j.drive == "motion" for j in joints) or any(j.damping > 0 for j in joints):
         raise NotAvailable("modes of unit mass: not with motion-driven joints or dampers beside joint springs")
-    plain = model.undamped()
+    plain = _driven(model.undamped())
     omega, rigid = plain.natural_frequencies(count + 1), plain.rigid_modes
     # angle or displacement that each input works on
     moved = [f"joint{i + 1}_angle" for i in plain.chain.drives] + ["tip_x", "tip_y"]
     own = [index_of("output", name, plain.outputs) for name in moved]
     B, C = [np.zeros((0, len(own)))], [np.zeros((0, len(plain.outputs)))]
     if rigid:
-        free = [k for k, i in enumerate(plain.chain.drives) if joints[i].drive == "torque"]
+        free = [k for k, i in enumerate(plain.chain.drives) if plain.arm.joints[i].drive == "torque"]
         R = _residue(plain, 0.0, 0.25 * omega[0] ** 2)
         factor = np.linalg.cholesky(R[np.ix_([own[k] for k in free], free)])
         B.append(np.linalg.solve(factor, R[[own[k] for k in free]]))
@@ -139,6 +142,12 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
         C.append(c[None])
         B.append(c[own][None])
     return np.append(np.zeros(rigid), omega[:count]), np.concatenate(B), np.concatenate(C).T
+
+
+def _driven(model: TransferMatrixArm) -> TransferMatrixArm:
+    """Return the model with a torque at every free joint too, by which its motion is seen."""
+    joints = tuple(replace(j, drive="torque") if j.drive == "free" else j for j in model.arm.joints)
+    return model if joints == model.arm.joints else model.like(replace(model.arm, joints=joints))
 
 
 def _residue(model: TransferMatrixArm, centre: float, radius: float) -> FloatArray:

@@ -70,8 +70,18 @@ def bode(
                 top.set_visible(False)
                 bottom.set_visible(False)
         canvas.legend_below(figure, grid)
+        _say_what_is_left_out(figure, table, axes is None)
         figure.align_ylabels()
         return canvas.finish(figure, path)
+
+
+def _say_what_is_left_out(figure: Any, table: Mapping[str, FrequencyResponse], own: bool) -> None:
+    """Write below a figure of our own which modes lie outside the range of the responses."""
+    from . import canvas
+
+    notes = [f"{label + ', ' if label else ''}not shown: {r.note}" for label, r in table.items() if r.note]
+    if notes and own:
+        figure.supxlabel("\n".join(notes), fontsize=8, color=canvas.GREY)
 
 
 def _all_channels(response: FrequencyResponse) -> list[tuple[str, str]]:
@@ -126,11 +136,18 @@ def _decibel_limits(lines: Sequence[Any]) -> tuple[float, float]:
 
 def _phase_ticks(ax: Any) -> None:
     values = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
-    low, high = 90 * np.floor(np.nanmin(values) / 90 + 1e-3), 90 * np.ceil(np.nanmax(values) / 90 - 1e-3)
-    high = max(high, low + 90)
-    step = 90 * max(1, int(np.ceil((high - low) / 90 / 5)))
-    ax.set_yticks(np.arange(low, high + 1, step))
-    ax.set_ylim(low - 15, high + 15)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return
+    step = 90.0
+    while True:  # 90, 180, 360, ..: a sign that turns stays on a line
+        low, high = step * np.floor(values.min() / step + 1e-3), step * np.ceil(values.max() / step - 1e-3)
+        if high - low <= 5 * step:
+            break
+        step *= 2.0
+    high = max(high, low + 90.0)
+    ax.set_yticks(np.arange(low, high + 1.0, step))
+    ax.set_ylim(low - 15.0, high + 15.0)
 
 
 def poles(

@@ -116,7 +116,8 @@ def compare(
         for row in range(len(grid)):
             name = chosen[row % len(chosen)]
             own = name.removeprefix(ERROR)
-            label = canvas.labelled(own, every[0].unit(own))
+            having = [response for response in every if _has(response, own)]
+            label = canvas.labelled(own, (having or every)[0].unit(own))
             grid[row, 0].set_ylabel(label if own == name else f"{label}\nminus reference")
         figure.align_ylabels()
         return canvas.finish(figure, path)
@@ -149,6 +150,8 @@ def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str, dashed
 
     references: list[tuple[FloatArray, FloatArray]] = []
     for number, (label, response) in enumerate(responses.items()):
+        if not _has(response, name):  # its law does not follow what the others follow
+            continue
         look = {**canvas.style(number), "label": label}
         if dashed:  # dashed over solid: both stay visible where they agree
             look["linestyle"] = canvas.DASHES[number % len(canvas.DASHES)]
@@ -160,6 +163,13 @@ def _compare_panel(ax: Any, responses: Mapping[str, Response], name: str, dashed
             references.append((response.t, response[f"reference:{name}"]))
     for t, r in _distinct(references):
         ax.plot(t, r, ":", color="black", linewidth=1.1, label="reference")
+
+
+def _has(response: Response, name: str) -> bool:
+    """Whether a run has a signal, and a reference where its error is to be drawn."""
+    own = name.removeprefix(ERROR)
+    known = own in names(response.outputs) or own in names(response.inputs)
+    return known and (own == name or own in names(response.references))
 
 
 def _series(response: Response, name: str) -> FloatArray:

@@ -4,8 +4,8 @@
     table = sweep("tokhi_azad_lqg", over={"payload.mass": [0.0, 0.01, 0.02], "controller.LIMIT": [0.2, 0.3]})
     table = sweep("tokhi_azad_lqg", over={"payload.mass": Span(0.0, 0.02)}, method="lhs", count=50, path="sweep.csv")
 
-`flexctl.sweep.case` says how parameters are called, `.samples` how they are sampled, `.store` what is written and how a
-sweep that was interrupted goes on, `.cluster` how a Dask cluster is used.
+`flexctl.sweep.case` says how parameters are called, `.samples` how they are sampled, `.store` what is written,
+`.journal` how a sweep that was interrupted goes on, `.cluster` how a Dask cluster is used.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any
 
 from ..errors import require
 from ..workers import WorkerLost, run_all
-from .case import Case, Study, digest_of, perform
+from .case import Case, Study, check, digest_of, perform
 from .cluster import run_on_cluster
+from .journal import Journal
 from .samples import Span, as_values, drawn
-from .store import Journal, Table, checked_path, tabulated
+from .store import Table, checked_path, tabulated
 
 __all__ = ["Span", "Table", "sweep"]
 
@@ -80,10 +81,15 @@ def sweep(
     -------
     Table
         A row for every case and scenario; failed ones with their reason.
+
+    Raises
+    ------
+    DefinitionError
+        Before the first case: when a name is wrong or no case can be run; while another process writes the same table.
     """
     target = None if path is None else checked_path(path)
     points = drawn({name: as_values(name, given) for name, given in over.items()}, method, count, seed)
-    study = _study(controller, plant, overrides, scenarios, redesign, linear)
+    study = _study(controller, plant, overrides, scenarios, redesign, linear, points)
     cases = [Case(study, tuple(point.items())) for point in points]
     about = {"study": asdict(study), "points": points}
     journal = Journal(target, about) if target is not None else None
@@ -111,17 +117,18 @@ def sweep(
 
 def _study(
     controller: str | Path, plant: str | Path | None, overrides: Mapping[str, Any] | None, scenarios: Sequence[str],
-    redesign: bool, linear: bool,
+    redesign: bool, linear: bool, points: Sequence[Mapping[str, Any]],
 ) -> Study:  # fmt: skip
     from .. import scenario as judged
-    from ..catalogue import load_controller, load_plant
+    from ..catalogue import load_controller, load_plant, own_plant
 
     script = load_controller(controller)
-    where = plant if plant is not None else getattr(script, "PLANT", None)
+    where = plant if plant is not None else own_plant(script)
     require(where is not None, f"{controller} names no plant (PLANT): give one")
     # what is wrong with the whole study is said now, not in every row
     nominal = load_plant(str(where), overrides=overrides)
-    judged.scenarios(script, nominal, scenarios)
+    with judged.written_for(script, nominal):
+        check(script, nominal, judged.scenarios(script, nominal, scenarios), points)
     names = tuple(str(Path(x).resolve()) if Path(x).suffix else str(x) for x in (controller, str(where)))
     return Study(
         names[0], names[1], tuple((overrides or {}).items()), tuple(scenarios), redesign, linear, digest_of(*names)
@@ -136,7 +143,7 @@ def _performed(
     if not chosen:
         return
     if scheduler is not None:
-        results = run_on_cluster(perform, chosen, scheduler)
+        results = run_on_cluster(perform, chosen, scheduler, _lost)
     else:
         results = run_all(perform, chosen, workers, lost=_lost)
     for k, rows in results:

@@ -18,7 +18,7 @@ import hashlib
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -32,6 +32,10 @@ PREFIX = "controller."
 OPTIONS = ("step", "method")
 KEPT = 4
 """Designs that a process remembers."""
+TRIED = 200
+"""Cases that are looked at before the first one is run, until one is found that can be."""
+FAILURES = (FlexctlError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError)
+"""What makes a row of a case, and not the end of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def perform(case: Case) -> list[dict[str, Any]]:
     """
     try:
         script, law, plant, items, extra = _prepared(case)
-    except (FlexctlError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+    except FAILURES as error:
         return [_failed(name, error, 0.0) for name in case.study.scenarios or ("",)]
     return [_row(script, law, plant, item, extra, case.study.linear) for item in items]
 
@@ -102,8 +106,7 @@ def _failed(name: str, error: Exception, seconds: float) -> dict[str, Any]:
 
 def _prepared(case: Case) -> tuple[ModuleType, Any, Any, list[Scenario], dict[str, Any]]:
     study, values = case.study, dict(case.values)
-    own = {key.removeprefix(PREFIX): values.pop(key) for key in list(values) if key.startswith(PREFIX)}
-    run = {key.removeprefix("scenario."): values.pop(key) for key in list(values) if key.startswith("scenario.")}
+    own, run = _taken(values, PREFIX), _taken(values, "scenario.")
     script, law, nominal = _controller(study, own, values if study.redesign else {})
     items = [_with_options(item, run) for item in scenarios(script, nominal, study.scenarios)]
     return script, law, nominal, items, values
@@ -143,24 +146,72 @@ def _with_options(item: Scenario, options: Mapping[str, Any]) -> Scenario:
 def designed(script: ModuleType, plant: Any, parameters: Mapping[str, Any]) -> Any:
     """Return the controller of a script with other parameters; see the module."""
     arguments: dict[str, Any] = {}
-    accepted = list(inspect.signature(script.design).parameters)[1:]
+    accepted = _arguments(script)
     for name, value in parameters.items():
         if name in accepted:
             arguments[name] = value
         else:
-            _set_constant(script, name, value, accepted)
+            setattr(script, *_constant(script, name, value, accepted))
     with blamed(script):
         law = script.design(plant, **arguments)
     require(law is not None, f"{label(script)}: design(plant) returned nothing; return the controller")
     return law
 
 
-def _set_constant(script: ModuleType, name: str, value: Any, accepted: list[str]) -> None:
+def _constant(script: ModuleType, name: str, value: Any, accepted: list[str]) -> tuple[str, Any]:
+    """Return name and value of a constant of the script, with the field set that is meant."""
     first, *rest = name.split(".")
     known = [key for key in vars(script) if key.isupper()]
     if first not in known:
         raise unknown(f"parameter of {label(script)}", name, [*known, *accepted])
-    setattr(script, first, _with_field(getattr(script, first), rest, value, name))
+    return first, _with_field(getattr(script, first), rest, value, name)
+
+
+def check(script: ModuleType, nominal: Any, items: Sequence[Scenario], points: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `DefinitionError` when no case can be run: a name that is wrong, or values that all are.
+
+    A single value that is refused is no reason to refuse the sweep: it becomes a row with its reason.
+    """
+    first: Exception | None = None
+    for point in points[:TRIED]:
+        try:
+            _try(script, nominal, items, dict(point))
+        except (FlexctlError, ArithmeticError, ValueError, TypeError) as error:
+            first = first or error
+        else:
+            return
+    if first is not None:
+        many = f"none of the {len(points)} cases can be run; the first: " if len(points) > 1 else ""
+        raise DefinitionError(f"{many}{first}") from first
+
+
+def _try(script: ModuleType, nominal: Any, items: Sequence[Scenario], values: dict[str, Any]) -> None:
+    """Set the parameters of a case without designing or running anything; one scenario that accepts them is enough."""
+    own, run = _taken(values, PREFIX), _taken(values, "scenario.")
+    accepted = _arguments(script)
+    for name, value in own.items():
+        if name not in accepted:
+            _constant(script, name, value, accepted)
+    first: Exception | None = None
+    for item in items:
+        changed = _with_options(item, run)
+        try:
+            replace(changed, overrides={**changed.overrides, **values}).plant(nominal)
+        except FlexctlError as error:
+            first = first or error
+        else:
+            return
+    if first is not None:
+        raise first
+
+
+def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Take the values whose names begin with a prefix out of the others, and return them by the rest of their names."""
+    return {key.removeprefix(prefix): values.pop(key) for key in list(values) if key.startswith(prefix)}
+
+
+def _arguments(script: ModuleType) -> list[str]:
+    return list(inspect.signature(script.design).parameters)[1:]
 
 
 def _with_field(holder: Any, path: list[str], value: Any, name: str) -> Any:
@@ -187,7 +238,7 @@ def _row(script: ModuleType, law: Any, nominal: Any, item: Scenario, extra: Mapp
             scores = dict(chosen.run(law, nominal).scores)
         if linear:
             scores |= _linear(chosen.plant(nominal), law)
-    except (FlexctlError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+    except FAILURES as error:
         return _failed(item.name, error, time.perf_counter() - started)
     return {"scenario": item.name, "status": "ok", "reason": "", "wall_s": time.perf_counter() - started, **scores}
 

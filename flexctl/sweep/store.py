@@ -1,8 +1,4 @@
-"""What a sweep leaves on disk: a journal while it runs, a table when it is done.
-
-The journal (``results.csv.journal``) has a first line that says what is swept and a line for every case that is done,
-appended and flushed at once; a run that is interrupted, by Ctrl-C or by a power cut, continues from it. The table is
-written whole at the end and the journal removed.
+"""What a sweep leaves on disk when it is done: a table. `flexctl.sweep.journal` has what is there while it runs.
 
 The table is tidy: a row for every case and scenario; the columns are the number of the case, the parameters, the
 scenario, "status" ("ok" or "failed"), "reason", "wall_s" and the scores.
@@ -15,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, require
-from ..files import write_atomically
+from ..files import check_writable, write_atomically
 
 SUFFIXES = (".csv", ".parquet", ".nc")
 TEXTS = ("scenario", "status", "reason")
@@ -83,6 +78,7 @@ def checked_path(path: str | Path) -> Path:
     if suffix == ".parquet":
         _parquet()
     require(target.parent.is_dir(), f"cannot write {target}: {target.parent} is not an existing folder; make it first")
+    check_writable(target)
     return target
 
 
@@ -160,71 +156,3 @@ def _netcdf_column(out: Any, name: str, column: list[Any]) -> None:
     out.createDimension(length, width)
     variable = out.createVariable(safe, "c", ("row", length))
     variable[:] = np.array([list(text.ljust(width, b"\0")) for text in texts], np.uint8).view("S1").reshape(-1, width)
-
-
-class Journal:
-    """The cases that are done, on disk as they come.
-
-    Parameters
-    ----------
-    path : Path
-        File of the table; the journal is beside it.
-    about : mapping
-        What is swept; a journal of anything else is refused.
-    """
-
-    def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
-        self.path = path.with_name(path.name + ".journal")
-        self.about = json.loads(json.dumps(about, default=str))
-        self.done: dict[int, list[dict[str, Any]]] = {}
-        self._stream: IO[str] | None = None
-
-    def open(self, resume: bool) -> None:
-        """Read what is there, or begin anew."""
-        good = self._read() if resume and self.path.exists() else 0
-        try:
-            if good:
-                with open(self.path, "r+b") as stream:
-                    stream.truncate(good)  # a line that a killed process left unfinished
-                self._stream = open(self.path, "a")  # noqa: SIM115  (closed by close)
-            else:
-                self._stream = open(self.path, "w")  # noqa: SIM115
-                self._line({"sweep": self.about})
-        except OSError as error:
-            raise DefinitionError(f"cannot write {self.path}: {error.strerror}; choose another folder") from error
-
-    def _read(self) -> int:
-        """Return the length of the part of the file that is whole, its cases in `done`."""
-        lines = self.path.read_bytes().split(b"\n")
-        good = 0
-        for number, line in enumerate(lines[:-1]):
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                break
-            if number == 0:
-                same = isinstance(entry, dict) and entry.get("sweep") == self.about
-                remedy = "finish that one, remove the file, or start afresh"
-                require(same, f"{self.path} belongs to another sweep; {remedy}")
-            else:
-                self.done[int(entry["case"])] = entry["rows"]
-            good += len(line) + 1
-        return good
-
-    def add(self, number: int, rows: list[dict[str, Any]]) -> None:
-        """Append a case that is done."""
-        self.done[number] = rows
-        self._line({"case": number, "rows": rows})
-
-    def _line(self, entry: Mapping[str, Any]) -> None:
-        if self._stream is not None:
-            self._stream.write(json.dumps(entry) + "\n")
-            self._stream.flush()
-
-    def close(self, finished: bool) -> None:
-        """Close the file, and remove it when the sweep is finished."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-            if finished:
-                self.path.unlink(missing_ok=True)

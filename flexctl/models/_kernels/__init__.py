@@ -1,7 +1,7 @@
-"""Compiled inner loops: pure functions, no closures, kernels that call each other share a file.
+"""Compiled inner loops: pure functions. What goes through `flexctl.kernels.jit` may call across files and be a closure.
 
-numba's disk cache does not notice an edit in a callee of another file, and recompiles in every process what receives a
-jitted function implicitly or closes over one. Whole-model functions are therefore passed as typed function pointers.
+What is still decorated by plain `njit` must not: numba's disk cache does not notice an edit in a callee of another
+file, and recompiles in every process what receives a jitted function implicitly or closes over one.
 """
 
 REFRESH = 0.05

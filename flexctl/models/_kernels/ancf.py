@@ -17,12 +17,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import types
 
-from .loop import INT, LAW, MAT, OUTPUT, RECORD, RESIDUAL, TABLES, TANGENT, VEC, Late, late
-
-CONTROL = types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC)
-"""`loop.control`, passed as a pointer: a callee in another file would go stale in the cache."""
+from ...kernels.jit import entry, kernel
+from ...kernels.loops import loops
+from ...kernels.model import OUTPUT, RESIDUAL, TANGENT
+from ...kernels.state import KEPT, PRESCRIBED
+from ...kernels.stepper import Operations, any_prescribed
+from ...kernels.tables import DONE, INT, MAT, PLAIN, SINGULAR, VEC
 
 
 class Beam(NamedTuple):
@@ -62,87 +64,32 @@ class Work(NamedTuple):
     columns: np.ndarray  # (n, 16) see `_columns`
     pivot: np.ndarray  # (32,) a row of the band
     right: np.ndarray  # (n + 33,) with 16 numbers before it and 17 behind: residual and correction
-    steps: np.ndarray  # (32, n + 16) corrections of Broyden's updates
-    saved: np.ndarray  # (5, n) state at the begin of a step
-    y: np.ndarray
     every: np.ndarray  # the numbers of all outputs
 
 
-WORK = types.NamedTuple((*(MAT,) * 11, VEC, VEC, MAT, MAT, VEC, INT), Work)
+WORK = types.NamedTuple((*(MAT,) * 11, VEC, VEC, INT), Work)
 
 
-class Feedback(NamedTuple):
-    """A continuous law within a step: nx states, ny readings, nu commands, nr references; `feedback` makes them."""
+class Form(NamedTuple):
+    """All that a step needs besides `kernels.state.Motion`, whose correction is a part of work.right."""
 
-    E: np.ndarray  # (nx, nx) inverse of I - A times what is implicit of the step
-    F: np.ndarray  # (nx, ny) its state at the end of the step by the readings there
-    G: np.ndarray  # (nu, ny) its command there, the same
-    Z: np.ndarray  # (nu, n) S^-1 B
-    W: np.ndarray  # (nu, nu) inverse of I - G dy/dq Z
-    small: np.ndarray  # square, scratch
-    near: np.ndarray  # (2, n) coordinates and rates near those of the state
-    readings: np.ndarray  # (3, ny) at the begin and the end of the step, and nearby
-    reference: np.ndarray  # (2, nr) at the begin and the end
-    x: np.ndarray  # (2, nx) state at the end but for F y; what makes it
-    command: np.ndarray  # (3, nu) command at the end but for G y; its change along a vector; scratch
-    inputs: np.ndarray  # (2, p) prescribed ones at the end; one at a time
-    column: np.ndarray  # (n + 33,) as Work.right
-    key: np.ndarray  # what is implicit and the phase of the gains, whether Z and W are theirs, whether blocks are read
+    beam: Beam
+    work: Work
 
 
-FEEDBACK = types.NamedTuple((*(MAT,) * 12, VEC, VEC), Feedback)
+FORM = types.NamedTuple((BEAM, WORK), Form)
 
-
-class State(NamedTuple):
-    """Coordinates, rates, accelerations, shifted accelerations, accelerations one step earlier; torques; counters."""
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    shifted: np.ndarray
-    before: np.ndarray
-    torque: np.ndarray  # (J,) that prescribed joints need
-    numbers: np.ndarray  # last step, rate of convergence, step and method of the factors, their age, soft steps, level
-    counts: np.ndarray  # steps, iterations, factorisations, rejected steps
-
-
-STATE = types.NamedUniTuple(VEC, 8, State)
-
-
-class Method(NamedTuple):
-    """Generalised-alpha parameters; `newton` KEPT, FULL or BROYDEN; `settle` steps after jumps; `error` of a step."""
-
-    alpha_m: float
-    alpha_f: float
-    beta: float
-    gamma: float
-    tolerance: float
-    iterations: float
-    newton: float
-    settle: float
-    error: float
-
-
-METHOD = types.NamedUniTuple(float64, 9, Method)
-
-KEPT, FULL, BROYDEN = 0.0, 1.0, 2.0
-TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-AGE, DEEPEST, LIMIT, FAR = 60.0, 16.0, 1e6, 0.1
 WIDTH = 15
-LEFT = 1e-4  # of the tolerance may be left as the error of a step: full Newton leaves about its square
-LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL = range(6)
-IMPLICIT, PHASE, READY, BLOCKS = range(4)
-NEAR = 1e-6  # distance [m or rad] of the readings that give a slope
+POSITION, RATE = 0, 1  # kinds of outputs that joints give by themselves
 
 # Helpers have no signatures: they are compiled within the functions that use them, and are in the cache with these. No
 # reference counts, no allocation.
-FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp", "reassoc"}, "error_model": "numpy",
-                        "_nrt": False}  # fmt: skip
+FAST: dict[str, Any] = {**PLAIN, "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
 # What takes Beam or Work must not be called: that would copy 28 array headers, which takes as long as a residual.
 INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _vectors(X, o, inverse, p):  # type: ignore[no-untyped-def]
     """p0, p1, p2, m, n of the element whose left block begins at o."""
     for k in range(2):
@@ -153,7 +100,7 @@ def _vectors(X, o, inverse, p):  # type: ignore[no-untyped-def]
         p[6 + k], p[8 + k] = one + other, other - one
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _strains(p, inverse, e):  # type: ignore[no-untyped-def]
     """E0_0 .. E0_4, e1_0 .. e1_2, G_0 .. G_2, t0_0 .. t0_3; those of the straight element are not taken off."""
     a0, a1, b0, b1, c0, c1, m0, m1, n0, n1 = p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]
@@ -176,7 +123,7 @@ def _strains(p, inverse, e):  # type: ignore[no-untyped-def]
     e[14] = 0.6 * cn
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _stresses(E, e, s):  # type: ignore[no-untyped-def]
     """s = C e; E is a row of Beam.element."""
     i = E[1]
@@ -194,7 +141,7 @@ def _stresses(E, e, s):  # type: ignore[no-untyped-def]
     s[11], s[12], s[13], s[14] = E[9] * e[11], E[9] * e[12] * (1 / 3), E[9] * e[13] * 0.2, E[9] * e[14] * (1 / 7)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _element_stress(E, X, V, o, beta, vector, strain):  # type: ignore[no-untyped-def]
     """Stresses (row 2) of an element; with damping of E + beta dE/dt. Leaves its vectors in row 0."""
     p, e, s = vector[0], strain[0], strain[2]
@@ -216,7 +163,7 @@ def _element_stress(E, X, V, o, beta, vector, strain):  # type: ignore[no-untype
     _stresses(E, e, s)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _modal_stresses(element, lefts, links, X, V, C, vector, strain, every):  # type: ignore[no-untyped-def]
     """Stresses C dE/dt of all elements, in row 1 of `every`; the rates in row 0."""
     p, w, d, s = vector[0], vector[1], strain[1], strain[2]
@@ -240,7 +187,7 @@ def _modal_stresses(element, lefts, links, X, V, C, vector, strain, every):  # t
         every[1, r] = total
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _products(s, i):  # type: ignore[no-untyped-def]
     """Derivatives of the energy by the products of the vectors, squares twice: what gives the force."""
     return (
@@ -251,7 +198,7 @@ def _products(s, i):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _element_force(E, p, s, F, o):  # type: ignore[no-untyped-def]
     """Add the elastic force to F."""
     i = E[1]
@@ -273,7 +220,7 @@ def _element_force(E, p, s, F, o):  # type: ignore[no-untyped-def]
         F[o + 10 + k] += fm + fn
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _element_inertia(E, A, F, o):  # type: ignore[no-untyped-def]
     """Add the mass times accelerations to F; E[11:] are m (13/35, 9/70, 11 L/210, 13 L/420, L2/105, L2/140, r2/3)."""
     for k in range(2):
@@ -286,7 +233,7 @@ def _element_inertia(E, A, F, o):  # type: ignore[no-untyped-def]
         F[o + 10 + k] += E[17] * (0.5 * d + D)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turn(x):  # type: ignore[no-untyped-def]
     """Cosine and sine (fdlibm's polynomials after reduction to pi/4; the library's take five times as long)."""
     k = np.floor(x * 0.6366197723675814 + 0.5)
@@ -306,7 +253,7 @@ def _turn(x):  # type: ignore[no-untyped-def]
     return (-cosine, -sine) if m == 2 else (sine, -cosine)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _section(q, v, a, phi, stretch, angle, e, x, w, acc, o, S):  # type: ignore[no-untyped-def]
     """The r_y of a root with rate and acceleration at o, and S: u, f, slope (2), bend (3), then what `_root` needs.
 
@@ -348,25 +295,25 @@ def _section(q, v, a, phi, stretch, angle, e, x, w, acc, o, S):  # type: ignore[
     S[0], S[1], S[2], S[8], S[9], S[10], S[11] = u0, u1, f, t, ft, tt, ftt
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _left(beam, e):  # type: ignore[no-untyped-def]
     l = beam.lefts[e]
     return 6 * (l if l >= 0 else beam.links[3 * (-1 - l)])
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _end(beam, l):  # type: ignore[no-untyped-def]
     """First number of the end block of a link."""
     return (6 * beam.links[3 * l + 3] if l + 1 < beam.sizes[2] else beam.place.size) - 6
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _copy(source, first, target, place, count):  # type: ignore[no-untyped-def]
     for k in range(count):
         target[place + k] = source[first + k]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _expand(beam, q, v, a, work):  # type: ignore[no-untyped-def]
     """Fill the blocks from the coordinates."""
     x, w, acc, total = work.blocks[0], work.blocks[1], work.blocks[2], work.blocks[3]
@@ -388,7 +335,7 @@ def _expand(beam, q, v, a, work):  # type: ignore[no-untyped-def]
         total[i] = acc[i] + alpha * w[i]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _balance(beam, work):  # type: ignore[no-untyped-def]
     """Forces on the blocks: inertia, elasticity, damping, weight."""
     x, w, total, P = work.blocks[0], work.blocks[1], work.blocks[3], work.blocks[4]
@@ -414,7 +361,7 @@ def _balance(beam, work):  # type: ignore[no-untyped-def]
         _element_inertia(E, total, P, o)
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _inputs(beam, q, u, r):  # type: ignore[no-untyped-def]
     """Take B u off r."""
     n, fixed, actuators = beam.sizes[0], beam.sizes[3], beam.sizes[4]
@@ -434,7 +381,7 @@ def _inputs(beam, q, u, r):  # type: ignore[no-untyped-def]
                 r[i] -= u[fixed + 1 + k] * total
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _residual(beam, q, v, a, u, work, r):  # type: ignore[no-untyped-def]
     """The whole left side, on the coordinates, from filled blocks."""
     _balance(beam, work)
@@ -464,7 +411,7 @@ def _residual(beam, q, v, a, u, work, r):  # type: ignore[no-untyped-def]
     _inputs(beam, q, u, r)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _gradients(p, i, G):  # type: ignore[no-untyped-def]
     """Columns: derivatives of the 15 strains by the 12 numbers of an element."""
     for k in range(2):
@@ -486,7 +433,7 @@ def _gradients(p, i, G):  # type: ignore[no-untyped-def]
         _row(G, 14, k, i, 0.0, 0.0, 0.6 * n, 0.0, 0.6 * c)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _row(G, c, k, i, p, q, r, m, n):  # type: ignore[no-untyped-def]
     """Strain c, whose derivatives by the five vectors are given, by the numbers of the element along axis k."""
     along = (p - r) * i
@@ -495,7 +442,7 @@ def _row(G, c, k, i, p, q, r, m, n):  # type: ignore[no-untyped-def]
     G[4 + k, c], G[10 + k, c] = 0.5 * (m - n), 0.5 * (m + n)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _multiply(E, G, R, f, symmetric, h, K):  # type: ignore[no-untyped-def]
     """K += f G C R^T but for the rows and columns of the left position, see `_mirror`; both are 16 long.
 
@@ -522,7 +469,7 @@ def _multiply(E, G, R, f, symmetric, h, K):  # type: ignore[no-untyped-def]
                 K[j, i] += total
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _mirror(K):  # type: ignore[no-untyped-def]
     """Strains know only the difference of the ends' positions: what acts on both differs by its sign."""
     for i in range(2, 12):
@@ -531,7 +478,7 @@ def _mirror(K):  # type: ignore[no-untyped-def]
         K[0, j], K[1, j] = -K[6, j], -K[7, j]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _pattern(K, aa, ab, ac, bb, bc, cc, am, bm, cm, an, bn, cn, mm, mn, nn, i):  # type: ignore[no-untyped-def]
     """Add the matrix of the five vectors' products, the same for both axes."""
     for k in range(2):
@@ -563,13 +510,13 @@ def _pattern(K, aa, ab, ac, bb, bc, cc, am, bm, cm, an, bn, cn, mm, mn, nn, i): 
         _both(K, k, 4 + k, 10, 0.25 * (mm - nn))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _both(K, k, row, column, value):  # type: ignore[no-untyped-def]
     K[row, column + k] += value
     K[column + k, row] += value
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _mass_matrix(E, c, K):  # type: ignore[no-untyped-def]
     """Add c times the mass of an element."""
     for k in range(2):
@@ -588,7 +535,7 @@ def _mass_matrix(E, c, K):  # type: ignore[no-untyped-def]
         _both(K, k, 4 + k, 10, 0.5 * c * E[17])
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _element_matrix(beam, e, o, ca, cv, cq, exact, work):  # type: ignore[no-untyped-def]
     """K = ca M + cv D + cq dF/dX of an element with the bodies at its blocks, in work.matrix.
 
@@ -621,7 +568,7 @@ def _element_matrix(beam, e, o, ca, cv, cq, exact, work):  # type: ignore[no-unt
             K[4 + k, 4 + k] += c * beam.lump[b, 1]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _root_columns(beam, l, work):  # type: ignore[no-untyped-def]
     """Columns 12 .. 15 of K from those of a root's r_y: by z = (e, phi, f)."""
     S, K = work.section[l], work.matrix
@@ -631,7 +578,7 @@ def _root_columns(beam, l, work):  # type: ignore[no-untyped-def]
         K[i, 12], K[i, 13], K[i, 14], K[i, 15] = S[3] * moment, S[4] * moment, moment, u0 * K[i, 4] + u1 * K[i, 5]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _moving_columns(beam, e, l, cv, cq, work):  # type: ignore[no-untyped-def]
     """Add to them what comes from rates and accelerations: cv M 2 V' + cq (D V' + M A'), by derivatives of r_y."""
     S, E, G, K, h = work.section[l], beam.element[e], work.gradients, work.matrix, work.strain[3]
@@ -660,7 +607,7 @@ def _moving_columns(beam, e, l, cv, cq, work):  # type: ignore[no-untyped-def]
                 K[i, 12 + z] += cq * beta * h[c] * G[i, c]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _root_matrix(beam, l, work, cq):  # type: ignore[no-untyped-def]
     """Turn columns and rows of a root's r_y into those of z: 14 x 14 in work.root, r (2), r_x (2), right block, z."""
     S, K, T, P = work.section[l], work.matrix, work.root, work.blocks[4]
@@ -689,7 +636,7 @@ def _root_matrix(beam, l, work, cq):  # type: ignore[no-untyped-def]
     T[11, 10] += f * pn * S[6]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _coordinate(beam, l, i):  # type: ignore[no-untyped-def]
     """Coordinate of number i of `_root_matrix`; -1 where there is none."""
     b = beam.links[3 * l]
@@ -702,7 +649,7 @@ def _coordinate(beam, l, i):  # type: ignore[no-untyped-def]
     return beam.links[3 * l + i - 11]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _assemble(beam, ca, cv, cq, work):  # type: ignore[no-untyped-def]
     """Fill the band with ca M + cv D + cq K, made symmetric; the blocks must be filled."""
     n, S = beam.sizes[0], work.band
@@ -735,7 +682,7 @@ def _assemble(beam, ca, cv, cq, work):  # type: ignore[no-untyped-def]
             S[phi, 0] += (ca + cv * beam.numbers[0]) * beam.joint[l, 0] + cq * beam.joint[l, 1] + cv * beam.joint[l, 2]
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _hold(beam, drive, S):  # type: ignore[no-untyped-def]
     """Make the equations of prescribed joints the identity."""
     for l in range(drive.size):
@@ -748,7 +695,7 @@ def _hold(beam, drive, S):  # type: ignore[no-untyped-def]
             S[phi, 0] = 1.0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _columns(S, T, n):  # type: ignore[no-untyped-def]
     """The factors by columns, for the way back: number m of row j acts on entry j - 16 + m."""
     for j in range(n):
@@ -757,7 +704,7 @@ def _columns(S, T, n):  # type: ignore[no-untyped-def]
             T[j, m] = S[i, 16 - m] * S[i, 0] if i >= 0 and m > 0 else 0.0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _factor(S, T, row, n):  # type: ignore[no-untyped-def]
     """S = U^T D^-1 U in place, the diagonal inverted; returns whether it failed. `row` holds the pivot's row."""
     for j in range(n):
@@ -777,7 +724,7 @@ def _factor(S, T, row, n):  # type: ignore[no-untyped-def]
     return not np.isfinite(S[n - 1, 0])
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _solve(S, T, n, b):  # type: ignore[no-untyped-def]
     """Solve with the factors; b has 16 more numbers before and behind its n entries.
 
@@ -794,33 +741,33 @@ def _solve(S, T, n, b):  # type: ignore[no-untyped-def]
             b[j + m] -= c * T[j, m]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _lean(x, root, end):  # type: ignore[no-untyped-def]
     """Angle of a link's chord against its root section."""
     c0, c1, w0, w1 = x[end] - x[root], x[end + 1] - x[root + 1], x[root + 4], x[root + 5]
     return np.arctan2(c0 * w0 + c1 * w1, c0 * w1 - c1 * w0)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _bend(x, root, end):  # type: ignore[no-untyped-def]
     """Angle of a link's end section against its root section."""
     w0, w1, e0, e1 = x[root + 4], x[root + 5], x[end + 4], x[end + 5]
     return np.arctan2(w0 * e1 - w1 * e0, w0 * e0 + w1 * e1)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _chord_rate(x, w, root, end):  # type: ignore[no-untyped-def]
     c0, c1 = x[end] - x[root], x[end + 1] - x[root + 1]
     return (c0 * (w[end + 1] - w[root + 1]) - c1 * (w[end] - w[root])) / (c0 * c0 + c1 * c1)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _curvature(x, o, inverse):  # type: ignore[no-untyped-def]
     m0, m1 = 0.5 * (x[o + 4] + x[o + 10]), 0.5 * (x[o + 5] + x[o + 11])
     return inverse * (m0 * (x[o + 11] - x[o + 5]) - m1 * (x[o + 10] - x[o + 4])) / (m0 * m0 + m1 * m1)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _measure(beam, blocks, section, q, v, u, rows, y):  # type: ignore[no-untyped-def]
     """Sensor readings y of these rows from filled blocks; the kinds are those of `models.ancf_sensors`."""
     x, w, acc, fixed = blocks[0], blocks[1], blocks[2], beam.sizes[3]
@@ -885,495 +832,141 @@ def _measure(beam, blocks, section, q, v, u, rows, y):  # type: ignore[no-untype
             y[number] = total
 
 
-@njit(**INSIDE)
+@kernel(**INSIDE)
 def _release(beam, drive, r):  # type: ignore[no-untyped-def]
     for l in range(drive.size):
         if drive[l] == PRESCRIBED:
             r[beam.links[3 * l + 1]] = 0.0
 
 
-@njit(**FAST)
-def _broyden(d, steps, n, number):  # type: ignore[no-untyped-def]
-    """Broyden's updates of the inverse, applied to the correction d; `steps` are those made so far in this step."""
-    for j in range(number):
-        size, along = 0.0, 0.0
-        for i in range(n):
-            size += steps[j, i] * steps[j, i]
-            along += steps[j, i] * d[i]
-        if size == 0.0:
-            return
-        along /= size
-        if j < number - 1:
-            for i in range(n):
-                d[i] += along * steps[j + 1, i]
-        elif along < 0.9:  # else the update would be singular
-            for i in range(n):
-                d[i] /= 1.0 - along
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction; see `kernels.stepper.Operations`."""
+    beam, work = form.beam, form.work
+    n, r = beam.sizes[0], work.right[16:]
+    _expand(beam, motion.q, motion.v, motion.a, work)
+    _residual(beam, motion.q, motion.v, motion.a, u, work, r)
+    if fresh:
+        _assemble(beam, ca, cv, cq, work)
+        _hold(beam, motion.drive, work.band)
+        if _factor(work.band, work.columns, work.pivot, n):
+            return SINGULAR, np.inf
+    _release(beam, motion.drive, r)
+    _solve(work.band, work.columns, n, work.right)
+    return DONE, _largest(r, n)
 
 
-@njit(**FAST)
-def _predict(state, h, method, soft, straight, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule."""
-    q, v, a, shifted, before = state.q, state.v, state.a, state.shifted, state.before
-    if soft:
-        for i in range(n):
-            before[i] = a[i]
-            a[i] = shifted[i] = 0.0
-            q[i] += h * v[i]
-        return
-    last = state.numbers[LAST]
-    ratio = h / last if last > 0.0 else 0.0
-    am, af, g = method.alpha_m, method.alpha_f, 1.0 / (1.0 - method.alpha_m)
-    b1, b2, g1, g2 = h * h * (0.5 - method.beta), h * h * method.beta, h * (1.0 - method.gamma), h * method.gamma
+@kernel(**FAST)
+def _largest(r, n):  # type: ignore[no-untyped-def]
+    """Largest entry; infinite if one is not a number."""
+    size, total = 0.0, 0.0
     for i in range(n):
-        old, now = shifted[i], a[i]
-        guess = now + ratio * (now - before[i])
-        if straight:
-            guess = (-b1 / b2 * old / g - af * now + am * old) / (1.0 - af)
-        new = ((1.0 - af) * guess + af * now - am * old) * g
-        before[i], a[i], shifted[i] = now, guess, new
-        q[i] += h * v[i] + b1 * old + b2 * new
-        v[i] += g1 * old + g2 * new
+        size = max(size, abs(r[i]))
+        total += r[i]
+    return size if np.isfinite(total) else np.inf
 
 
-@njit(**FAST)
-def _inverse(M, X):  # type: ignore[no-untyped-def]
-    """X = M^-1 of a small matrix by elimination with pivoting; M is destroyed."""
-    n = X.shape[0]
-    for i in range(n):
-        for j in range(n):
-            X[i, j] = 1.0 if i == j else 0.0
-    for j in range(n):
-        best = j
-        for i in range(j + 1, n):
-            best = i if abs(M[i, j]) > abs(M[best, j]) else best
-        pivot = M[best, j]
-        for k in range(n):
-            M[best, k], M[j, k] = M[j, k], M[best, k] / pivot
-            X[best, k], X[j, k] = X[j, k], X[best, k] / pivot
-        for i in range(n):
-            c = M[i, j] if i != j else 0.0
-            for k in range(n):
-                M[i, k] -= c * M[j, k]
-                X[i, k] -= c * X[j, k]
+@kernel(**INSIDE)
+def refresh(form, motion):  # type: ignore[no-untyped-def]
+    """Fill the blocks that are measured."""
+    _expand(form.beam, motion.q, motion.v, motion.a, form.work)
 
 
-@njit(**FAST)
-def _add(M, first, x, factor, y):  # type: ignore[no-untyped-def]
-    """y += factor M x, of the rows of M from `first` on."""
-    for i in range(y.size):
-        total = 0.0
-        for j in range(M.shape[1]):
-            total += M[first + i, j] * x[j]
-        y[i] += factor * total
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Fill the blocks, and the torques of prescribed joints."""
+    beam, work = form.beam, form.work
+    _expand(beam, motion.q, motion.v, motion.a, work)
+    if any_prescribed(motion.drive):
+        r = work.right[16:]
+        _residual(beam, motion.q, motion.v, motion.a, u, work, r)
+        for l in range(motion.drive.size):
+            motion.torque[l] = r[max(beam.links[3 * l + 1], 0)]
 
 
-@njit(**INSIDE)
-def _gains(law, phase, implicit, f):  # type: ignore[no-untyped-def]
-    """Fill E, F, G for the phase and for what is implicit of the step."""
-    nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
-    for i in range(nx):
-        for j in range(nx):
-            f.small[i, j] = (1.0 if i == j else 0.0) - implicit * law.A[phase * nx + i, j]
-    _inverse(f.small, f.E)
-    for j in range(ny):
-        for i in range(nx):
-            f.F[i, j] = 0.0
-            for c in range(nx):
-                f.F[i, j] += implicit * f.E[i, c] * law.By[phase * nx + c, j]
-        for i in range(nu):
-            f.G[i, j] = law.Dy[phase * nu + i, j]
-            for c in range(nx):
-                f.G[i, j] += law.C[phase * nu + i, c] * f.F[c, j]
-    f.key[IMPLICIT], f.key[PHASE], f.key[READY] = implicit, phase, 0.0
+@kernel(**INSIDE)
+def lead(form, motion):  # type: ignore[no-untyped-def]
+    """Put prescribed joints where they are commanded."""
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            phi, target = form.beam.links[3 * l + 1], motion.target
+            motion.q[phi], motion.v[phi], motion.a[phi] = target[l, 0], target[l, 1], target[l, 2]
+            motion.shifted[phi] = target[l, 2]
 
 
-@njit(**INSIDE)
-def _foresee(law, k, tables, place, part, h, soft, u, memory, f):  # type: ignore[no-untyped-def]
-    """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
-
-    u: prescribed inputs at the end. The law goes by the trapezoidal rule, in soft steps by the backward Euler rule.
-    """
-    nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
-    phase = law.phase[min(k, law.phase.size - 1)] if law.phase.size > 0 else 0
-    implicit = h if soft else 0.5 * h
-    if f.key[IMPLICIT] != implicit or f.key[PHASE] != phase:
-        _gains(law, phase, implicit, f)
-    for j in range(nr):
-        begin, change = tables.reference[k, nr + j], tables.reference[k + 1, j] - tables.reference[k, nr + j]
-        f.reference[0, j], f.reference[1, j] = begin + place * change, begin + part * change
-    _copy(u, 0, f.inputs[0], 0, u.size)
-    for i in range(nx):
-        x[i], there[i] = 0.0, memory[0, i]
-    _add(law.A, phase * nx, memory[0], h - implicit, there)
-    _add(law.By, phase * nx, f.readings[0], h - implicit, there)
-    _add(law.Br, phase * nx, f.reference[0], h - implicit, there)
-    _add(law.Br, phase * nx, f.reference[1], implicit, there)
-    _add(f.E, 0, there, 1.0, x)
-    for i in range(nu):
-        command[i] = 0.0
-    _add(law.C, phase * nu, x, 1.0, command)
-    _add(law.Dr, phase * nu, f.reference[1], 1.0, command)
-
-
-@njit(**INSIDE)
-def _read(beam, q, v, u, law, f, row, work):  # type: ignore[no-untyped-def]
-    """What the law measures; the blocks must be filled if it needs them: joints are in the coordinates."""
-    if f.key[BLOCKS] != 0.0:
-        _measure(beam, work.blocks, work.section, q, v, u, law.measures, f.readings[row])
-        return
-    for i in range(law.measures.size):
-        at = beam.sizes[3] + 3 * law.measures[i]
-        phi = beam.links[3 * beam.inputs[at + 1] + 1]
-        f.readings[row, i] = q[phi] if beam.inputs[at] == 0 else v[phi]
-
-
-@njit(**INSIDE)
-def _respond(beam, state, law, f, u, work):  # type: ignore[no-untyped-def]
-    """Set the inputs at the end of the step by the readings there."""
-    _read(beam, state.q, state.v, u, law, f, 1, work)
-    _copy(f.inputs[0], 0, u, 0, u.size)
-    _copy(f.command[0], 0, f.command[2], 0, law.drives.size)
-    _add(f.G, 0, f.readings[1], 1.0, f.command[2])
-    for i in range(law.drives.size):
-        u[law.drives[i]] += f.command[2, i]
-
-
-@njit(**INSIDE)
-def _close(beam, state, drive, law, f, cv, fresh, u, work):  # type: ignore[no-untyped-def]
-    """Turn the correction of the arm alone, in work.right, into that of the loop; the blocks are lost.
-
-    The slope of the command along a vector, G dy/dq, is taken from readings nearby: those of joints are linear anyway.
-    """
-    n, nu, r, unit = beam.sizes[0], f.W.shape[0], work.right[16:], f.inputs[1]
-    renewed = fresh or f.key[READY] == 0.0
-    for number in range(0 if renewed else nu, nu + 1):
-        z = r
-        if number < nu:
-            z, b = f.Z[number], f.column[16:]
-            for i in range(f.column.size):
-                f.column[i] = 0.0
-            unit[law.drives[number]] = -1.0
-            _inputs(beam, state.q, unit, b)
-            unit[law.drives[number]] = 0.0
-            _release(beam, drive, b)
-            _solve(work.band, work.columns, n, f.column)
-            _copy(b, 0, z, 0, n)
-        largest = 1e-300
-        for i in range(n):
-            largest = max(largest, abs(z[i]))
-        e = NEAR / largest
-        for i in range(n):
-            f.near[0, i], f.near[1, i] = state.q[i] + e * z[i], state.v[i] + e * cv * z[i]
-        if f.key[BLOCKS] != 0.0:
-            _expand(beam, f.near[0], f.near[1], state.a, work)
-        _read(beam, f.near[0], f.near[1], u, law, f, 2, work)
-        for j in range(law.measures.size):
-            f.readings[2, j] -= f.readings[1, j]
-        for i in range(nu):
-            f.command[1, i] = f.command[2, i] = 0.0
-        _add(f.G, 0, f.readings[2], 1.0 / e, f.command[1])
-        if number < nu:
-            for i in range(nu):
-                f.small[i, number] = (1.0 if i == number else 0.0) - f.command[1, i]
-    if renewed:
-        _inverse(f.small, f.W)
-        f.key[READY] = 1.0
-    _add(f.W, 0, f.command[1], 1.0, f.command[2])
-    for number in range(nu):
-        for i in range(n):
-            r[i] += f.command[2, number] * f.Z[number, i]
-
-
-@njit(**INSIDE)
-def _finish(beam, state, law, f, u, held, memory, work):  # type: ignore[no-untyped-def]
-    """Set command and state of the law at the end of a step, which is the begin of the next; the blocks are filled."""
-    _respond(beam, state, law, f, u, work)
-    for i in range(u.size):
-        held[i] = u[i] - f.inputs[0, i]
-    _copy(f.x[0], 0, memory[0], 0, f.x.shape[1])
-    _add(f.F, 0, f.readings[1], 1.0, memory[0, : f.x.shape[1]])
-    _copy(f.readings[1], 0, f.readings[0], 0, law.measures.size)
-
-
-@njit(**INSIDE)
-def _step(beam, state, drive, target, u, h, method, soft, careful, law, f, work):  # type: ignore[no-untyped-def]
-    """One step of length h to inputs u; target: angle, rate, acceleration of prescribed joints. Returns status, size.
-
-    `careful`: from where the rates lead, with a fresh tangent in every iteration.
-    A step of length 0: if `careful`, the accelerations become those that the forces of now ask for, and the shifted
-    ones change by as much; the torques of the prescribed joints are set.
-    """
-    n, r, number, counts = beam.sizes[0], work.right[16:], state.numbers, state.counts
-    still, some = h == 0.0, _prescribes(drive)
-    cq, cv, ca, cs, key = 0.0, 0.0, 1.0, 1.0, 0.0
-    if not still:
-        _predict(state, h, method, soft, careful, n)
-        for l in range(drive.size):
-            if drive[l] == PRESCRIBED:
-                phi = beam.links[3 * l + 1]
-                state.q[phi], state.v[phi], state.a[phi] = target[l, 0], target[l, 1], target[l, 2]
-                state.shifted[phi] = target[l, 2]
-        am, af = (0.0, 0.0) if soft else (method.alpha_m, method.alpha_f)
-        b, g = (1.0, 1.0) if soft else (method.beta, method.gamma)
-        cq, cv, ca = 1.0, g / (h * b), (1.0 - am) / (h * h * b * (1.0 - af))
-        cs, key = (1.0 - af) / (1.0 - am) * ca, -h if soft else h
-    limit = method.tolerance * beam.numbers[2]
-    valid = not still and number[FACTORED] == key and number[YOUNG] < AGE
-    size, previous, rate, iteration, changed = 0.0, 0.0, 1.0, 0, False
-    while True:
-        if iteration >= method.iterations:
-            if size <= limit and rate < 0.9:
-                break
-            return 1.0, size, float(iteration)
-        _expand(beam, state.q, state.v, state.a, work)
-        if f is not None and not still:
-            _respond(beam, state, law, f, u, work)
-        _residual(beam, state.q, state.v, state.a, u, work, r)
-        if still and (iteration > 0 or not careful):
-            for l in range(drive.size):
-                state.torque[l] = r[max(beam.links[3 * l + 1], 0)]
-            return 0.0, size, float(iteration)
-        fresh = not valid or careful or method.newton == FULL
-        if fresh:
-            _assemble(beam, ca, cv, cq, work)
-            _hold(beam, drive, work.band)
-            if _factor(work.band, work.columns, work.pivot, n):
-                return 2.0, size, float(iteration)
-            number[FACTORED], number[YOUNG], number[CONVERGENCE] = key, 0.0, 0.02
-            counts[2] += 0.0 if still else 1.0
-            valid, changed = True, iteration > 0
-        _release(beam, drive, r)
-        _solve(work.band, work.columns, n, work.right)
-        if f is not None and not still:
-            _close(beam, state, drive, law, f, cv, fresh, u, work)
-        if method.newton == BROYDEN and not careful:
-            _broyden(r, work.steps, n, iteration)
-            for i in range(n):
-                work.steps[iteration, i] = r[i]
-        iteration += 1
-        counts[1] += 0.0 if still else 1.0
-        previous, size = size, 0.0
-        for i in range(n):
-            d = r[i]
-            state.q[i] -= cq * d
-            state.v[i] -= cv * d
-            state.a[i] -= ca * d
-            state.shifted[i] -= cs * d
-            size = max(size, abs(d))
-        # a correction that is no small part of the arm leads nowhere, or to a solution far away: begin otherwise
-        if not np.isfinite(size) or (not careful and not still and size > FAR * beam.numbers[2]):
-            return 1.0, size, float(iteration)
-        if still:
-            number[LAST] = 0.0
-            if some:
-                continue
-            return 0.0, size, float(iteration)
-        rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
-        if iteration > 1 and previous > 0.0:
-            rate = max(size / previous, 1e-3)
-            number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
-        # what is left after a correction, by the rate at which they shrink; or they shrink no more: rounding
-        if (rate < 0.5 and size * rate <= LEFT * limit * (1.0 - rate)) or (size <= limit and rate >= 0.5):
-            break
-        if iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed)):
-            valid = False
-    number[LAST], number[YOUNG] = h, number[YOUNG] + 1.0
-    if soft:
-        number[LAST] = 0.0
-    counts[0] += 1.0
-    bound = 0.0
-    for i in range(n):
-        bound = max(bound, abs(state.q[i]))
-    return (3.0 if not bound <= LIMIT else 0.0), size, float(iteration)
-
-
-@njit(**FAST)
-def _prescribes(drive):  # type: ignore[no-untyped-def]
-    """Whether a joint is prescribed."""
-    some = False
-    for l in range(drive.size):
-        some = some or drive[l] == PRESCRIBED
-    return some
-
-
-@njit(**FAST)
-def _target(command, k, part, h, drive, target):  # type: ignore[no-untyped-def]
-    """Prescribed motion at a part of the step from grid point k: the quintic with the values at both ends."""
-    s = part
-    for l in range(drive.size):
-        if drive[l] != PRESCRIBED:
-            continue
-        c = 4 * l
-        if part == 1.0:
-            for i in range(3):
-                target[l, i] = command[k + 1, c + i]
-            continue
-        x0, v0, a0 = command[k, c], h * command[k, c + 1], 0.5 * h * h * command[k, c + 3]
-        d = command[k + 1, c] - x0 - v0 - a0
-        e, f = h * command[k + 1, c + 1] - v0 - 2.0 * a0, h * h * command[k + 1, c + 2] - 2.0 * a0
-        c3, c4, c5 = 10.0 * d - 4.0 * e + 0.5 * f, -15.0 * d + 7.0 * e - f, 6.0 * d - 3.0 * e + 0.5 * f
-        target[l, 0] = x0 + s * (v0 + s * (a0 + s * (c3 + s * (c4 + s * c5))))
-        target[l, 1] = (v0 + s * (2.0 * a0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
-        target[l, 2] = (2.0 * a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
-
-
-@njit(**FAST)
-def _save(state, saved, back):  # type: ignore[no-untyped-def]
-    n = state.q.size
-    for i in range(n):
-        if back:
-            state.q[i], state.v[i], state.a[i] = saved[0, i], saved[1, i], saved[2, i]
-            state.shifted[i], state.before[i] = saved[3, i], saved[4, i]
-        else:
-            saved[0, i], saved[1, i], saved[2, i] = state.q[i], state.v[i], state.a[i]
-            saved[3, i], saved[4, i] = state.shifted[i], state.before[i]
-
-
-@njit(**INSIDE)
-def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
-    """Record grid point k; the input of a prescribed joint is the torque that it needs."""
-    for row in range(y.size):
-        record.y[k, row] = y[row]
-    for j in range(u.size):
-        record.u[k, j] = u[j]
-    for l in range(drive.size):
-        if drive[l] == PRESCRIBED:
-            for j in range(beam.sizes[3]):
-                if beam.inputs[j] == beam.links[3 * l + 1]:
-                    record.u[k, j] = state.torque[l]
-    if record.q.shape[0] > 1:
-        for i in range(state.q.size):
-            record.q[k, i], record.v[k, i] = state.q[i], state.v[i]
-
-
-@njit(**INSIDE)
-def _prescribed_jump(beam, state, drive, command, k):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def leap(form, motion):  # type: ignore[no-untyped-def]
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
     jump = False
-    for l in range(drive.size):
-        if drive[l] == PRESCRIBED:
-            phi = beam.links[3 * l + 1]
-            change = command[k, 4 * l + 3] - state.a[phi]
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            phi = form.beam.links[3 * l + 1]
+            change = motion.target[l, 3] - motion.a[phi]
             jump = jump or change != 0.0
-            state.a[phi] += change
-            state.shifted[phi] += change
+            motion.a[phi] += change
+            motion.shifted[phi] += change
     return jump
 
 
-@late(types.void(BEAM, STATE, WORK, VEC, VEC), **FAST)
-def measure(beam, state, work, u, y):  # type: ignore[no-untyped-def]
-    """Sensor readings."""
-    _expand(beam, state.q, state.v, state.a, work)
-    _measure(beam, work.blocks, work.section, state.q, state.v, u, work.every, y)
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted."""
+    return tolerance * form.beam.numbers[2]
 
 
-def run(  # type: ignore[no-untyped-def]
-    control, beam, state, f, work, drive, command, target, u, held, memory, law, first, last, method, tables, record
-):
-    """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction).
-
-    `last` = `first`: the accelerations of the state are set, and no step is taken. Every grid point begins with a step
-    of length 0 and is recorded; then, with an error given, steps are of h / 2^level; inputs are linear in between.
-    f is None unless the law is continuous: what deals with it is then not compiled.
-    """
-    t, y, number, whole = tables.t, work.y, state.numbers, 1 << int(DEEPEST)
-    acting, divided, some = law.continuous == 1, method.error > 0.0, _prescribes(drive)
-    k, place, still, finished, jumped, careful = first, 0, True, True, True, True
-    while True:
-        if still or not finished:
-            _expand(beam, state.q, state.v, state.a, work)
-        if f is not None and not finished:
-            _finish(beam, state, law, f, u, held, memory, work)
-            finished = True
-        h, units, before, soft = tables.h[min(k, tables.h.size - 1)], 0, number[LAST], False
-        part = place / whole
-        if still:
-            _measure(beam, work.blocks, work.section, state.q, state.v, u, work.every, y)
-            jumped = first == last
-            if k < last:
-                jump = control(law, k, y, tables, memory, held, u)
-                given = _prescribed_jump(beam, state, drive, command, k)
-                jumped = jump or given or number[LAST] == 0.0
-                given = given or k == 0 or (acting and jump)
-                for i in range(u.size):
-                    given = given or tables.before[k, i] != tables.after[k, i]
-                if given:
-                    number[SOFT] = method.settle
-                    number[LEVEL] = max(number[LEVEL], 6.0) if divided else number[LEVEL]
-            elif jumped:
-                _prescribed_jump(beam, state, drive, command, k)
-            careful = jumped
-            if f is not None:
-                for i in range(law.measures.size):
-                    f.readings[0, i] = y[law.measures[i]]
-        else:
-            units, soft = whole >> int(number[LEVEL]), number[SOFT] > 0.0
-            part = (place + units) / whole
-            for i in range(u.size):
-                lasting = 0.0 if acting else held[i]
-                begin, end = lasting + tables.after[k, i], lasting + tables.before[k + 1, i]
-                u[i] = end if part == 1.0 else begin + part * (end - begin)
-            _target(command, k, part, h, drive, target)
-            _save(state, work.saved, False)
-            if f is not None:
-                _foresee(law, k, tables, place / whole, part, h * units / whole, soft, u, memory, f)
-        status, size, iteration = 0.0, 0.0, 0.0
-        if not still or jumped or some:
-            status, size, iteration = _step(
-                beam, state, drive, target, u, h * units / whole, method, soft, careful, law, f, work
-            )
-        if still:
-            if status != 0.0:
-                return status, t[k], iteration, size
-            _write(beam, state, drive, record, k, y, u)
-            if k == last:
-                return 0.0, t[last], 0.0, 0.0
-            careful = still = False
-            continue
-        error = 0.0
-        if divided and not soft:
-            for i in range(state.q.size):
-                error = max(error, abs(state.a[i] - work.saved[2, i]))
-            error *= (h * units / whole) ** 2 * abs(method.beta - 1.0 / 6.0)
-        if status == 0.0 and error <= method.error:
-            place, careful, finished = place + units, False, not acting
-            number[SOFT] = max(number[SOFT] - 1.0, 0.0)
-            easy = divided and not soft and error < 0.08 * method.error
-            if easy and number[LEVEL] > 0.0 and place % (2 * units) == 0:
-                number[LEVEL] -= 1.0
-            if place == whole:
-                k, place, still = k + 1, 0, True
-            continue
-        if (careful and not divided) or number[LEVEL] >= DEEPEST:
-            return max(status, 1.0), t[k + 1], iteration, size
-        _save(state, work.saved, True)
-        number[LAST], number[FACTORED], careful = before, 0.0, status != 0.0
-        number[LEVEL] += 1.0 if divided else 0.0
-        state.counts[3] += 1.0
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
+    """Record grid point k; the input of a prescribed joint is the torque that it needs."""
+    beam = form.beam
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            for j in range(beam.sizes[3]):
+                if beam.inputs[j] == beam.links[3 * l + 1]:
+                    record.u[k, j] = motion.torque[l]
+    if record.q.shape[0] > 1:
+        for i in range(motion.q.size):
+            record.q[k, i], record.v[k, i] = motion.q[i], motion.v[i]
 
 
-def _runner(feedback: Any) -> Late:
-    found = types.UniTuple(float64, 4)
-    return Late(found(
-        types.FunctionType(CONTROL), BEAM, STATE, feedback, WORK, INT, MAT, MAT, VEC, VEC, MAT, LAW, int64, int64,
-        METHOD, TABLES, RECORD,
-    ), run, {**FAST, "no_cfunc_wrapper": True})  # fmt: skip
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
+    """Sensor readings; the blocks are filled."""
+    _measure(form.beam, form.work.blocks, form.work.section, motion.q, motion.v, u, form.work.every, y)
 
 
-RUN = {False: _runner(types.none), True: _runner(FEEDBACK)}
-"""`run` without and with a continuous law."""
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them; joints are in the coordinates, anything else needs the blocks."""
+    beam, own = form.beam, True
+    for i in range(rows.size):
+        kind = beam.inputs[beam.sizes[3] + 3 * rows[i]]
+        own = own and kind in (POSITION, RATE)
+    if not own:
+        _expand(beam, motion.q, motion.v, motion.a, form.work)
+        _measure(beam, form.work.blocks, form.work.section, motion.q, motion.v, u, rows, y)
+        return
+    for i in range(rows.size):
+        at = beam.sizes[3] + 3 * rows[i]
+        phi = beam.links[3 * beam.inputs[at + 1] + 1]
+        y[i] = motion.q[phi] if beam.inputs[at] == POSITION else motion.v[phi]
 
 
-def feedback(law: Any, blocks: bool, n: int, inputs: int) -> Feedback:
-    """Return room for a continuous law around n coordinates; `blocks`: it reads more than joints."""
-    nx, nu, ny, zeros = law.A.shape[1], law.drives.size, law.measures.size, np.zeros
-    size = max(nx, nu)
-    return Feedback(
-        zeros((nx, nx)), zeros((nx, ny)), zeros((nu, ny)), zeros((nu, n)), zeros((nu, nu)), zeros((size, size)),
-        zeros((2, n)), zeros((3, ny)), zeros((2, law.Dr.shape[1])), zeros((2, nx)), zeros((3, nu)), zeros((2, inputs)),
-        zeros(n + 33), np.array([0.0, -1.0, 0.0, float(blocks)]),
-    )  # fmt: skip
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):  # type: ignore[no-untyped-def]
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def never(form):  # type: ignore[no-untyped-def]
+    """The arm is not linear."""
+    return False
+
+
+OPERATIONS = Operations(
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=KEPT,
+    far=0.1,
+)  # fmt: skip
+LOOPS = loops(OPERATIONS, FORM)
 
 
 def work(n: int, blocks: int, links: int, outputs: int) -> Work:
@@ -1382,23 +975,21 @@ def work(n: int, blocks: int, links: int, outputs: int) -> Work:
     return Work(
         zeros((5, 6 * blocks)), zeros((links, 18)), zeros((4, 16)), zeros((2, 16)),
         zeros((2, 15 * (blocks - links))), zeros((12, 16)), zeros((12, 16)), zeros((12, 16)), zeros((16, 16)),
-        zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33), zeros((32, n + 16)), zeros((5, n)),
-        zeros(outputs), np.arange(outputs),
+        zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33), np.arange(outputs),
     )  # fmt: skip
 
 
-@njit
+@kernel
 def _scratch(sizes):  # type: ignore[no-untyped-def]
     n, B, J, ny = sizes[0], sizes[1] + sizes[2], sizes[2], sizes[5]
     return Work(
         np.zeros((5, 6 * B)), np.zeros((J, 18)), np.zeros((4, 16)), np.zeros((2, 16)), np.zeros((2, 0)),
         np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((12, 16)), np.zeros((16, 16)), np.zeros((n + 16, 32)),
-        np.zeros((n, 16)), np.zeros(32), np.zeros(n + 33), np.zeros((1, n + 16)), np.zeros((5, n)),
-        np.zeros(ny), np.arange(ny),
+        np.zeros((n, 16)), np.zeros(32), np.zeros(n + 33), np.arange(ny),
     )  # fmt: skip
 
 
-@njit
+@kernel
 def _unpack(reals, ints):  # type: ignore[no-untyped-def]
     """The constants from flat arrays, as `pack` lays them out; without modal damping, which the general loop lacks."""
     sizes = ints[:6]
@@ -1424,7 +1015,7 @@ def pack(beam: Beam) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([x.ravel() for x in reals]), np.concatenate(ints)
 
 
-@late(RESIDUAL)
+@entry(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M a + h - B u."""
     beam = _unpack(reals, ints)
@@ -1433,7 +1024,7 @@ def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     _residual(beam, q, v, a, u, w, out)
 
 
-@late(OUTPUT)
+@entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
     beam = _unpack(reals, ints)
@@ -1442,7 +1033,7 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     _measure(beam, w.blocks, w.section, q, v, u, w.every, y)
 
 
-@late(TANGENT)
+@entry(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K, exact."""
     beam = _unpack(reals, ints)

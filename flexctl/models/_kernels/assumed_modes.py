@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, complex128, float64, int64, njit, types
+from numba import complex128
 
+from ...kernels.jit import entry, kernel
+from ...kernels.vectors import put, put_matrix
 from ...model import Compiled, FloatArray
-from .loop import CLOSURE, INT, MAT, OUTPUT, RESIDUAL, TANGENT, VEC
+from .loop import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 
 if TYPE_CHECKING:
     from ..assumed_modes import AssumedModes
@@ -37,11 +39,11 @@ CVEC = complex128[::1]
 Constants = tuple[FloatArray, npt.NDArray[np.int64]]
 
 
-@njit(types.void(VEC, VEC, INT, VEC), cache=True)
+@kernel
 def angles(q, reals, ints, eta):  # type: ignore[no-untyped-def]
     """Return eta = T q in `eta`."""
     n, start = ints[N], ints[T_AT]
-    eta[:] = q
+    put(q, eta)
     if ints[PLAIN_T] == 0:
         for i in range(ints[LINKS]):
             total = 0.0
@@ -50,11 +52,11 @@ def angles(q, reals, ints, eta):  # type: ignore[no-untyped-def]
             eta[i] = total
 
 
-@njit(types.void(VEC, VEC, INT, VEC), cache=True)
+@kernel
 def turned(r, reals, ints, spare):  # type: ignore[no-untyped-def]
     """Replace r by T^T r."""
     n, start = ints[N], ints[T_AT]
-    spare[:] = r
+    put(r, spare)
     for i in range(ints[LINKS]):
         r[i] = 0.0
     for i in range(ints[LINKS]):
@@ -62,14 +64,14 @@ def turned(r, reals, ints, spare):  # type: ignore[no-untyped-def]
             r[j] += reals[start + i * n + j] * spare[i]
 
 
-@njit(types.void(MAT, VEC, INT, VEC), cache=True)
+@kernel
 def turned_twice(S, reals, ints, spare):  # type: ignore[no-untyped-def]
     """Replace S by T^T S T."""
     n, links, start = ints[N], ints[LINKS], ints[T_AT]
     for i in range(n):
         turned(S[i], reals, ints, spare)
     for j in range(n):
-        spare[:links] = S[:links, j]
+        put(S[:links, j], spare[:links])
         for i in range(links):
             S[i, j] = 0.0
         for i in range(links):
@@ -77,12 +79,7 @@ def turned_twice(S, reals, ints, spare):  # type: ignore[no-untyped-def]
                 S[m, j] += reals[start + i * n + m] * spare[i]
 
 
-@njit(
-    types.UniTuple(complex128, 2)(
-        VEC, int64, int64, int64, boolean, complex128, VEC, VEC, VEC, int64, CVEC, CVEC, CVEC
-    ),
-    cache=True,
-)
+@kernel
 def point(reals, at, k, first, short, E, q, v, a, link, J, Dq, Dv):  # type: ignore[no-untyped-def]
     """Place and acceleration of a point against the root of its link; their derivatives by (theta, z)."""
     w, alpha = v[link], a[link]
@@ -117,7 +114,7 @@ def point(reals, at, k, first, short, E, q, v, a, link, J, Dq, Dv):  # type: ign
     return zeta * E, acc
 
 
-@njit(types.void(VEC, int64, int64, int64, int64, boolean, complex128, CVEC, complex128, float64, MAT), cache=True)
+@kernel
 def bend(reals, at, k, link, first, short, E, J, force, scale, S):  # type: ignore[no-untyped-def]
     """Add the second derivatives of the work of a given force at a point."""
     S[link, link] += scale * (force.conjugate() * 1j * J[0]).real
@@ -132,7 +129,7 @@ def bend(reals, at, k, link, first, short, E, J, force, scale, S):  # type: igno
                 S[first + i, first + j] -= x * reals[at + 2 + 2 * k + i * k + j]
 
 
-@njit(types.void(VEC, VEC, VEC, VEC, float64, float64, float64, VEC, INT, boolean, VEC, MAT), cache=True)
+@kernel
 def sweep(q, v, a, u, ca, cv, cq, reals, ints, want, r, out):  # type: ignore[no-untyped-def]
     """M a + h + G^T lam - B u in r and, if wanted, ca M + cv D + cq K in `out`; no coordinate driven by motion."""
     n, links, p = ints[N], ints[LINKS], ints[P]
@@ -224,7 +221,7 @@ def sweep(q, v, a, u, ca, cv, cq, reals, ints, want, r, out):  # type: ignore[no
         up = ints[TABLE] + 6 * parent
         f0, k0 = ints[up + 1], ints[up + 2]
         F[parent] += F[i]
-        J[: k0 + 1] = stations[i, : k0 + 1]
+        put(stations[i, : k0 + 1], J[: k0 + 1])
         for g in range(k0 + 1):
             line, left = (parent if g == 0 else f0 + g - 1), J[g].conjugate()
             r[line] += (left * F[i]).real
@@ -258,15 +255,15 @@ def sweep(q, v, a, u, ca, cv, cq, reals, ints, want, r, out):  # type: ignore[no
                 out[i, j] = S[i, j] + cq * reals[K + i * n + j] + cv * reals[C + i * n + j]
 
 
-@njit(types.void(VEC, VEC, INT, VEC), cache=True)
+@kernel
 def led(a, u, ints, b):  # type: ignore[no-untyped-def]
     """Copy the accelerations, those of coordinates driven by motion as commanded."""
-    b[:] = a
+    put(a, b)
     for j in range(ints[DRIVEN]):
         b[ints[ints[DRIVEN_AT] + j]] = u[j]
 
 
-@njit(RESIDUAL, cache=True)
+@entry(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M a + h + G^T lam - B u; for coordinates driven by motion a - u."""
     b = np.empty(a.size)
@@ -277,7 +274,7 @@ def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
         out[i] = a[i] - u[j]
 
 
-@njit(TANGENT, cache=True)
+@entry(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K, full, in band storage; the commanded accelerations are inputs, no part of M a."""
     n = ints[N]
@@ -301,10 +298,7 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
             out[2 * (n - 1) + i - j, j] = S[i, j]
 
 
-@njit(
-    types.UniTuple(complex128, 2)(VEC, VEC, VEC, VEC, INT, int64, int64, CVEC, CVEC),
-    cache=True,
-)
+@kernel
 def reach(x, dx, ddx, reals, ints, link, at, J0, D0):  # type: ignore[no-untyped-def]
     """Place and acceleration of a station against the root of the tree it stands on.
 
@@ -333,7 +327,7 @@ def reach(x, dx, ddx, reals, ints, link, at, J0, D0):  # type: ignore[no-untyped
     return place, acc
 
 
-@njit(CLOSURE, cache=True)
+@entry(CLOSURE)
 def closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def]
     """Gaps, their accelerations at q'' = 0, G, d(G v)/dq, and W: G^T without what is driven by motion."""
     n = ints[N]
@@ -367,7 +361,7 @@ def closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def
             W[ints[ints[DRIVEN_AT] + j], k] = 0.0
 
 
-@njit(float64(VEC, VEC, VEC, INT, int64, boolean), cache=True)
+@kernel
 def lean(x, dx, reals, ints, link, rated):  # type: ignore[no-untyped-def]
     """Turn of a link's chord against its root, or the rate of it."""
     row = ints[TABLE] + 6 * link
@@ -386,7 +380,7 @@ def lean(x, dx, reals, ints, link, rated):  # type: ignore[no-untyped-def]
     return (rate / place).imag if rated else np.arctan2(place.imag, place.real)
 
 
-@njit(OUTPUT, cache=True)
+@entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Read the sensors of `assumed_sensors`, and the torques of joints driven by motion."""
     n = ints[N]
@@ -436,19 +430,19 @@ def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
 def compiled(model: AssumedModes, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
     """Return the compiled model; `driven` are coordinates whose accelerations come in place of their torques."""
     reals, ints = _pack(model, driven, levers)
-    loops = closure if model.pins else None
-    return Compiled(residual, tangent, output, reals, ints, model.tree.size - 1, False, loops)
+    loops = closure.load() if model.pins else None
+    return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, model.tree.size - 1, False, loops)
 
 
-@njit(types.void(VEC, VEC, INT, VEC), cache=True)
+@kernel
 def moved(v, u, ints, w):  # type: ignore[no-untyped-def]
     """Inputs of the arm: those of the whole, the commands replaced by the accelerations of the joints."""
-    w[:] = u
+    put(u, w)
     for j in range(ints[DRIVEN]):
         w[j] = v[ints[N] + j]
 
 
-@njit(RESIDUAL, cache=True)
+@entry(RESIDUAL)
 def hydraulic_residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """As `residual`, and z'' + c2 z' + c1 p' + c0 (p - p_ref) - b u of each cylinder."""
     n, k = ints[N], ints[DRIVEN]
@@ -462,7 +456,7 @@ def hydraulic_residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-unty
         out[n + j] = a[n + j] + course - reals[at + 3] * u[j]
 
 
-@njit(TANGENT, cache=True)
+@entry(TANGENT)
 def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K of `hydraulic_residual`, full, in band storage."""
     n, k = ints[N], ints[DRIVEN]
@@ -495,32 +489,35 @@ def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ign
         out[last + z - p, p] = cv * reals[at + 1] + cq * reals[at]
 
 
-@njit(OUTPUT, cache=True)
+@entry(OUTPUT)
 def hydraulic_output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """As `output`, and the accelerations of the joints that cylinders move."""
     n, k = ints[N], ints[DRIVEN]
     w = np.empty(u.size)
     moved(v, u, ints, w)
     output(q[:n], v[:n], a[:n], w, reals, ints, y[: y.size - k])
-    y[y.size - k :] = v[n:]
+    put(v[n:], y[y.size - k :])
 
 
-@njit(CLOSURE, cache=True)
+@entry(CLOSURE)
 def hydraulic_closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def]
     """As `closure`; nothing acts on the cylinders."""
     n, m = ints[N], 2 * ints[PINS]
     G0, V0, W0 = np.empty((m, n)), np.empty((m, n)), np.empty((n, m))
     closure(q[:n], v[:n], reals, ints, g, bias, G0, V0, W0)
     G[:], V[:], W[:] = 0.0, 0.0, 0.0
-    G[:, :n], V[:, :n], W[:n] = G0, V0, W0
+    put_matrix(G0, G[:, :n])
+    put_matrix(V0, V[:, :n])
+    put_matrix(W0, W[:n])
 
 
 def with_cylinders(arm: Compiled, cubics: FloatArray) -> Compiled:
     """Return the compiled arm with driven coordinates moved by cylinders, rows (c0, c1, c2, b, p_ref)."""
     reals = np.concatenate([arm.reals, cubics.ravel()])
-    loops = None if arm.closure is None else hydraulic_closure
+    loops = None if arm.closure is None else hydraulic_closure.load()
     wide = arm.bandwidth + len(cubics)
-    return Compiled(hydraulic_residual, hydraulic_tangent, hydraulic_output, reals, arm.ints, wide, False, loops)
+    motion = hydraulic_residual.load(), hydraulic_tangent.load(), hydraulic_output.load()
+    return Compiled(*motion, reals, arm.ints, wide, False, loops)
 
 
 class _Packer:

@@ -23,7 +23,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import types
+
+from ...kernels.arrays import CCUBE, FLAGS, RCUBE, RCVEC, RINT, RMAT
+from ...kernels.jit import entry, kernel
 
 LANES = 128  # at most so many frequencies side by side: 64 take 1.2, 16 take 2.5 times as long with 512-bit registers
 GROWTH = 1e3  # pivots may exceed the matrix by this before the frequency is solved again with pivoting
@@ -32,7 +35,7 @@ SINGULAR = 16 * 2.2e-16  # pivots below this part of their terms are zero to wor
 Array = npt.NDArray[Any]
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@entry(types.void(RCUBE, RMAT, RCUBE, RINT, RCVEC, CCUBE, FLAGS), fastmath={"contract"}, error_model="numpy")
 def sweep(lower: Array, static: Array, columns: Array, first: Array, s: Array, gram: Array, broken: Array) -> None:
     """Form gram[i, j] = c_i^T Z(s)^-1 c_j by the unpivoted factorisation.
 
@@ -83,7 +86,7 @@ def sweep(lower: Array, static: Array, columns: Array, first: Array, s: Array, g
                     gram[q, p, block + f] = gram[p, q, block + f] = complex(gr[q, p, f], gi[q, p, f])
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy")
 def _powers(s: Array, block: int, power: Array) -> None:
     for f in range(power.shape[1]):
         z = s[min(block + f, s.size - 1)]
@@ -93,7 +96,7 @@ def _powers(s: Array, block: int, power: Array) -> None:
         power[5, f] = power[4, f] * power[4, f]
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy")
 def _load(
     lower: Array, columns: Array, first: Array, j: int, power: Array, ar: Array, ai: Array, yr: Array, yi: Array
 ) -> None:
@@ -113,7 +116,7 @@ def _load(
                 yi[c, q, f] = power[1, f] * D + power[3, f] * M
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy")
 def _pivot(
     lower: Array, static: Array, j: int, power: Array, ar: Array, ai: Array, lr: Array, li: Array, worst: Array
 ) -> None:
@@ -133,7 +136,7 @@ def _pivot(
         worst[1, f] = worst[1, f] if worst[1, f] > lack else lack
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy")
 def _eliminate(static: Array, j: int, ar: Array, ai: Array, lr: Array, li: Array, er: Array, ei: Array) -> None:
     """Form e and l of column j and update the columns behind it."""
     n, w1 = static.shape
@@ -154,7 +157,7 @@ def _eliminate(static: Array, j: int, ar: Array, ai: Array, lr: Array, li: Array
                 ai[t, k - i, f] -= b * ai[c, i, f] + er[k, f] * li[i, f] + ei[k, f] * lr[i, f]
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy")
 def _substitute(j: int, n: int, first: Array, yr: Array, yi: Array, lr: Array, li: Array, gr: Array, gi: Array) -> None:
     """Sweep the right-hand sides through column j and add their products y y^T / d."""
     w1, lanes = lr.shape

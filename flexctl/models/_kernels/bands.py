@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import boolean, int64, types
+
+from ...kernels.arrays import CUBE, INT, MAT, RMAT
+from ...kernels.jit import entry, kernel
 
 RIGID = 64 * 2.2e-16  # x^T K x below this part of |x|^T |K| |x| is zero: K itself is only known to rounding
 SPLIT = 134217729.0  # 2^27 + 1, Veltkamp's constant
@@ -43,7 +46,10 @@ class Factor(NamedTuple):
     datum: Array
 
 
-@njit(cache=True)
+FACTOR = types.NamedTuple((CUBE, MAT, CUBE, MAT, INT), Factor)
+
+
+@entry(types.Tuple((int64, boolean))(RMAT, RMAT, RMAT))
 def profile(M: Array, D: Array, K: Array) -> tuple[int, bool]:
     """Return the half bandwidth of the three matrices together and whether all are symmetric to rounding."""
     n = M.shape[0]
@@ -67,7 +73,7 @@ def profile(M: Array, D: Array, K: Array) -> tuple[int, bool]:
     return w, True
 
 
-@njit(cache=True)
+@entry(FACTOR(RMAT, RMAT, RMAT, int64, boolean, boolean))
 def factor(M: Array, D: Array, K: Array, w: int, symmetric: bool, reverse: bool) -> Factor:
     """Return the bands, the static factor and the rigid-body vectors, rows from the last to the first if `reverse`."""
     n = M.shape[0]
@@ -93,15 +99,18 @@ def factor(M: Array, D: Array, K: Array, w: int, symmetric: bool, reverse: bool)
         return Factor(lower, static, full, np.zeros((n, 0)), np.zeros(0, np.int64))
     rigid = np.zeros((n, datum.size))
     for r in range(datum.size):
-        rigid[:, r] = _null_vector(static, datum[r])
+        vector = _null_vector(static, datum[r])
+        for j in range(n):  # assigning the column as a whole compiles a message about shapes: a second and a half
+            rigid[j, r] = vector[j]
     lower[:, :, 0] = 0.0
-    lower[:, 0, 0] = -added
+    for j in range(n):
+        lower[j, 0, 0] = -added[j]
     for j in datum:
         _clear(j, w, lower, static, full)
     return Factor(lower, static, full, rigid, datum)
 
 
-@njit(cache=True)
+@kernel
 def _static_factor(K: Array, static: Array, added: Array) -> tuple[Array, bool]:
     """Factor the band K + diag(added) (lower columns) into `static`.
 
@@ -141,7 +150,7 @@ def _static_factor(K: Array, static: Array, added: Array) -> tuple[Array, bool]:
     return held[:count], True
 
 
-@njit(cache=True)
+@kernel
 def _null_vector(static: Array, j: int) -> Array:
     """Return x with L0^T x = e_j and zeros at the other held coordinates, those with d0 = 0."""
     n, w1 = static.shape
@@ -154,7 +163,7 @@ def _null_vector(static: Array, j: int) -> Array:
     return x
 
 
-@njit(cache=True)
+@kernel
 def _steepest(static: Array, M: Array, datum: Array) -> float:
     """Return the largest entry of l0 and of the rigid-body vectors beside its datum, coordinates scaled to unit mass.
 
@@ -168,11 +177,13 @@ def _steepest(static: Array, M: Array, datum: Array) -> float:
                 largest = max(largest, abs(static[j, k]) * np.sqrt(abs(M[j]) / M[j + k]))
     for j in datum:
         if M[j] > 0.0:
-            largest = max(largest, (np.abs(_null_vector(static, j)) * np.sqrt(np.abs(M) / M[j])).max())
+            vector = _null_vector(static, j)
+            for i in range(n):
+                largest = max(largest, abs(vector[i]) * np.sqrt(abs(M[i]) / M[j]))
     return largest
 
 
-@njit(cache=True)
+@kernel
 def _is_null(K: Array, x: Array, pivot: float) -> bool:
     """Return whether the pivot and x^T K x are rounding beside |x|^T |K| |x|."""
     n, w1 = K.shape
@@ -186,7 +197,7 @@ def _is_null(K: Array, x: Array, pivot: float) -> bool:
     return max(abs(total), pivot) <= RIGID * bound
 
 
-@njit(cache=True)
+@kernel
 def _product(a: float, b: float) -> tuple[float, float]:
     """Return a b and its rounding error (Dekker)."""
     p = a * b
@@ -199,7 +210,7 @@ def _product(a: float, b: float) -> tuple[float, float]:
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-@njit(cache=True)
+@kernel
 def _quotient(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     """Return (ah + al) / (bh + bl) as a number and its remainder."""
     q = ah / bh
@@ -207,7 +218,7 @@ def _quotient(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]
     return q, ((ah - p) - e + al - q * bl) / bh
 
 
-@njit(cache=True)
+@kernel
 def _subtract_product(high: Array, low: Array, j: int, k: int, ah: float, al: float, bh: float, bl: float) -> None:
     """Subtract (ah + al)(bh + bl) from entry (j, k) held as high + low."""
     p, e = _product(ah, bh)
@@ -220,7 +231,7 @@ def _subtract_product(high: Array, low: Array, j: int, k: int, ah: float, al: fl
     low[j, k] = rest - (high[j, k] - s)
 
 
-@njit(cache=True)
+@kernel
 def _clear(j: int, w: int, lower: Array, static: Array, full: Array) -> None:
     """Take coordinate j out of the matrices."""
     n = full.shape[0]

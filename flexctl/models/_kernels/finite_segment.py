@@ -14,9 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import int64, njit, types
+from numba import int64
 
-from .loop import INT, OUTPUT, RESIDUAL, TANGENT, VEC
+from ...kernels.jit import entry, kernel
+from ...kernels.vectors import put
+from .loop import OUTPUT, RESIDUAL, TANGENT
 
 if TYPE_CHECKING:
     from ..finite_segment import FiniteSegment
@@ -24,16 +26,16 @@ if TYPE_CHECKING:
 HEAD, COLUMNS, PER_JOINT = 4, 6, 4
 
 
-@njit(types.void(VEC, INT, VEC), cache=True)
+@kernel
 def spread(q, ints, theta):  # type: ignore[no-untyped-def]
     """Angles (rates, accelerations) of the bodies."""
-    theta[:] = q
+    put(q, theta)
     for i in range(1, ints[1]):
         k = ints[HEAD + i]
         theta[k] += theta[k - 1]
 
 
-@njit(types.void(VEC, INT), cache=True)
+@kernel
 def gather(h, ints):  # type: ignore[no-untyped-def]
     """Moments on the bodies become forces on the coordinates, in place."""
     for i in range(ints[1] - 1, 0, -1):
@@ -41,7 +43,7 @@ def gather(h, ints):  # type: ignore[no-untyped-def]
         h[k - 1] += h[k]
 
 
-@njit(RESIDUAL, cache=True)
+@entry(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M (a + alpha v) + inertia of the rates + springs + dampers + servo joints - weight - B u."""
     n, J, p = ints[0], ints[1], ints[2]
@@ -86,7 +88,7 @@ def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
             out[ints[HEAD + J + j]] -= reals[per_joint + PER_JOINT * J + j] * u[j]
 
 
-@njit(TANGENT, cache=True)
+@entry(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K."""
     n, J, p = ints[0], ints[1], ints[2]
@@ -139,7 +141,7 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
             out[2 * w_band + i - j, j] = S[i, j]
 
 
-@njit(types.float64(types.boolean, types.int64, types.int64, VEC, VEC, VEC), cache=True)
+@kernel
 def chord(rate, root, end, theta, w, reals):  # type: ignore[no-untyped-def]
     """Angle or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
     px = py = vx = vy = 0.0
@@ -155,7 +157,7 @@ def chord(rate, root, end, theta, w, reals):  # type: ignore[no-untyped-def]
     return theta[root] + np.arctan2(c * py - s * px, c * px + s * py)
 
 
-@njit(OUTPUT, cache=True)
+@entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `segment_sensors`."""
     n, J, p, ny = ints[0], ints[1], ints[2], ints[3]

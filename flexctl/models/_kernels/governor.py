@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
-VEC, MAT = float64[::1], float64[:, ::1]
+from ...kernels.arrays import MAT, VEC
+from ...kernels.jit import entry, kernel
 
 
 class Loop(NamedTuple):
@@ -55,14 +56,14 @@ class Going(NamedTuple):
 GOING = types.NamedUniTuple(float64, 6, Going)
 
 
-@njit(float64(float64, float64, float64, float64, float64, float64), cache=True)
+@kernel
 def cubic(z, h, a, da, b, db):  # type: ignore[no-untyped-def]
     """Cubic at z in 0 .. 1 with values a, b and slopes da, db per unit of time at the ends, h apart."""
     c, d = 3.0 * (b - a) - h * (2.0 * da + db), 2.0 * (a - b) + h * (da + db)
     return a + z * (h * da + z * (c + z * d))
 
 
-@njit(types.void(MAT, float64, float64, float64, float64, VEC), cache=True)
+@entry(types.void(MAT, float64, float64, float64, float64, VEC))
 def reference_at(path, spacing, sigma, s, w, r):  # type: ignore[no-untyped-def]
     """Fill r from the samples of the path (value, rate, acceleration of each channel) at sigma."""
     last = path.shape[0] - 1
@@ -78,7 +79,7 @@ def reference_at(path, spacing, sigma, s, w, r):  # type: ignore[no-untyped-def]
         r[c + 2] = ((1.0 - z) * dda + z * ddb) * s * s + rate * w
 
 
-@njit(int64(LOOP, PATH, GOING, VEC, int64, MAT), cache=True)
+@entry(int64(LOOP, PATH, GOING, VEC, int64, MAT))
 def predict(loop, path, going, x, tail, z):  # type: ignore[no-untyped-def]
     """Fill the rows of z from the state x; return how many: to the end of the path, and `tail` more."""
     A, B0, Bm, B1, C, D = loop

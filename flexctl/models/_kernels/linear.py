@@ -7,13 +7,13 @@ ints = [n, p, ny, w]; reals = M, D, K (each (2 w + 1) x n, row w + i - j, column
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...kernels.jit import entry
 from ...model import Compiled, FloatArray, OutputTangent
 from .loop import OUTPUT, RESIDUAL, TANGENT
 
 
-@njit(RESIDUAL, cache=True)
+@entry(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M a + D v + K q - B u."""
     n, p, w = ints[0], ints[1], ints[3]
@@ -28,7 +28,7 @@ def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-@njit(TANGENT, cache=True)
+@entry(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K; the rows that only pivoting fills are cleared."""
     n, w = ints[0], ints[3]
@@ -40,7 +40,7 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
             out[w + d, j] = ca * reals[e] + cv * reals[size + e] + cq * reals[2 * size + e]
 
 
-@njit(OUTPUT, cache=True)
+@entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Cq q + Cv v + Ca a + Du u."""
     n, p, ny, w = ints[0], ints[1], ints[2], ints[3]
@@ -82,4 +82,4 @@ def compiled(M: FloatArray, D: FloatArray, K: FloatArray, B: FloatArray, sensors
     n, p, ny = M.shape[0], B.shape[1], sensors.position.shape[0]
     parts = [banded(m, w) for m in (M, D, K)] + [B, *sensors]
     reals = np.concatenate([np.ascontiguousarray(m, float).ravel() for m in parts])
-    return Compiled(residual, tangent, output, reals, np.array([n, p, ny, w], np.int64), w, True)
+    return Compiled(residual.load(), tangent.load(), output.load(), reals, np.array([n, p, ny, w], np.int64), w, True)

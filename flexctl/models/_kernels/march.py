@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
+from numba import boolean, float64, int64, types
+
+from ...kernels.arrays import MAT, RINT, RMAT, RVEC, VEC
+from ...kernels.jit import entry, kernel
 
 
 class Mesh(NamedTuple):
@@ -37,7 +40,10 @@ class Mesh(NamedTuple):
     slope: bool  # whether a payload inertia is carried by the coordinate phi
 
 
-@njit(cache=True)
+MESH = types.NamedTuple((*[float64] * 8, int64, *[float64] * 3, boolean), Mesh)
+
+
+@kernel
 def tip_rows(mesh, mass, inertia):  # type: ignore[no-untyped-def]
     """Return what a payload changes: inverse mass of nodes n-1, n (three entries), spring and gain of phi."""
     mu, kappa = mass / mesh.node_mass, inertia / (mesh.node_mass * mesh.dx**2)
@@ -50,7 +56,7 @@ def tip_rows(mesh, mass, inertia):  # type: ignore[no-untyped-def]
     return m22 / det, kappa / det, m11 / det, 0.0, 0.0
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
     """Record step k, then put y at step k + 1 into z; w are the increments between the ends, `ends` those at them."""
     c, s1, s2 = mesh.c, mesh.s1, mesh.s2
@@ -82,7 +88,7 @@ def advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, ti
     return theta, first, inner, outer, phi
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def record(mesh, k, y, tau, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
     """Record hub angle and tip at step k, and all slots at every `stride` steps."""
     hub[k] = (y[mesh.hub_slot] + mesh.feed * tau) / mesh.dx
@@ -92,7 +98,9 @@ def record(mesh, k, y, tau, stride, hub, tip, stored):  # type: ignore[no-untype
             stored[k // stride, i] = y[i]
 
 
-@njit(cache=True, fastmath={"contract"})
+@entry(
+    types.UniTuple(VEC, 2)(MESH, RVEC, RVEC, RVEC, RMAT, RMAT, RINT, RMAT, int64, VEC, VEC, MAT), fastmath={"contract"}
+)
 def march(mesh, start, before, torque, loads, forces, change, payloads, stride, hub, tip, stored):  # type: ignore[no-untyped-def]
     """March len(torque) - 1 steps from `start` and the increment `before` it; record at the start of every step.
 

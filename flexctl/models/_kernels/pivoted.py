@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import int64, types
+
+from ...kernels.arrays import CCUBE, CMAT, RCMAT, RCUBE, RCVEC, RINT, RMAT
+from ...kernels.jit import entry, kernel
 
 SINGULAR = 16 * 2.2e-16  # a pivot below this part of its row's entries is zero to working precision
 LANES = 32  # right-hand sides side by side
@@ -19,7 +22,7 @@ LANES = 32  # right-hand sides side by side
 Array = npt.NDArray[Any]
 
 
-@njit(cache=True, error_model="numpy")
+@entry(types.void(RCUBE, RCUBE, RCVEC, RINT, CCUBE), error_model="numpy")
 def banded_lu(full: Array, columns: Array, s: Array, points: Array, gram: Array) -> None:
     """Overwrite gram[i, j] = c_i^T Z(s)^-1 c_j at the given points by LU with row interchanges; NaN if Z is singular.
 
@@ -60,7 +63,7 @@ def banded_lu(full: Array, columns: Array, s: Array, points: Array, gram: Array)
                 gram[p, q, point] = total if regular else complex(np.nan, np.nan)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _eliminate(rows: Array, x: Array, w: int, size: Array) -> bool:
     """Solve in place; return False if a pivot is zero to working precision beside its column of that `size`."""
     n, m = x.shape
@@ -92,7 +95,7 @@ def _eliminate(rows: Array, x: Array, w: int, size: Array) -> bool:
     return True
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@entry(types.void(RCMAT, RCVEC, CMAT), fastmath={"contract"}, error_model="numpy")
 def triangular(T: Array, s: Array, x: Array) -> None:
     """Solve (s_f I - T) x_f = b_f in place for every column f of x, T upper triangular; inf or NaN at an eigenvalue."""
     n = T.shape[0]
@@ -124,7 +127,7 @@ def triangular(T: Array, s: Array, x: Array) -> None:
                 x[i, block + f] = complex(xr[i, f], xi[i, f])
 
 
-@njit(cache=True, error_model="numpy")
+@entry(types.void(CCUBE, RCVEC, RCUBE, RMAT, RMAT, RCUBE, RMAT, RCUBE, int64, CCUBE), error_model="numpy")
 def assemble(
     gram: Array, s: Array, c: Array, b: Array, Du: Array, Cr: Array, Br: Array, W: Array, k: int, H: Array
 ) -> None:
@@ -185,7 +188,7 @@ def assemble(
                 H[y, u, f] = total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _solve_small(S: Array, T: Array) -> None:
     """Overwrite T by S^-1 T, with row interchanges; NaN where S is singular."""
     r, p = T.shape

@@ -16,15 +16,16 @@ the stiffening by that arm's axial forces; mode 2 is mode 1 without the inertia 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
-from .loop import INT, LAW, MAT, RECORD, SCHEME, TABLES, VEC
-
-CONTROL = types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC)
-"""`loop.control`, passed as a pointer: a callee in another file would go stale in the cache."""
+from ...kernels.jit import entry, kernel
+from ...kernels.loops import loops
+from ...kernels.state import FULL, MOTION, PRESCRIBED, Motion
+from ...kernels.stepper import Operations, aim
+from ...kernels.tables import COURSE, DONE, ENTRY, FAST, INSIDE, INT, MAT, VEC
 
 
 class Beam(NamedTuple):
@@ -41,17 +42,18 @@ class Beam(NamedTuple):
     outputs: np.ndarray  # for each output: kind, index, other; a coordinate is row (N + 1) + node, a joint -1 - j
 
 
-class State(NamedTuple):
-    """Rows x, y, theta of nodes 0 .. N."""
+class View(NamedTuple):
+    """The state of `kernels.state.Motion` as rows x, y, theta of nodes 0 .. N, then the joints; `view` makes it."""
 
     x: np.ndarray
     v: np.ndarray
     a: np.ndarray
-    shifted: np.ndarray  # the algorithmic acceleration of the scheme
-    before: np.ndarray  # a one step earlier
-    joint: np.ndarray  # the same five as rows
-    torque: np.ndarray  # that the prescribed joints need
-    previous: np.ndarray  # size of the last step, and corrections made so far
+    d: np.ndarray  # residual, then correction
+    phi: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
+    shifted: np.ndarray
+    own: np.ndarray  # residual, then correction, of the joints
 
 
 class Work(NamedTuple):
@@ -59,30 +61,32 @@ class Work(NamedTuple):
 
     rows: np.ndarray  # (ROWS, N + 1)
     frame: np.ndarray  # (4, N + 1) cos, sin, angle, rate of the commanded rigid arm
-    phi: np.ndarray  # residual and correction of each joint
     joint: np.ndarray  # (J, 6), see `_solve`
-    y: np.ndarray
+    every: np.ndarray  # the numbers of all outputs
+
+
+class Form(NamedTuple):
+    """All that a step needs besides `kernels.state.Motion`."""
+
+    beam: Beam
+    nodes: View
+    work: Work
+    mode: int
+    stiffening: bool
 
 
 BEAM = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, INT, INT, INT), Beam)
-STATE = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC), State)
-WORK = types.NamedTuple((MAT, MAT, VEC, MAT, VEC), Work)
+VIEW = types.NamedTuple((*(MAT,) * 4, *(VEC,) * 5), View)
+WORK = types.NamedTuple((MAT, MAT, MAT, INT), Work)
+FORM = types.NamedTuple((BEAM, VIEW, WORK, int64, boolean), Form)
 
-# Helpers have no signatures: they are compiled within `run` and need no loading of their own from the disk cache.
-# Without reference counts on arrays: they would take longer than the arithmetic. Nothing here may allocate.
-FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp"}, "error_model": "numpy", "_nrt": False}
-
-TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2
-BOUND = 1e6
-SWING = 0.02  # [rad or m] more than this, moved by accelerations in one step, is no good guess
-STRIDE = 0.3  # [rad or m] a longer Newton correction is cut to it
 # rows of the work array
-TL, COS, SIN, AL, GA, NN, QQ, FX, FY, MO, MB, AXX, AXY, AYY, BX, BY, RR, KB, RX, RY, RT, AX, LEFT, PULL = range(24)
-GG, ZZ, DR, DS, ROWS = 24, 33, 36, 39, 42
+TL, COS, SIN, AL, GA, NN, QQ, FX, FY, MO, MB, AXX, AXY, AYY, BX, BY, RR, KB, AX, LEFT, PULL = range(21)
+GG, ZZ, DR, DS, ROWS = 21, 30, 33, 36, 39
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turn(left, right, c, s, n):  # type: ignore[no-untyped-def]
     """Cosine and sine of the mean angle of each element (fdlibm's polynomials after reduction to pi/4)."""
     for e in range(n):
@@ -104,7 +108,7 @@ def _turn(left, right, c, s, n):  # type: ignore[no-untyped-def]
         s[e] = -s0 if m >= 2.0 else s0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _stretch(x, y, c, s, inverse, along, across, n):  # type: ignore[no-untyped-def]
     """(1 + eps, gamma) = R^T (r_2 - r_1) / l."""
     for e in range(n):
@@ -113,14 +117,14 @@ def _stretch(x, y, c, s, inverse, along, across, n):  # type: ignore[no-untyped-
         across[e] = c[e] * dy - s[e] * dx
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _stress(along, across, EA, GA, normal, shear, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         normal[e] = EA[e] * (along[e] - 1.0)
         shear[e] = GA[e] * across[e]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _stress_rate(beta, vx, vy, vl, vr, c, s, inverse, along, across, EA, GA, normal, shear, n):  # type: ignore[no-untyped-def]
     """Add beta times the rates of the strains."""
     for e in range(n):
@@ -130,27 +134,27 @@ def _stress_rate(beta, vx, vy, vl, vr, c, s, inverse, along, across, EA, GA, nor
         shear[e] += beta * GA[e] * (c[e] * dy - s[e] * dx - along[e] * w)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _force(c, s, normal, shear, fx, fy, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         fx[e] = c[e] * normal[e] - s[e] * shear[e]
         fy[e] = s[e] * normal[e] + c[e] * shear[e]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _moment(l, along, across, normal, shear, moment, n):  # type: ignore[no-untyped-def]
     """What the forces in the element turn each of its ends with."""
     for e in range(n):
         moment[e] = 0.5 * l[e] * (normal[e] * across[e] - shear[e] * along[e])
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _bending(beta, left, right, vl, vr, EI, moment, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         moment[e] = EI[e] * (right[e + 1] - left[e] + beta * (vr[e + 1] - vl[e]))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _translation(f, c, s, inverse, EA, GA, xx, xy, yy, n):  # type: ignore[no-untyped-def]
     """Stiffness of one end's place against the other's, f = 1 + damping."""
     for e in range(n):
@@ -160,25 +164,25 @@ def _translation(f, c, s, inverse, EA, GA, xx, xy, yy, n):  # type: ignore[no-un
         xy[e] = (a - b) * c[e] * s[e]
 
 
-@njit(**FAST)
-def _coupling(f, c, s, along, across, normal, shear, EA, GA, bx, by, n):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _coupling(f, cq, c, s, along, across, normal, shear, EA, GA, bx, by, n):  # type: ignore[no-untyped-def]
     """Force by the turn of one end."""
     for e in range(n):
-        p = 0.5 * (f * EA[e] * across[e] - shear[e])
-        q = 0.5 * (normal[e] - f * GA[e] * along[e])
+        p = 0.5 * (f * EA[e] * across[e] - cq * shear[e])
+        q = 0.5 * (cq * normal[e] - f * GA[e] * along[e])
         bx[e] = c[e] * p - s[e] * q
         by[e] = s[e] * p + c[e] * q
 
 
-@njit(**FAST)
-def _rotation(f, l, along, across, normal, shear, EA, GA, rr, n):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _rotation(f, cq, l, along, across, normal, shear, EA, GA, rr, n):  # type: ignore[no-untyped-def]
     """Moment at each end by the turn of one end, bending apart."""
     for e in range(n):
         own = f * (EA[e] * across[e] * across[e] + GA[e] * along[e] * along[e])
-        rr[e] = 0.25 * l[e] * (own - normal[e] * along[e] - shear[e] * across[e])
+        rr[e] = 0.25 * l[e] * (own - cq * (normal[e] * along[e] + shear[e] * across[e]))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _balance(f, m, diagonal, a, weight, r, n):  # type: ignore[no-untyped-def]
     """Forces on nodes 1 .. n along one axis: inertia, elements on both sides, weight."""
     for p in range(1, n):
@@ -186,7 +190,7 @@ def _balance(f, m, diagonal, a, weight, r, n):  # type: ignore[no-untyped-def]
     r[n] = f[n - 1] + m[n - 1] * a[n - 1] + diagonal[n] * a[n] - weight[n]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _balance_moment(moment, bend, j, lumped, left, a, r, n):  # type: ignore[no-untyped-def]
     """Moments on nodes 1 .. n; `left` are the accelerations of the left ends, which joints turn."""
     for p in range(1, n):
@@ -195,7 +199,7 @@ def _balance_moment(moment, bend, j, lumped, left, a, r, n):  # type: ignore[no-
     r[n] = moment[n - 1] + bend[n - 1] + j[n - 1] * (left[n - 1] + 2.0 * a[n]) + lumped[n] * a[n]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _left_ends(theta, phi, roots, left, n):  # type: ignore[no-untyped-def]
     """Angles (rates, accelerations) of the left ends: of the node, and of the joint where a link begins."""
     for e in range(n):
@@ -204,7 +208,7 @@ def _left_ends(theta, phi, roots, left, n):  # type: ignore[no-untyped-def]
         left[roots[i]] += phi[i]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _linear_rate(beta, state, frame, W, E, n):  # type: ignore[no-untyped-def]
     """`_stress_rate` to first order in the deformation: rates against the rigid arm, frame row 3 its rate."""
     x, v = state.x, state.v
@@ -218,7 +222,7 @@ def _linear_rate(beta, state, frame, W, E, n):  # type: ignore[no-untyped-def]
         W[QQ, e] += beta * E[3, e] * (c * dy - s * dx - w * along - turn)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _damping(beam, state, frame, mode, W, n):  # type: ignore[no-untyped-def]
     """Add the stresses that the rates of all strains cause in every element: modal damping couples them all.
 
@@ -252,18 +256,18 @@ def _damping(beam, state, frame, mode, W, n):  # type: ignore[no-untyped-def]
         W[MB, e] += W[DS + 2, e]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _add_scaled(column, rate, total, n):  # type: ignore[no-untyped-def]
     for e in range(n):
         total[e] += column[e] * rate
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _elements(beam, state, frame, mode, W):  # type: ignore[no-untyped-def]
     """Strains and stresses of all elements. frame: rows cos, sin, angle of the commanded rigid arm (modes 1, 2)."""
     E, x, v = beam.element, state.x, state.v
     n, beta = E.shape[1], beam.numbers[1]
-    _left_ends(x[2], state.joint[0], beam.roots, W[TL], n)
+    _left_ends(x[2], state.phi, beam.roots, W[TL], n)
     if mode == NONLINEAR:
         _turn(W[TL], x[2], W[COS], W[SIN], n)
         _stretch(x[0], x[1], W[COS], W[SIN], E[1], W[AL], W[GA], n)
@@ -274,7 +278,7 @@ def _elements(beam, state, frame, mode, W):  # type: ignore[no-untyped-def]
         for e in range(n):
             W[GA, e] -= 0.5 * (W[TL, e] + x[2, e + 1]) - frame[2, e]
     _stress(W[AL], W[GA], E[2], E[3], W[NN], W[QQ], n)
-    _left_ends(v[2], state.joint[1], beam.roots, W[LEFT], n)
+    _left_ends(v[2], state.rate, beam.roots, W[LEFT], n)
     if beta != 0.0:
         if mode == NONLINEAR:
             _stress_rate(
@@ -287,9 +291,10 @@ def _elements(beam, state, frame, mode, W):  # type: ignore[no-untyped-def]
         _damping(beam, state, frame, mode, W, n)
 
 
-@njit(**FAST)
-def _residual(beam, state, u, frame, mode, W, rphi):  # type: ignore[no-untyped-def]
-    """M (a + alpha v) + forces - weight - B u in rows RX, RY, RT and rphi."""
+@kernel(**FAST)
+def _residual(beam, state, u, frame, mode, W):  # type: ignore[no-untyped-def]
+    """M (a + alpha v) + forces - weight - B u in state.d and state.own."""
+    R, rphi = state.d, state.own
     E, P, J, a = beam.element, beam.node, beam.joint, state.a
     n, alpha = E.shape[1], beam.numbers[0]
     if mode == NONLINEAR:
@@ -304,46 +309,41 @@ def _residual(beam, state, u, frame, mode, W, rphi):  # type: ignore[no-untyped-
         for p in range(n + 1):
             W[AX, p] = a[row, p] + alpha * state.v[row, p]
         if row < 2:
-            _balance(W[FX + row], E[5], P[0], W[AX], P[2 + row], W[RX + row], n)
-    _left_ends(W[AX], state.joint[2], beam.roots, W[LEFT], n)
+            _balance(W[FX + row], E[5], P[0], W[AX], P[2 + row], R[row], n)
+    _left_ends(W[AX], state.acceleration, beam.roots, W[LEFT], n)
     if alpha != 0.0:
         for i in range(beam.roots.size):
-            W[LEFT, beam.roots[i]] += alpha * state.joint[1, i]
-    _balance_moment(W[MO], W[MB], E[6], P[1], W[LEFT], W[AX], W[RT], n)
+            W[LEFT, beam.roots[i]] += alpha * state.rate[i]
+    _balance_moment(W[MO], W[MB], E[6], P[1], W[LEFT], W[AX], R[2], n)
     for i in range(beam.roots.size):
         e = beam.roots[i]
         hub = J[0, i] * W[LEFT, e]
-        own = state.joint[2, i] + alpha * state.joint[1, i]
+        own = state.acceleration[i] + alpha * state.rate[i]
         rphi[i] = W[MO, e] - W[MB, e] + E[6, e] * (2.0 * W[LEFT, e] + W[AX, e + 1]) + hub
-        rphi[i] += J[1, i] * own + J[2, i] * state.joint[0, i] + J[3, i] * state.joint[1, i]
+        rphi[i] += J[1, i] * own + J[2, i] * state.phi[i] + J[3, i] * state.rate[i]
         if e > 0:
-            W[RT, e] += hub
+            R[2, e] += hub
     for k in range(beam.inputs.size):
         i = beam.inputs[k] - beam.roots.size
         if i < 0:
             rphi[beam.inputs[k]] -= beam.gains[k] * u[k]
         else:
-            W[RX + i, n] -= beam.gains[k] * u[k]
+            R[i, n] -= beam.gains[k] * u[k]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _stiffness(beam, state, cq, cv, frame, mode, W):  # type: ignore[no-untyped-def]
-    """The numbers of the element tangents, cq K + cv D; cq = 0 leaves nothing."""
+    """The numbers of the element tangents, cq K + cv D."""
     E = beam.element
     n = E.shape[1]
     f = cq + cv * beam.numbers[1]
-    if cq == 0.0:
-        for row in range(AXX, KB + 1):
-            for e in range(n):
-                W[row, e] = 0.0
-        return
     _translation(f, W[COS], W[SIN], E[1], E[2], E[3], W[AXX], W[AXY], W[AYY], n)
     if mode == NONLINEAR:
-        _coupling(f, W[COS], W[SIN], W[AL], W[GA], W[NN], W[QQ], E[2], E[3], W[BX], W[BY], n)
-        _rotation(f, E[0], W[AL], W[GA], W[NN], W[QQ], E[2], E[3], W[RR], n)
+        _coupling(f, cq, W[COS], W[SIN], W[AL], W[GA], W[NN], W[QQ], E[2], E[3], W[BX], W[BY], n)
+        _rotation(f, cq, E[0], W[AL], W[GA], W[NN], W[QQ], E[2], E[3], W[RR], n)
     else:
         for e in range(n):
-            c, s, g, N = W[COS, e], W[SIN, e], f * E[3, e], W[PULL, e] * E[1, e]
+            c, s, g, N = W[COS, e], W[SIN, e], f * E[3, e], cq * W[PULL, e] * E[1, e]
             W[AXX, e] += N * s * s
             W[AXY, e] -= N * c * s
             W[AYY, e] += N * c * c
@@ -353,8 +353,8 @@ def _stiffness(beam, state, cq, cv, frame, mode, W):  # type: ignore[no-untyped-
         W[KB, e] = f * E[4, e]
 
 
-@njit(**FAST)
-def _outwards(beam, rphi, J4, W, n):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _outwards(beam, R, rphi, J4, W, n):  # type: ignore[no-untyped-def]
     """Back substitution of `_solve`."""
     d0 = d1 = d2 = size = 0.0
     i = 0
@@ -370,22 +370,22 @@ def _outwards(beam, rphi, J4, W, n):  # type: ignore[no-untyped-def]
         y = W[ZZ + 1, e] - W[GG + 3, e] * d0 - W[GG + 4, e] * d1 - W[GG + 5, e] * d2
         t = W[ZZ + 2, e] - W[GG + 6, e] * d0 - W[GG + 7, e] * d1 - W[GG + 8, e] * d2
         d0, d1, d2 = x, y, t
-        W[RX, e + 1], W[RY, e + 1], W[RT, e + 1] = x, y, t
+        R[0, e + 1], R[1, e + 1], R[2, e + 1] = x, y, t
         size = max(size, max(abs(x), max(abs(y), abs(t))))
     if not (np.isfinite(d0) and np.isfinite(d1) and np.isfinite(d2)):
         return np.inf
     return size
 
 
-@njit(**FAST)
-def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def]
-    """Solve for the correction: rows RX, RY, RT and rphi are replaced; returns its size.
+@kernel(**FAST)
+def _solve(beam, state, drive, ca, cv, cq, J4, W):  # type: ignore[no-untyped-def]
+    """Solve for the correction: state.d and state.own are replaced; returns its size.
 
     J4 keeps, for each joint, the row of its angle against the node (x, y, theta), its own pivot (0: prescribed), and
     its right-hand side. The torque of a prescribed joint is left in column 5.
     """
     E, P = beam.element, beam.node
-    n, i = E.shape[1], beam.roots.size - 1
+    n, i, R, rphi = E.shape[1], beam.roots.size - 1, state.d, state.own
     xx, xy, yy, bx, by, rr, kb = W[AXX], W[AXY], W[AYY], W[BX], W[BY], W[RR], W[KB]
     m, j6 = E[5], E[6]
     s00 = s01 = s02 = s11 = s12 = s22 = q0 = q1 = q2 = 0.0
@@ -395,7 +395,7 @@ def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def
         d11, d12 = s11 + yy[e] + mass, s12 + by[e]
         turn = rr[e] + kb[e] + 2.0 * ca * j6[e]
         d22 = s22 + turn + ca * P[1, e + 1]
-        r0, r1, r2 = W[RX, e + 1] + q0, W[RY, e + 1] + q1, W[RT, e + 1] + q2
+        r0, r1, r2 = R[0, e + 1] + q0, R[1, e + 1] + q1, R[2, e + 1] + q2
         # B: right end's rows against the left end
         mo, jo = ca * m[e], ca * j6[e]
         b00, b01, b02 = mo - xx[e], -xy[e], bx[e]
@@ -439,52 +439,18 @@ def _solve(beam, drive, ca, cv, cq, rphi, J4, W):  # type: ignore[no-untyped-def
                 s00, s01, s11 = s00 - s02 * k0, s01 - s02 * k1, s11 - s12 * k1
                 s02, s12, s22 = s02 - s02 * k2, s12 - s12 * k2, s22 - s22 * k2
             i = max(i - 1, 0)
-    return _outwards(beam, rphi, J4, W, n)
+    return _outwards(beam, R, rphi, J4, W, n)
 
 
-@njit(**FAST)
-def _scale(d, factor):  # type: ignore[no-untyped-def]
-    for p in range(d.size):
-        d[p] *= factor
-
-
-@njit(**FAST)
-def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def]
-    for p in range(n):
-        x[p] -= d[p]
-        v[p] -= cv * d[p]
-    for p in range(n):
-        a[p] -= ca * d[p]
-        shifted[p] -= cs * d[p]
-
-
-@njit(**FAST)
-def _predict(x, v, a, shifted, before, h, ratio, scheme, d, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated; d is what they move. Returns its largest entry."""
-    largest = 0.0
-    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
-    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
-    for p in range(n):
-        old, now = shifted[p], a[p]
-        guess = now + ratio * (now - before[p])
-        new = ((1.0 - af) * guess + af * now - am * old) * g
-        before[p], a[p], shifted[p] = now, guess, new
-        d[p] = b1 * old + b2 * new
-        x[p] += h * v[p] + d[p]
-        v[p] += g1 * old + g2 * new
-        largest = max(largest, abs(d[p]))
-    return largest
-
-
-@njit(**FAST)
+@kernel(**FAST)
 def _left_angle(beam, state, e):  # type: ignore[no-untyped-def]
     for i in range(beam.roots.size):
         if beam.roots[i] == e:
-            return state.x[2, e] + state.joint[0, i]
+            return state.x[2, e] + state.phi[i]
     return state.x[2, e]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _chord(beam, state, kind, root, end):  # type: ignore[no-untyped-def]
     """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
     x, v = state.x, state.v
@@ -496,70 +462,71 @@ def _chord(beam, state, kind, root, end):  # type: ignore[no-untyped-def]
     return (dx * (v[1, end + 1] - v[1, root]) - dy * (v[0, end + 1] - v[0, root])) / (dx * dx + dy * dy)
 
 
-@njit(**FAST)
-def _measure(beam, state, y):  # type: ignore[no-untyped-def]
-    """Sensor readings; the kinds are those of `models.planar_sensors`."""
+@kernel(**FAST)
+def _measure(beam, state, rows, y):  # type: ignore[no-untyped-def]
+    """Readings of the outputs with these numbers; the kinds are those of `models.planar_sensors`."""
     n, J, x, E = state.x.shape[1], beam.roots.size, state.x, beam.element
-    for row in range(y.size):
+    for at in range(rows.size):
+        row = rows[at]
         kind, i, other = beam.outputs[3 * row], beam.outputs[3 * row + 1], beam.outputs[3 * row + 2]
         w, scale = beam.gains[beam.inputs.size + 2 * row], beam.gains[beam.inputs.size + 2 * row + 1]
         if kind < 3:
             if i < 0:
-                y[row] = state.joint[kind, -1 - i]
+                j = -1 - i
+                y[at] = state.phi[j] if kind == 0 else state.rate[j] if kind == 1 else state.acceleration[j]
             elif kind == 0:
-                y[row] = x[i // n, i % n]
+                y[at] = x[i // n, i % n]
             elif kind == 1:
-                y[row] = state.v[i // n, i % n]
+                y[at] = state.v[i // n, i % n]
             else:
-                y[row] = state.a[i // n, i % n]
+                y[at] = state.a[i // n, i % n]
         elif kind < 5:
             total, angle = x[kind - 3, n - 1], 0.0
             for j in range(J):
-                angle += state.joint[0, j]
+                angle += state.phi[j]
                 total -= beam.joint[4, j] * (np.cos(angle) if kind == 3 else np.sin(angle))
-            y[row] = total
+            y[at] = total
         elif kind == 5:
             first = (x[2, i + 1] - _left_angle(beam, state, i)) / E[0, i]
             second = (x[2, other + 1] - _left_angle(beam, state, other)) / E[0, other]
-            y[row] = scale * ((1.0 - w) * first + w * second)
+            y[at] = scale * ((1.0 - w) * first + w * second)
         elif kind == 6:
             psi = _left_angle(beam, state, other)
             dx = (1.0 - w) * x[0, i] + w * x[0, i + 1] - x[0, other]
             dy = (1.0 - w) * x[1, i] + w * x[1, i + 1] - x[1, other]
-            y[row] = scale * (psi - x[2, other]) - np.sin(psi) * dx + np.cos(psi) * dy
+            y[at] = scale * (psi - x[2, other]) - np.sin(psi) * dx + np.cos(psi) * dy
         elif kind > 7:
-            y[row] = _chord(beam, state, kind, other, i)
+            y[at] = _chord(beam, state, kind, other, i)
             if w >= 0.0:
-                y[row] -= _chord(beam, state, kind, int(w), other - 1)
+                y[at] -= _chord(beam, state, kind, int(w), other - 1)
         else:
             theta = (1.0 - w) * _left_angle(beam, state, i) + w * x[2, i + 1]
             ax = (1.0 - w) * state.a[0, i] + w * state.a[0, i + 1]
             ay = (1.0 - w) * state.a[1, i] + w * state.a[1, i + 1]
-            y[row] = -np.sin(theta) * ax + np.cos(theta) * ay
+            y[at] = -np.sin(theta) * ax + np.cos(theta) * ay
 
 
-@njit(**FAST)
-def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
-    for row in range(y.size):
-        record.y[k, row] = y[row]
-    for j in range(u.size):
+    beam, state, drive = form.beam, form.nodes, motion.drive
+    for j in range(beam.inputs.size):
         i = beam.inputs[j]
-        prescribed = i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED
-        record.u[k, j] = state.torque[i] if prescribed else u[j]
+        if i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED:
+            record.u[k, j] = motion.torque[i]
     if record.q.shape[0] > 1:
         place, i = 0, 0
         for p in range(1, state.x.shape[1]):
             if i < beam.roots.size and p - 1 == beam.roots[i]:
-                record.q[k, place], record.v[k, place] = state.joint[0, i], state.joint[1, i]
+                record.q[k, place], record.v[k, place] = state.phi[i], state.rate[i]
                 place, i = place + 1, i + 1
             for row in range(3):
                 record.q[k, place], record.v[k, place] = state.x[row, p], state.v[row, p]
                 place += 1
 
 
-@njit(**FAST)
-def _command(beam, command, k, part, stiffening, frame, W):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _command(beam, target, part, stiffening, frame, W):  # type: ignore[no-untyped-def]
     """Fill the frame of the commanded rigid arm (rows cos, sin, angle, rate) and its axial forces.
 
     `part` 2 or 3: accelerations before or after a jump.
@@ -571,9 +538,9 @@ def _command(beam, command, k, part, stiffening, frame, W):  # type: ignore[no-u
     c, s = 1.0, 0.0
     for e in range(n):
         if i < beam.roots.size and e == beam.roots[i]:
-            angle += command[k, 4 * i]
-            rate += command[k, 4 * i + 1]
-            acceleration += command[k, 4 * i + part]
+            angle += target[i, 0]
+            rate += target[i, 1]
+            acceleration += target[i, part]
             c, s, i = np.cos(angle), np.sin(angle), i + 1
         frame[0, e], frame[1, e], frame[2, e], frame[3, e] = c, s, angle, rate
         W[AX, e + 1] = W[AX, e] + E[0, e] * (-acceleration * s - rate * rate * c)
@@ -589,17 +556,15 @@ def _command(beam, command, k, part, stiffening, frame, W):  # type: ignore[no-u
         W[PULL, e] = -(pull_x * frame[0, e] + pull_y * frame[1, e]) if stiffening else 0.0
 
 
-@njit(**FAST)
-def _rigid(beam, state, command, k, frame, W):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _rigid(beam, state, target, frame, W):  # type: ignore[no-untyped-def]
     """Put the state onto the commanded rigid arm, with its rates and accelerations (rows AX and LEFT of `_command`)."""
     n, E = beam.element.shape[1], beam.element
     i, alpha = 0, 0.0
     for e in range(n):
         if i < beam.roots.size and e == beam.roots[i]:
-            for row in range(2):
-                state.joint[row, i] = command[k, 4 * i + row]
-            state.joint[2, i] = command[k, 4 * i + 3]
-            alpha, i = alpha + command[k, 4 * i + 3], i + 1
+            state.phi[i], state.rate[i], state.acceleration[i] = target[i, 0], target[i, 1], target[i, 3]
+            alpha, i = alpha + target[i, 3], i + 1
         p, l, w = e + 1, E[0, e], frame[3, e]
         state.x[0, p], state.x[1, p] = state.x[0, e] + l * frame[0, e], state.x[1, e] + l * frame[1, e]
         state.v[0, p], state.v[1, p] = state.v[0, e] - l * w * frame[1, e], state.v[1, e] + l * w * frame[0, e]
@@ -607,154 +572,127 @@ def _rigid(beam, state, command, k, frame, W):  # type: ignore[no-untyped-def]
         state.x[2, p], state.v[2, p], state.a[2, p] = frame[2, e], w, alpha
 
 
-@njit(**FAST)
-def _prescribed_jump(state, drive, command, k):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def leap(form, motion):  # type: ignore[no-untyped-def]
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
-    jump = False
-    for i in range(drive.size):
-        if drive[i] == PRESCRIBED:
-            change = command[k, 4 * i + 3] - state.joint[2, i]
+    jump, state = False, form.nodes
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            change = motion.target[i, 3] - state.acceleration[i]
             jump = jump or change != 0.0
-            state.joint[2, i] += change
-            state.joint[3, i] += change
+            state.acceleration[i] += change
+            state.shifted[i] += change
+    if form.mode != NONLINEAR:
+        _command(form.beam, motion.target, 3, form.stiffening, form.work.frame, form.work.rows)
     return jump
 
 
-@njit(**FAST)
-def _accelerate(beam, state, drive, command, k, mode, stiffening, u, frame, W, rphi, J4):  # type: ignore[no-untyped-def]
-    """Make the accelerations those that the forces of now ask for; the shifted ones change by as much."""
-    n = beam.element.shape[1]
-    if mode != NONLINEAR:
-        _command(beam, command, k, 3, stiffening, frame, W)
+@kernel(**INSIDE)
+def lead(form, motion):  # type: ignore[no-untyped-def]
+    """Put prescribed joints where they are commanded."""
+    state, target = form.nodes, motion.target
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            state.phi[i], state.rate[i], state.acceleration[i] = target[i, 0], target[i, 1], target[i, 2]
+            state.shifted[i] = target[i, 2]
+    if form.mode != NONLINEAR:
+        _command(form.beam, target, 2, form.stiffening, form.work.frame, form.work.rows)
+
+
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction; see `kernels.stepper.Operations`."""
+    beam, state, frame, W, mode = form.beam, form.nodes, form.work.frame, form.work.rows, form.mode
     _elements(beam, state, frame, mode, W)
-    _residual(beam, state, u, frame, mode, W, rphi)
-    _stiffness(beam, state, 0.0, 0.0, frame, mode, W)
-    _solve(beam, drive, 1.0, 0.0, 0.0, rphi, J4, W)
-    for row in range(3):
-        for p in range(1, n + 1):
-            state.a[row, p] -= W[RX + row, p]
-            state.shifted[row, p] -= W[RX + row, p]
-    for i in range(drive.size):
-        state.joint[2, i] -= rphi[i]
-        state.joint[3, i] -= rphi[i]
-        state.torque[i] = J4[i, 5]
-    state.previous[0] = 0.0
+    _residual(beam, state, u, frame, mode, W)
+    if fresh:
+        _stiffness(beam, state, cq, cv, frame, mode, W)
+    size = _solve(beam, state, motion.drive, ca + beam.numbers[0] * cv, cv, cq, form.work.joint, W)
+    return DONE, size
 
 
-@njit(types.void(BEAM, STATE, WORK, INT, MAT, int64, int64, boolean, VEC), **FAST)
-def begin(beam, state, work, drive, command, k, mode, stiffening, u):  # type: ignore[no-untyped-def]
-    """Set the accelerations at grid point k."""
-    _prescribed_jump(state, drive, command, k)
-    _accelerate(beam, state, drive, command, k, mode, stiffening, u, work.frame, work.rows, work.phi, work.joint)
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Take over the torques of the joints."""
+    for i in range(motion.torque.size):
+        motion.torque[i] = form.work.joint[i, 5]
 
 
-@njit(types.void(BEAM, STATE, VEC), **FAST)
-def measure(beam, state, y):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted; see the module docstring."""
+    exact = form.beam.numbers[1] == 0.0 and form.beam.damping.size == 0
+    return tolerance * max(1.0, form.beam.numbers[2]) * (100.0 if exact else 1.0)
+
+
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
-    _measure(beam, state, y)
+    _measure(form.beam, form.nodes, form.work.every, y)
 
 
-@njit(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(CONTROL), BEAM, STATE, WORK, INT, MAT, int64, boolean, VEC, VEC, MAT, LAW, int64, int64,
-        SCHEME, TABLES, RECORD,
-    ),
-    **FAST,
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them."""
+    _measure(form.beam, form.nodes, rows, y)
+
+
+@kernel(**INSIDE)
+def nothing(form, motion):  # type: ignore[no-untyped-def]
+    """The state alone is measured."""
+
+
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):  # type: ignore[no-untyped-def]
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def never(form):  # type: ignore[no-untyped-def]
+    """The arm is not linear."""
+    return False
+
+
+OPERATIONS = Operations(
+    measure, solve, no_foresight, lead, leap, finish, nothing, limit, store, sense, never, keeps=True, prefers=FULL,
+    swing=0.02, stride=0.3,
 )  # fmt: skip
-def run(  # type: ignore[no-untyped-def]
-    control, beam, state, work, drive, command, mode, stiffening, u, held, memory, law, first, last, scheme, tables,
-    record,
-):  # fmt: skip
-    """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction)."""
-    n, J, t = beam.element.shape[1], beam.roots.size, tables.t
-    W, frame, rphi, J4, y, joint = work.rows, work.frame, work.phi, work.joint, work.y, state.joint
-    am, af, alpha = scheme.alpha_m, scheme.alpha_f, beam.numbers[0]
-    limit = scheme.tolerance * max(1.0, beam.numbers[2])
-    if beam.numbers[1] == 0.0 and beam.damping.size == 0:
-        limit *= 100.0
-    for k in range(first, last):
-        _measure(beam, state, y)
-        jump = control(law, k, y, tables, memory, held, u)
-        if _prescribed_jump(state, drive, command, k) or jump or state.previous[0] == 0.0:
-            _accelerate(beam, state, drive, command, k, mode, stiffening, u, frame, W, rphi, J4)
-        _write(beam, state, drive, record, k, y, u)
-        h = tables.h[k]
-        ratio = h / state.previous[0] if state.previous[0] > 0.0 else 0.0
-        swing = _predict(joint[0], joint[1], joint[2], joint[3], joint[4], h, ratio, scheme, rphi, J)
-        for row in range(3):
-            move = _predict(
-                state.x[row], state.v[row], state.a[row], state.shifted[row], state.before[row], h, ratio, scheme,
-                W[RX + row], n + 1,
-            )  # fmt: skip
-            swing = max(swing, move)
-        cv, ca = scheme.gamma / (h * scheme.beta), (1.0 - am) / (h * h * scheme.beta * (1.0 - af))
-        cs = (1.0 - af) / (1.0 - am) * ca
-        if swing > SWING and mode == NONLINEAR:  # as after a torque jumps on a light root: begin where the rates lead
-            for row in range(3):
-                _correct(state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1)
-            _correct(joint[0], joint[1], joint[2], joint[3], rphi, cv, ca, cs, J)
-        state.previous[0] = h
-        for i in range(J):
-            if drive[i] == PRESCRIBED:
-                for row in range(3):
-                    joint[row, i] = command[k + 1, 4 * i + row]
-                joint[3, i] = joint[2, i]
-        for i in range(u.size):
-            u[i] = held[i] + tables.before[k + 1, i]
-        if mode != NONLINEAR:
-            _command(beam, command, k + 1, 2, stiffening, frame, W)
-        size, iteration = np.inf, 0
-        while not size <= limit:
-            if iteration >= scheme.iterations:
-                return 1.0, t[k + 1], float(iteration), size
-            iteration += 1
-            _elements(beam, state, frame, mode, W)
-            _residual(beam, state, u, frame, mode, W, rphi)
-            _stiffness(beam, state, 1.0, cv, frame, mode, W)
-            size = _solve(beam, drive, ca + alpha * cv, cv, 1.0, rphi, J4, W)
-            state.previous[1] += 1.0
-            if not np.isfinite(size):
-                return 1.0, t[k + 1], float(iteration), size
-            if size > STRIDE and mode == NONLINEAR:
-                _scale(W[RX], STRIDE / size)
-                _scale(W[RY], STRIDE / size)
-                _scale(W[RT], STRIDE / size)
-                _scale(rphi, STRIDE / size)
-            for row in range(3):
-                _correct(state.x[row], state.v[row], state.a[row], state.shifted[row], W[RX + row], cv, ca, cs, n + 1)
-            _correct(joint[0], joint[1], joint[2], joint[3], rphi, cv, ca, cs, J)
-        for i in range(J):
-            state.torque[i] = J4[i, 5]
-        if not (abs(state.x[0, n]) + abs(state.x[1, n]) + abs(state.x[2, n]) <= BOUND):
-            return 3.0, t[k + 1], float(iteration), size
-    _measure(beam, state, y)
-    _write(beam, state, drive, record, last, y, u)
-    return 0.0, t[last], 0.0, 0.0
 
 
-@njit(types.void(BEAM, STATE, WORK, INT, MAT, boolean, int64, int64, TABLES, RECORD), **FAST)
-def run_static(beam, state, work, drive, command, stiffening, first, last, tables, record):  # type: ignore[no-untyped-def]
-    """Fill the record from grid point `first` to `last` with the deformation under the rigid arm's inertia."""
-    n, J = beam.element.shape[1], beam.roots.size
-    W, frame, rphi, J4, y = work.rows, work.frame, work.phi, work.joint, work.y
-    for k in range(first, last + 1):
-        _command(beam, command, k, 3, stiffening, frame, W)
-        _rigid(beam, state, command, k, frame, W)
-        _elements(beam, state, frame, LINEAR, W)
-        _residual(beam, state, tables.after[k], frame, LINEAR, W, rphi)
-        _stiffness(beam, state, 1.0, 0.0, frame, LINEAR, W)
-        _solve(beam, drive, 0.0, 0.0, 1.0, rphi, J4, W)
+LOOPS = loops(OPERATIONS, FORM)
+
+
+@entry(types.UniTuple(float64, 4)(FORM, MOTION, COURSE), **ENTRY)
+def run_static(form, motion, course):  # type: ignore[no-untyped-def]
+    """Fill the record with the deformation under the rigid arm's inertia."""
+    beam, state, tables, record, W = form.beam, form.nodes, course.tables, course.record, form.work.rows
+    n = beam.element.shape[1]
+    for k in range(course.span[0], course.span[1] + 1):
+        aim(motion, k, 0.0, 1.0)
+        _command(beam, motion.target, 3, form.stiffening, form.work.frame, W)
+        _rigid(beam, state, motion.target, form.work.frame, W)
+        solve(form, motion, tables.after[k], 0.0, 0.0, 1.0, True)
         for row in range(3):
             for p in range(1, n + 1):
-                state.x[row, p] -= W[RX + row, p]
-        for i in range(J):
-            state.joint[0, i] -= rphi[i]
-            state.torque[i] = J4[i, 5]
-        _measure(beam, state, y)
-        _write(beam, state, drive, record, k, y, tables.after[k])
+                state.x[row, p] -= state.d[row, p]
+        for i in range(motion.drive.size):
+            state.phi[i] -= state.own[i]
+        finish(form, motion, tables.after[k], 0.0)
+        measure(form, motion, tables.after[k], record.y[k])
+        for j in range(record.u.shape[1]):
+            record.u[k, j] = tables.after[k, j]
+        store(form, motion, record, k)
+    return DONE, tables.t[course.span[1]], 0.0, 0.0
 
 
 def work(nodes: int, joints: int, outputs: int) -> Work:
     """Return scratch arrays for an arm with so many nodes (the base included), joints and outputs."""
-    rows = np.zeros((ROWS, nodes)), np.zeros((4, nodes))
-    return Work(*rows, np.zeros(joints), np.zeros((joints, 6)), np.zeros(outputs))
+    rows = np.zeros((ROWS, nodes)), np.zeros((4, nodes)), np.zeros((joints, 6))
+    return Work(*rows, np.arange(outputs))
+
+
+def view(motion: Motion, nodes: int) -> View:
+    """Return the state of a run as rows of the nodes, then joints."""
+    rows = [x[: 3 * nodes].reshape(3, nodes) for x in (motion.q, motion.v, motion.a, motion.d)]
+    own = [x[3 * nodes :] for x in (motion.q, motion.v, motion.a, motion.shifted, motion.d)]
+    return View(*rows, *own)

@@ -26,15 +26,16 @@ with the usual 1e-10 two passes make a step of 1 ms, with 1e-6 one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import types
 
-from .loop import INT, LAW, MAT, RECORD, SCHEME, TABLES, VEC
-
-CONTROL = types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC)
-"""`loop.control`, passed as a pointer: a callee in another file would go stale in the cache."""
+from ...kernels.jit import kernel
+from ...kernels.loops import loops
+from ...kernels.state import FULL, PRESCRIBED
+from ...kernels.stepper import Operations
+from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 
 
 class Segments(NamedTuple):
@@ -49,41 +50,32 @@ class Segments(NamedTuple):
     outputs: np.ndarray  # for each output: kind, body, other, joint
 
 
-class State(NamedTuple):
-    """Angles of the bodies in the base frame."""
-
-    x: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    shifted: np.ndarray  # the algorithmic acceleration of the scheme
-    before: np.ndarray  # a one step earlier
-    commanded: np.ndarray  # acceleration of each prescribed joint
-    torque: np.ndarray  # that the prescribed joints need
-    previous: np.ndarray  # size of the last step, and passes made so far
-
-
 class Work(NamedTuple):
     """Scratch arrays; `work` makes them."""
 
     rows: np.ndarray  # (ROWS, n)
-    y: np.ndarray
+    near: np.ndarray  # (2, n) sine and cosine of angles nearby
+    push: np.ndarray  # (J,) what the bodies ask of each prescribed joint
+    commanded: np.ndarray  # (J,) acceleration of each prescribed joint
+    every: np.ndarray  # the numbers of all outputs
+
+
+class Form(NamedTuple):
+    """All that a step needs besides `kernels.state.Motion`, whose coordinates are the angles of the bodies."""
+
+    segments: Segments
+    work: Work
 
 
 SEGMENTS = types.NamedTuple((MAT, MAT, VEC, VEC, INT, INT, INT), Segments)
-STATE = types.NamedUniTuple(VEC, 8, State)
-WORK = types.NamedTuple((MAT, VEC), Work)
+WORK = types.NamedTuple((MAT, MAT, VEC, VEC, INT), Work)
+FORM = types.NamedTuple((SEGMENTS, WORK), Form)
 
-# Helpers have no signatures: they are compiled within `run` and need no loading of their own from the disk cache.
-# Without reference counts on arrays: they would take longer than the arithmetic. Nothing here may allocate.
-FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp"}, "error_model": "numpy", "_nrt": False}
-
-TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-BOUND = 1e6
 # rows of the work array
-(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG, STEP, ROWS) = range(20)
+(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG, ROWS) = range(19)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turn(x, c, s, n):  # type: ignore[no-untyped-def]
     """Cosine and sine of every angle (fdlibm's polynomials after reduction to pi/4)."""
     for i in range(n):
@@ -104,16 +96,16 @@ def _turn(x, c, s, n):  # type: ignore[no-untyped-def]
         s[i] = -s0 if m >= 2.0 else s0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turn_further(d, c, s, n):  # type: ignore[no-untyped-def]
-    """Turn by corrections so small that the third power of each is below rounding."""
+    """Turn back by corrections so small that the third power of each is below rounding."""
     for i in range(n):
         c0, s0 = c[i], s[i]
-        c[i] = c0 - d[i] * (s0 + 0.5 * d[i] * c0)
-        s[i] = s0 + d[i] * (c0 - 0.5 * d[i] * s0)
+        c[i] = c0 + d[i] * (s0 - 0.5 * d[i] * c0)
+        s[i] = s0 - d[i] * (c0 + 0.5 * d[i] * s0)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _accelerations(alpha, w, a, c, s, acc, ex, ey, n):  # type: ignore[no-untyped-def]
     """What each body adds to the acceleration, per length: e = R' (a + alpha w) - R w^2."""
     for k in range(n):
@@ -123,7 +115,7 @@ def _accelerations(alpha, w, a, c, s, acc, ex, ey, n):  # type: ignore[no-untype
         ey[k] = c[k] * acc[k] - s[k] * square
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _slopes(ca, cv, cq, w, acc, c, s, px, py, n):  # type: ignore[no-untyped-def]
     """p = de/dtheta along the step."""
     for k in range(n):
@@ -132,7 +124,7 @@ def _slopes(ca, cv, cq, w, acc, c, s, px, py, n):  # type: ignore[no-untyped-def
         py[k] = along * s[k] + across * c[k]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _loads(l, d, m, ex, ey, gx, gy, outx, outy, n):  # type: ignore[no-untyped-def]
     """Inertia and weight of each body: G = m (acceleration of its centre - g)."""
     ax, ay = -gx, -gy
@@ -143,7 +135,7 @@ def _loads(l, d, m, ex, ey, gx, gy, outx, outy, n):  # type: ignore[no-untyped-d
         ay += l[k] * ey[k]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _hinges(cv, cq, K, C, x, v, moment, kappa, free, n):  # type: ignore[no-untyped-def]
     """Moments of springs and dampers and their derivatives."""
     moment[0], kappa[0], free[0] = K[0] * x[0] + C[0] * v[0], cq * K[0] + cv * C[0], 1.0
@@ -153,24 +145,24 @@ def _hinges(cv, cq, K, C, x, v, moment, kappa, free, n):  # type: ignore[no-unty
         free[k] = 1.0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _relative(x, k):  # type: ignore[no-untyped-def]
     return x[k] - x[k - 1] if k > 0 else x[k]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _own_moment(seg, state, i):  # type: ignore[no-untyped-def]
     """Rotor, servo spring and damper, friction of joint i."""
     k, J = seg.joints[i], seg.joint
     rate = _relative(state.v, k)
     rotor = J[0, i] * (_relative(state.a, k) + seg.numbers[0] * rate)
-    return rotor + J[1, i] * _relative(state.x, k) + J[2, i] * rate
+    return rotor + J[1, i] * _relative(state.q, k) + J[2, i] * rate
 
 
-@njit(**FAST)
-def _joint_hinges(seg, state, drive, u, ca, cv, cq, W):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _joint_hinges(seg, state, u, ca, cv, cq, W):  # type: ignore[no-untyped-def]
     """The hinges that are joints; `ca` counts the mass damping."""
-    J = seg.joint
+    J, drive = seg.joint, state.drive
     for i in range(seg.joints.size):
         k = seg.joints[i]
         if drive[i] == PRESCRIBED:
@@ -183,7 +175,7 @@ def _joint_hinges(seg, state, drive, u, ca, cv, cq, W):  # type: ignore[no-untyp
             W[NN, seg.joints[i]] -= seg.gains[j] * u[j]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _inwards(body, ca, cq, fx, fy, W, n):  # type: ignore[no-untyped-def]
     """Eliminate from the tip to the base; (fx, fy) is the force beyond the tip."""
     l, d, m, J = body[0], body[1], body[2], body[3]
@@ -208,8 +200,8 @@ def _inwards(body, ca, cq, fx, fy, W, n):  # type: ignore[no-untyped-def]
         W[H0, k], W[H1, k], W[HH, k], W[RR, k], W[QQ, k], W[GG, k] = h0, h1, H, r, q, g
 
 
-@njit(**FAST)
-def _outwards(seg, state, drive, W, n):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _outwards(seg, state, torque, W, n):  # type: ignore[no-untyped-def]
     """Corrections from the base to the tip, and the torques of prescribed joints; returns the largest correction."""
     l = seg.body[0]
     ax = ay = before = size = 0.0
@@ -218,10 +210,10 @@ def _outwards(seg, state, drive, W, n):  # type: ignore[no-untyped-def]
         push = W[H0, k] * ax + W[H1, k] * ay + W[RR, k]
         step = W[GG, k] * before - W[QQ, k] * push
         if i < seg.joints.size and k == seg.joints[i]:
-            if drive[i] == PRESCRIBED:
-                state.torque[i] = push + W[HH, k] * step
+            if state.drive[i] == PRESCRIBED:
+                torque[i] = push + W[HH, k] * step
             i += 1
-        W[STEP, k] = step
+        state.d[k] = -step
         before = step
         ax += l[k] * W[PX, k] * step
         ay += l[k] * W[PY, k] * step
@@ -229,97 +221,88 @@ def _outwards(seg, state, drive, W, n):  # type: ignore[no-untyped-def]
     return size if np.isfinite(before) and np.isfinite(ax + ay) else np.inf
 
 
-@njit(**FAST)
-def _pass(seg, state, drive, u, ca, cv, cq, W):  # type: ignore[no-untyped-def]
-    """One Newton pass: the correction in row STEP; returns its size. Rows COS and SIN must be those of the state."""
+@kernel(**FAST)
+def _pass(seg, state, u, ca, cv, cq, torque, W):  # type: ignore[no-untyped-def]
+    """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
     ca = ca + alpha * cv
     _accelerations(alpha, state.v, state.a, W[COS], W[SIN], W[ACC], W[EX], W[EY], n)
     _slopes(ca, cv, cq, state.v, W[ACC], W[COS], W[SIN], W[PX], W[PY], n)
     _loads(B[0], B[1], B[2], W[EX], W[EY], seg.numbers[1], seg.numbers[2], W[GX], W[GY], n)
-    _hinges(cv, cq, B[4], B[5], state.x, state.v, W[NN], W[KAPPA], W[FREE], n)
-    _joint_hinges(seg, state, drive, u, ca, cv, cq, W)
+    _hinges(cv, cq, B[4], B[5], state.q, state.v, W[NN], W[KAPPA], W[FREE], n)
+    _joint_hinges(seg, state, u, ca, cv, cq, W)
     fx = fy = 0.0
     for j in range(u.size):
         i = seg.inputs[j] - seg.joints.size
         fx -= u[j] if i == 0 else 0.0
         fy -= u[j] if i == 1 else 0.0
     _inwards(B, ca, cq, fx, fy, W, n)
-    return _outwards(seg, state, drive, W, n)
+    return _outwards(seg, state, torque, W, n)
 
 
-@njit(**FAST)
-def _torques(seg, state, drive):  # type: ignore[no-untyped-def]
-    """Add what the joints themselves take."""
-    for i in range(drive.size):
-        if drive[i] == PRESCRIBED:
-            state.torque[i] += _own_moment(seg, state, i)
-
-
-@njit(**FAST)
-def _correct(x, v, a, shifted, d, cv, ca, cs, n):  # type: ignore[no-untyped-def]
-    for k in range(n):
-        x[k] += d[k]
-        v[k] += cv * d[k]
-    for k in range(n):
-        a[k] += ca * d[k]
-        shifted[k] += cs * d[k]
-
-
-@njit(**FAST)
-def _predict(x, v, a, shifted, before, h, ratio, scheme, n):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated."""
-    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
-    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
-    for k in range(n):
-        old, now = shifted[k], a[k]
-        guess = now + ratio * (now - before[k])
-        new = ((1.0 - af) * guess + af * now - am * old) * g
-        before[k], a[k], shifted[k] = now, guess, new
-        x[k] += h * v[k] + b1 * old + b2 * new
-        v[k] += g1 * old + g2 * new
-
-
-@njit(**FAST)
-def _follow(seg, state, drive, command, k):  # type: ignore[no-untyped-def]
-    """Set the first body beyond each prescribed joint where the command at grid point k wants it."""
-    for i in range(drive.size):
-        if drive[i] == PRESCRIBED:
-            p, phi = seg.joints[i], command[k]
-            x = v = a = shifted = 0.0
+@kernel(**INSIDE)
+def lead(form, motion):  # type: ignore[no-untyped-def]
+    """Set the first body beyond each prescribed joint where the command wants it."""
+    q, v, a, shifted, target = motion.q, motion.v, motion.a, motion.shifted, motion.target
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            p = form.segments.joints[i]
+            x0 = v0 = a0 = s0 = 0.0
             if p > 0:
-                x, v, a, shifted = state.x[p - 1], state.v[p - 1], state.a[p - 1], state.shifted[p - 1]
-            state.x[p], state.v[p], state.a[p] = x + phi[4 * i], v + phi[4 * i + 1], a + phi[4 * i + 2]
-            state.shifted[p] = shifted + phi[4 * i + 2]
-            state.commanded[i] = phi[4 * i + 2]
+                x0, v0, a0, s0 = q[p - 1], v[p - 1], a[p - 1], shifted[p - 1]
+            q[p], v[p], a[p] = x0 + target[i, 0], v0 + target[i, 1], a0 + target[i, 2]
+            shifted[p] = s0 + target[i, 2]
+            form.work.commanded[i] = target[i, 2]
 
 
-@njit(**FAST)
-def _jump(seg, state, drive, command, k):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def leap(form, motion):  # type: ignore[no-untyped-def]
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
-    jump = False
-    for i in range(drive.size):
-        if drive[i] == PRESCRIBED:
-            change, p = command[k, 4 * i + 3] - state.commanded[i], seg.joints[i]
+    jump, commanded = False, form.work.commanded
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            change, p = motion.target[i, 3] - commanded[i], form.segments.joints[i]
             jump = jump or change != 0.0
-            state.a[p] += change
-            state.shifted[p] += change
-            state.commanded[i] += change
+            motion.a[p] += change
+            motion.shifted[p] += change
+            commanded[i] += change
     return jump
 
 
-@njit(**FAST)
-def _accelerate(seg, state, drive, u, W):  # type: ignore[no-untyped-def]
-    """Make the accelerations those that the forces of now ask for; the shifted ones change by as much."""
-    _pass(seg, state, drive, u, 1.0, 0.0, 0.0, W)
-    for k in range(seg.body.shape[1]):
-        state.a[k] += W[STEP, k]
-        state.shifted[k] += W[STEP, k]
-    _torques(seg, state, drive)
-    state.previous[0] = 0.0
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction; see `kernels.stepper.Operations`."""
+    W = form.work.rows
+    _turn(motion.q, W[COS], W[SIN], motion.q.size)
+    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work.push, W)
 
 
-@njit(**FAST)
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Add what the joints themselves take to their torques; angles whose correction is small are turned further."""
+    W, n = form.work.rows, motion.q.size
+    if size <= 1e-6:
+        _turn_further(motion.d, W[COS], W[SIN], n)
+    else:
+        _turn(motion.q, W[COS], W[SIN], n)
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            motion.torque[i] = form.work.push[i] + _own_moment(form.segments, motion, i)
+
+
+@kernel(**INSIDE)
+def refresh(form, motion):  # type: ignore[no-untyped-def]
+    """Make sine and cosine those of the state."""
+    _turn(motion.q, form.work.rows[COS], form.work.rows[SIN], motion.q.size)
+
+
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted; see the module docstring."""
+    return min(1e2 * tolerance, np.sqrt(tolerance))
+
+
+@kernel(**FAST)
 def _sum(seg, state, W, begin, last, part, which):  # type: ignore[no-untyped-def]
     """Place (which 0, 1) or acceleration (2, 3) from the inboard end of body `begin` to a part of body `last`."""
     l, total = seg.body[0], 0.0
@@ -331,7 +314,7 @@ def _sum(seg, state, W, begin, last, part, which):  # type: ignore[no-untyped-de
     return total
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _tip(l, c, s, v, a, n):  # type: ignore[no-untyped-def]
     """Place and acceleration of the tip."""
     px = py = ax = ay = 0.0
@@ -344,7 +327,7 @@ def _tip(l, c, s, v, a, n):  # type: ignore[no-untyped-def]
     return px, py, ax, ay
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _chord(seg, state, W, kind, root, end):  # type: ignore[no-untyped-def]
     """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
     l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0
@@ -356,134 +339,99 @@ def _chord(seg, state, W, kind, root, end):  # type: ignore[no-untyped-def]
         vy += c * state.v[k]
     if kind == 8:
         c, s = W[COS, root], W[SIN, root]
-        return state.x[root] + np.arctan2(c * py - s * px, c * px + s * py)
+        return state.q[root] + np.arctan2(c * py - s * px, c * px + s * py)
     return (px * vy - py * vx) / (px * px + py * py)
 
 
-@njit(**FAST)
-def _measure(seg, state, W, y):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _measure(seg, state, W, rows, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `models.segment_sensors`. Rows COS and SIN must be those of the state."""
-    n, x = state.x.size, state.x
+    n, x = state.q.size, state.q
     px, py, ax, ay = _tip(seg.body[0], W[COS], W[SIN], state.v, state.a, n)
-    for row in range(y.size):
+    for at in range(rows.size):
+        row = rows[at]
         kind, body = seg.outputs[4 * row], seg.outputs[4 * row + 1]
         other, joint = seg.outputs[4 * row + 2], seg.outputs[4 * row + 3]
         w, scale = seg.gains[seg.inputs.size + 2 * row], seg.gains[seg.inputs.size + 2 * row + 1]
         if kind == 0:
-            y[row] = _relative(x, body)
+            y[at] = _relative(x, body)
         elif kind == 1:
-            y[row] = _relative(state.v, body)
+            y[at] = _relative(state.v, body)
         elif kind == 2:
-            y[row] = px if body == 0 else py
+            y[at] = px if body == 0 else py
         elif kind == 3:
-            y[row] = ax if body == 0 else ay
+            y[at] = ax if body == 0 else ay
         elif kind == 4:
             total, angle = px if body == 0 else py, 0.0
             for i in range(seg.joints.size):
                 angle += _relative(x, seg.joints[i])
                 total -= seg.joint[3, i] * (np.cos(angle) if body == 0 else np.sin(angle))
-            y[row] = total
+            y[at] = total
         elif kind == 5:
             first, second = _relative(x, body) / seg.body[6, body], _relative(x, other) / seg.body[6, other]
-            y[row] = scale * ((1.0 - w) * first + w * second)
+            y[at] = scale * ((1.0 - w) * first + w * second)
         elif kind == 6:
             dx, dy = _sum(seg, state, W, other, body, w, 0), _sum(seg, state, W, other, body, w, 1)
             turned = x[other] - (x[joint - 1] if joint > 0 else 0.0)
-            y[row] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
+            y[at] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
         elif kind > 7:
-            y[row] = _chord(seg, state, W, kind, other, body)
+            y[at] = _chord(seg, state, W, kind, other, body)
             if w >= 0.0:
-                y[row] -= _chord(seg, state, W, kind, int(w), joint - 1)
+                y[at] -= _chord(seg, state, W, kind, int(w), joint - 1)
         else:
             dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
-            y[row] = -W[SIN, body] * dx + W[COS, body] * dy
+            y[at] = -W[SIN, body] * dx + W[COS, body] * dy
 
 
-@njit(**FAST)
-def _write(seg, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
-    for row in range(y.size):
-        record.y[k, row] = y[row]
-    for j in range(u.size):
+    seg, drive = form.segments, motion.drive
+    for j in range(seg.inputs.size):
         i = seg.inputs[j]
-        prescribed = i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED
-        record.u[k, j] = state.torque[i] if prescribed else u[j]
+        if i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED:
+            record.u[k, j] = motion.torque[i]
     if record.q.shape[0] > 1:
-        for p in range(state.x.size):
-            record.q[k, p], record.v[k, p] = state.x[p], state.v[p]
+        for p in range(motion.q.size):
+            record.q[k, p], record.v[k, p] = motion.q[p], motion.v[p]
         for i in range(seg.joints.size):
             p = seg.joints[i]
-            record.q[k, p], record.v[k, p] = _relative(state.x, p), _relative(state.v, p)
+            record.q[k, p], record.v[k, p] = _relative(motion.q, p), _relative(motion.v, p)
 
 
-@njit(types.void(SEGMENTS, STATE, WORK, INT, MAT, int64, VEC), **FAST)
-def begin(seg, state, work, drive, command, k, u):  # type: ignore[no-untyped-def]
-    """Set the accelerations at grid point k."""
-    _turn(state.x, work.rows[COS], work.rows[SIN], state.x.size)
-    _jump(seg, state, drive, command, k)
-    _accelerate(seg, state, drive, u, work.rows)
-
-
-@njit(types.void(SEGMENTS, STATE, WORK, VEC), **FAST)
-def measure(seg, state, work, y):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
-    _turn(state.x, work.rows[COS], work.rows[SIN], state.x.size)
-    _measure(seg, state, work.rows, y)
+    _measure(form.segments, motion, form.work.rows, form.work.every, y)
 
 
-@njit(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(CONTROL), SEGMENTS, STATE, WORK, INT, MAT, VEC, VEC, MAT, LAW, int64, int64, SCHEME, TABLES,
-        RECORD,
-    ),
-    **FAST,
-)  # fmt: skip
-def run(  # type: ignore[no-untyped-def]
-    control, seg, state, work, drive, command, u, held, memory, law, first, last, scheme, tables, record
-):
-    """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction)."""
-    n, t, W, y = seg.body.shape[1], tables.t, work.rows, work.y
-    am, af = scheme.alpha_m, scheme.alpha_f
-    _turn(state.x, W[COS], W[SIN], n)
-    for k in range(first, last):
-        _measure(seg, state, W, y)
-        jump = control(law, k, y, tables, memory, held, u)
-        if _jump(seg, state, drive, command, k) or jump or state.previous[0] == 0.0:
-            _accelerate(seg, state, drive, u, W)
-        _write(seg, state, drive, record, k, y, u)
-        h = tables.h[k]
-        ratio = h / state.previous[0] if state.previous[0] > 0.0 else 0.0
-        _predict(state.x, state.v, state.a, state.shifted, state.before, h, ratio, scheme, n)
-        _follow(seg, state, drive, command, k + 1)
-        state.previous[0] = h
-        for i in range(u.size):
-            u[i] = held[i] + tables.before[k + 1, i]
-        cv, ca = scheme.gamma / (h * scheme.beta), (1.0 - am) / (h * h * scheme.beta * (1.0 - af))
-        cs = (1.0 - af) / (1.0 - am) * ca
-        limit = min(1e2 * scheme.tolerance, np.sqrt(scheme.tolerance))
-        size, iteration = np.inf, 0
-        while not size <= limit:
-            if iteration >= scheme.iterations:
-                return 1.0, t[k + 1], float(iteration), size
-            iteration += 1
-            _turn(state.x, W[COS], W[SIN], n)
-            size = _pass(seg, state, drive, u, ca, cv, 1.0, W)
-            state.previous[1] += 1.0
-            if not np.isfinite(size):
-                return 1.0, t[k + 1], float(iteration), size
-            _correct(state.x, state.v, state.a, state.shifted, W[STEP], cv, ca, cs, n)
-        if size <= 1e-6:
-            _turn_further(W[STEP], W[COS], W[SIN], n)
-        else:
-            _turn(state.x, W[COS], W[SIN], n)
-        _torques(seg, state, drive)
-        if not abs(state.x[n - 1]) <= BOUND:
-            return 3.0, t[k + 1], float(iteration), size
-    _measure(seg, state, W, y)
-    _write(seg, state, drive, record, last, y, u)
-    return 0.0, t[last], 0.0, 0.0
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them."""
+    near = form.work.near
+    _turn(motion.q, near[COS], near[SIN], motion.q.size)
+    _measure(form.segments, motion, near, rows, y)
 
 
-def work(bodies: int, outputs: int) -> Work:
-    """Return scratch arrays for a chain with so many bodies and outputs."""
-    return Work(np.zeros((ROWS, bodies)), np.zeros(outputs))
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):  # type: ignore[no-untyped-def]
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def never(form):  # type: ignore[no-untyped-def]
+    """The arm is not linear."""
+    return False
+
+
+OPERATIONS = Operations(
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL
+)
+LOOPS = loops(OPERATIONS, FORM)
+
+
+def work(bodies: int, joints: int, outputs: int) -> Work:
+    """Return scratch arrays for a chain with so many bodies, joints and outputs."""
+    return Work(
+        np.zeros((ROWS, bodies)), np.zeros((2, bodies)), np.zeros(joints), np.zeros(joints), np.arange(outputs)
+    )  # fmt: skip

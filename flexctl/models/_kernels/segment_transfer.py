@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import float64, int64, types
 
-from .loop import INT, MAT, VEC
+from ...kernels.jit import entry, kernel
+from .loop import INT, MAT
 
 CUBE = float64[:, :, ::1]
 X, Y, THETA, XC, YC = range(5)
@@ -34,7 +35,7 @@ SETTINGS = types.NamedUniTuple(float64, 8, Settings)
 DONE, NOT_CONVERGED, DIVERGED = 0, 1, 2
 
 
-@njit(types.void(SETTINGS, MAT, MAT, MAT, MAT, MAT), cache=True)
+@kernel
 def table_one(set_, r, v, a, B, D):  # type: ignore[no-untyped-def]
     """B and D of Table I: r'' = A r + B, r' = C r + D, with A = 1 / (beta dt^2), C = gamma / (beta dt)."""
     dt, beta, gamma = set_.step, set_.beta, set_.gamma
@@ -45,7 +46,7 @@ def table_one(set_, r, v, a, B, D):  # type: ignore[no-untyped-def]
             D[i, k] = v[i, k] + (1.0 - gamma) * a[i, k] * dt + gamma * B[i, k] * dt
 
 
-@njit(types.void(SETTINGS, float64, float64, float64, float64, MAT), cache=True)
+@kernel
 def hinge(set_, K, damper, slip, turn, U):  # type: ignore[no-untyped-def]
     """Spring (10) with a damper, or (K = 0) the active joint (11) with the angle `turn`.
 
@@ -62,7 +63,7 @@ def hinge(set_, K, damper, slip, turn, U):  # type: ignore[no-untyped-def]
     U[2, 6] = -damper * slip / stiff
 
 
-@njit(types.void(SETTINGS, VEC, VEC, VEC, float64, float64, float64, MAT), cache=True)
+@kernel
 def rigid(set_, body, B, iterate, th, G1, G2, U):  # type: ignore[no-untyped-def]
     """The rigid segment (9), body = (l, d, m, J about the inboard end), expanded about the angle th.
 
@@ -92,7 +93,7 @@ def rigid(set_, body, B, iterate, th, G1, G2, U):  # type: ignore[no-untyped-def
     U[3, 6] -= e * th
 
 
-@njit(boolean(MAT, VEC), cache=True)
+@kernel
 def solve3(a, b):  # type: ignore[no-untyped-def]
     """Solve 3 x 3 with partial pivoting; both are overwritten. False when singular."""
     for j in range(3):
@@ -117,7 +118,7 @@ def solve3(a, b):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(boolean(CUBE, MAT), cache=True)
+@kernel
 def product(U, z):  # type: ignore[no-untyped-def]
     """Overall transfer matrix (12), boundary conditions (15), then z along the chain (rows of z)."""
     T, P = np.eye(7), np.empty((7, 7))
@@ -143,7 +144,7 @@ def product(U, z):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(boolean(CUBE, CUBE, MAT), cache=True)
+@kernel
 def riccati(U, S, z):  # type: ignore[no-untyped-def]
     """The same without growth: f = S d + T at every station, d = (x, y, theta), f = (M, qx, qy), from the tip inwards.
 
@@ -184,9 +185,7 @@ def riccati(U, S, z):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(
-    types.UniTuple(float64, 3)(SETTINGS, int64, int64, MAT, MAT, INT, MAT, MAT, MAT, MAT, MAT, MAT), cache=True
-)
+@entry(types.UniTuple(float64, 3)(SETTINGS, int64, int64, MAT, MAT, INT, MAT, MAT, MAT, MAT, MAT, MAT))
 def run(  # type: ignore[no-untyped-def]
     set_, robust, newton, bodies, hinges, joint_of, command, r, v, a, out, tips
 ):

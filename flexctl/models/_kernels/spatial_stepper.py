@@ -32,15 +32,16 @@ quaternions of both.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
-from .loop import INT, LAW, MAT, RECORD, SCHEME, TABLES, VEC
-
-CONTROL = types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC)
-"""`loop.control`, passed as a pointer: a callee in another file would go stale in the cache."""
+from ...kernels.jit import entry, kernel
+from ...kernels.loops import loops
+from ...kernels.state import FULL, MOTION, PRESCRIBED
+from ...kernels.stepper import Operations, aim
+from ...kernels.tables import COURSE, DONE, ENTRY, FAST, INSIDE, INT, MAT, VEC
 
 
 class Beam(NamedTuple):
@@ -59,18 +60,6 @@ class Beam(NamedTuple):
     outputs: np.ndarray  # (outputs, 4) kind, place, other, axis
 
 
-class State(NamedTuple):
-    """Six coordinates of nodes 0 .. N one after the other, then the joint variables."""
-
-    x: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    shifted: np.ndarray  # the algorithmic acceleration of the scheme
-    before: np.ndarray  # a one step earlier
-    torque: np.ndarray  # that the prescribed joints need
-    previous: np.ndarray  # size of the last step, and corrections made so far
-
-
 class Work(NamedTuple):
     """Scratch arrays; `work` makes them."""
 
@@ -85,79 +74,81 @@ class Work(NamedTuple):
     border: np.ndarray  # (J + 1, ..) columns of the free lengths in the order of the state, then of the left ends
     pull: np.ndarray  # (N) axial forces of the rigid arm
     body: np.ndarray  # (B, 10) force and moment of each body, and its centre from the joint, in base axes
-    y: np.ndarray
+    ahead: np.ndarray  # (3 J,) see `foresee`
+    every: np.ndarray  # the numbers of all outputs
+
+
+class Form(NamedTuple):
+    """All that a step needs besides `kernels.state.Motion`: six numbers of nodes 0 .. N, then the joint variables."""
+
+    beam: Beam
+    work: Work
+    mode: int
+    stiffening: bool
 
 
 TABLE = int64[:, ::1]
 BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE), Beam)
-STATE = types.NamedUniTuple(VEC, 7, State)
-WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC), Work)
+WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT), Work)
+FORM = types.NamedTuple((BEAM, WORK, int64, boolean), Form)
 
-# Helpers have no signatures: they are compiled within `run` and need no loading of their own from the disk cache.
-# Without reference counts on arrays: they would take longer than the arithmetic. Nothing here may allocate.
-FAST: dict[str, Any] = {"cache": True, "fastmath": {"contract", "nsz", "arcp"}, "error_model": "numpy", "_nrt": False}
-
-TORQUE, PRESCRIBED, SERVO = 0, 1, 2
-SWING = 0.02  # [rad or m] more than this, moved by accelerations in one step, is no good guess
-STRIDE = 0.3  # [rad or m] a longer Newton correction is cut to it
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2
-DONE, NOT_CONVERGED, DIVERGED, RETRACTED = 0.0, 1.0, 3.0, 4.0
-BOUND = 1e6
+RETRACTED = 4.0
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 SMALL_TURN = 0.01
 """Below this square of an angle the series of the rotation functions are exact to rounding."""
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _add(a, b):  # type: ignore[no-untyped-def]
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _sub(a, b):  # type: ignore[no-untyped-def]
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _times(s, a):  # type: ignore[no-untyped-def]
     return s * a[0], s * a[1], s * a[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _more(a, s, b):  # type: ignore[no-untyped-def]
     """a + s b."""
     return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _dot(a, b):  # type: ignore[no-untyped-def]
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _cross(a, b):  # type: ignore[no-untyped-def]
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _three(x, i):  # type: ignore[no-untyped-def]
     """Entries i, i + 1, i + 2."""
     return x[i], x[i + 1], x[i + 2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _put(x, i, a):  # type: ignore[no-untyped-def]
     x[i], x[i + 1], x[i + 2] = a
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _gain(x, i, a):  # type: ignore[no-untyped-def]
     x[i] += a[0]
     x[i + 1] += a[1]
     x[i + 2] += a[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turned(R, i, a):  # type: ignore[no-untyped-def]
     """R a, R stored by rows from entry i."""
     return (
@@ -167,7 +158,7 @@ def _turned(R, i, a):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _scaled(second, d1, d3, t, n, a):  # type: ignore[no-untyped-def]
     """Apply the tensor second + d1 t t^T + d3 n n^T."""
     p, q = d1 * _dot(t, a), d3 * _dot(n, a)
@@ -179,11 +170,11 @@ R0, W0, A0 = 0, 9, 12
 FRAME = 16
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _frames(beam, state, frame):  # type: ignore[no-untyped-def]
     """Fill, for each link of the rigid arm, its frame R (columns x, y, z), spin, and the spin's rate + alpha spin."""
     J, alpha = beam.roots.size, beam.numbers[0]
-    base = state.x.size - J
+    base = state.q.size - J
     x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     w, dw = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(J):
@@ -192,7 +183,7 @@ def _frames(beam, state, frame):  # type: ignore[no-untyped-def]
             y, z = _more(_times(c, y), s, z), _more(_times(c, z), -s, y)
         angle = beam.joint[i, 3]
         if beam.prismatic[i] == 0:
-            angle += state.x[base + i]
+            angle += state.q[base + i]
             rate = state.v[base + i]
             dw = _add(dw, _more(_times(state.a[base + i] + alpha * rate, z), rate, _cross(w, z)))
             w = _more(w, rate, z)
@@ -204,7 +195,7 @@ def _frames(beam, state, frame):  # type: ignore[no-untyped-def]
         _put(f, A0, dw)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _axis(frame, i, k):  # type: ignore[no-untyped-def]
     """Column k of the frame of link i."""
     return frame[i, k], frame[i, 3 + k], frame[i, 6 + k]
@@ -215,7 +206,7 @@ QUAT, TURN, SPIN, SPUN, INVERSE = 0, 4, 13, 16, 19
 NODE = 20
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _section(x, v, a, p, alpha, out):  # type: ignore[no-untyped-def]
     """Fill, for node p, the quaternion and matrix E = exp(psi), u = T^T psi', u' + alpha u, and k of T^-1.
 
@@ -275,7 +266,7 @@ ARM, SPINNING, PUSH = 0, 3, 12
 BODY = 15
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _bend(one, two):  # type: ignore[no-untyped-def]
     """Turn Theta from section to section, s, g, their slopes by theta over theta, and twice the mean's quaternion."""
     c1, c2, a, b = one[0], two[0], _three(one, 1), _three(two, 1)
@@ -298,14 +289,14 @@ def _bend(one, two):  # type: ignore[no-untyped-def]
     return _times(2.0 * k, sine), -0.25 * i, g, s1, -0.25 * g * (j - 4.0 * g), c1 + c2, _add(a, b)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _carried(scalar, vector, factor, a):  # type: ignore[no-untyped-def]
     """Turn a vector by a quaternion of any length; `factor` is 2 over its square."""
     turned = _cross(vector, a)
     return _more(_more(a, factor * scalar, turned), factor, _cross(vector, turned))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _symmetric(out, i, c, s1, a, s2, b):  # type: ignore[no-untyped-def]
     """c + s1 a a^T + s2 b b^T."""
     a0, a1, a2, b0, b1, b2 = s1 * a[0], s1 * a[1], s1 * a[2], s2 * b[0], s2 * b[1], s2 * b[2]
@@ -317,7 +308,7 @@ def _symmetric(out, i, c, s1, a, s2, b):  # type: ignore[no-untyped-def]
     out[i + 5] = c + a2 * a[2] + b2 * b[2]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _pair(s, a, b):  # type: ignore[no-untyped-def]
     """s (a b^T + b a^T) / 2."""
     h = 0.5 * s
@@ -327,7 +318,7 @@ def _pair(s, a, b):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _couplings(out, EAd, v, t, w, turn):  # type: ignore[no-untyped-def]
     """U = B / 2 +- B G with B = (v x) + EAd t w^T and G = (turn x)."""
     h, wt, vt = 0.5, _cross(w, turn), _dot(v, turn)
@@ -349,7 +340,7 @@ def _couplings(out, EAd, v, t, w, turn):  # type: ignore[no-untyped-def]
         out[i + 7] += h * v[0]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _turns(out, P, sym, skew, D):  # type: ignore[no-untyped-def]
     """K11, K12, K22 from those of the spins' mean and difference."""
     for k in range(6):
@@ -362,7 +353,7 @@ def _turns(out, P, sym, skew, D):  # type: ignore[no-untyped-def]
     out[K12 + 5], out[K12 + 7] = c - skew[0], c + skew[0]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _rotary(out, E, c, t1, n1, t2, n2, E1, E2):  # type: ignore[no-untyped-def]
     """Add c [2 1; 1 2] rho J, each J in the axes of its end, which E1 and E2 (rows) have turned."""
     a, b, d = c * E[RHOJ + 1], c * (E[RHOJ] - E[RHOJ + 1]), c * (E[RHOJ + 2] - E[RHOJ + 1])
@@ -376,7 +367,7 @@ def _rotary(out, E, c, t1, n1, t2, n2, E1, E2):  # type: ignore[no-untyped-def]
             out[K12 + 3 * k + m] += p * t2[m] + q * n2[m] + _dot(row, E2[m])
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _tensor(second, d1, d3, t, n):  # type: ignore[no-untyped-def]
     """Entries of second + d1 t t^T + d3 n n^T."""
     p, q = _times(d1, t), _times(d3, n)
@@ -386,7 +377,7 @@ def _tensor(second, d1, d3, t, n):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _tangent(out, E, l, f, x, t, n, N, M, p, bend):  # type: ignore[no-untyped-def]
     """Fill the element tangent: f times the stiffness, and the geometric terms."""
     theta, s, g, s1, g1 = bend[0], bend[1], bend[2], bend[3], bend[4]
@@ -441,7 +432,7 @@ def _tangent(out, E, l, f, x, t, n, N, M, p, bend):  # type: ignore[no-untyped-d
     _turns(out, (P0, P1, P2, P3, P4, P5), sym, skew, (D0, D1, D2, D3, D4, D5))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _left_ends(beam, state, work):  # type: ignore[no-untyped-def]
     """Fill place, rate, acceleration (plus alpha rate minus gravity) of the first elements' left ends, which may stand
     off their nodes by rigid kinks; `chain` keeps the acceleration of each joint's point, its axis and its kink.
@@ -453,7 +444,7 @@ def _left_ends(beam, state, work):  # type: ignore[no-untyped-def]
         node = work.node[e]
         u, du = _three(node, SPIN), _three(node, SPUN)
         if i == 0 or beam.roots[i - 1] != e:
-            x, v = _three(state.x, 6 * e), _three(state.v, 6 * e)
+            x, v = _three(state.q, 6 * e), _three(state.v, 6 * e)
             a = _sub(_more(_three(state.a, 6 * e), alpha, v), gravity)
         _put(chain, POINT, a)
         axis = _axis(work.frame, i, 2)
@@ -473,7 +464,7 @@ def _left_ends(beam, state, work):  # type: ignore[no-untyped-def]
         _put(left, ACC, a)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _spins(j1, j2, j3, t, n, c, dc, w1, w2, dw1, dw2):  # type: ignore[no-untyped-def]
     """Moments of the rotary inertia at both ends, before their nodes turn them; c = l / 6, dc its rate."""
     h1 = _more(_times(2.0 * c, w1), c, w2)
@@ -487,17 +478,17 @@ def _spins(j1, j2, j3, t, n, c, dc, w1, w2, dw1, dw2):  # type: ignore[no-untype
     return m1, m2, p1, p2
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _length(beam, state, e):  # type: ignore[no-untyped-def]
     """Length of element e, its rate, and the share of the segment if that slides."""
     share, j = beam.element[e, LEN], beam.kind[e, 2]
     if j < 0:
         return share, 0.0
-    i = state.x.size - beam.roots.size + j
-    return share * state.x[i], share * state.v[i]
+    i = state.q.size - beam.roots.size + j
+    return share * state.q[i], share * state.v[i]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _flow(E, l, m, d, rate, change, x1, x2, v1, v2, a1, a2):  # type: ignore[no-untyped-def]
     """Forces of the inertia of a sliding element at both ends and on its free length; m = rho A l / 6.
 
@@ -518,7 +509,7 @@ def _flow(E, l, m, d, rate, change, x1, x2, v1, v2, a1, a2):  # type: ignore[no-
     return _more(rate1, rate, passing), _more(rate2, -rate, passing), push
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _inflow(E, rate, v0, axis, w, t, n):  # type: ignore[no-untyped-def]
     """Momentum and spin (before the node turns it) that enter at the guide per time, and what they do on the length."""
     v0 = _more(v0, rate, axis)
@@ -527,7 +518,7 @@ def _inflow(E, rate, v0, axis, w, t, n):  # type: ignore[no-untyped-def]
     return _times(E[RHO] * rate, v0), _times(rate, spin), push
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _lengthen(beam, column, own, e, l, f, ca, x, t, M, bend, chord, i):  # type: ignore[no-untyped-def]
     """Add the derivatives of element e's forces by the free length to a border column; returns the diagonal's part."""
     E, share = beam.element[e], beam.element[e, LEN]
@@ -547,10 +538,10 @@ def _lengthen(beam, column, own, e, l, f, ca, x, t, M, bend, chord, i):  # type:
     return own + inertia + share * share * (_dot(x, C) + _dot(M, theta) / l) / l
 
 
-@njit(**FAST)
-def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _elements(beam, state, work, f, cq, ca):  # type: ignore[no-untyped-def]
     """Forces of all elements (into `r` and `left`) and, with f or ca not zero, their tangents, exact geometry."""
-    n, J, beta, base = beam.element.shape[0], beam.roots.size, beam.numbers[1], state.x.size - beam.roots.size
+    n, J, beta, base = beam.element.shape[0], beam.roots.size, beam.numbers[1], state.q.size - beam.roots.size
     alpha, gravity, r = beam.numbers[0], _three(beam.numbers, 3), work.r
     x1, v1, a1 = gravity, gravity, gravity
     for e in range(n):
@@ -560,7 +551,7 @@ def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
             left = work.left[e]
             x1, v1, a1 = _three(left, XX), _three(left, VV), _three(left, ACC)
         here = base + J + 6 * link if root else 6 * e
-        x2, v2 = _three(state.x, 6 * e + 6), _three(state.v, 6 * e + 6)
+        x2, v2 = _three(state.q, 6 * e + 6), _three(state.v, 6 * e + 6)
         a2 = _sub(_more(_three(state.a, 6 * e + 6), alpha, v2), gravity)
         l, l1 = _length(beam, state, e)
         first, last = (2, 1) if beam.kind[e, 1] == 1 else (0, 2)
@@ -599,7 +590,7 @@ def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
             f1, f2 = _more(_times(2.0 * m, a1), m, a2), _more(_times(2.0 * m, a2), m, a1)
         else:
             i = base + slide
-            d, rate = state.x[i], state.v[i]
+            d, rate = state.q[i], state.v[i]
             f1, f2, push = _flow(E, l, m, d, rate, state.a[i] + alpha * rate, x1, x2, v1, v2, a1, a2)
             push -= 0.5 * (_dot(p1, w1) + _dot(p2, w2)) / d
             push += E[LEN] * (stored - _dot(N, x) - inverse * _dot(M, theta))
@@ -609,7 +600,7 @@ def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
                 push -= entering
             r[i] += push
             column = work.border[slide]
-            held = _times(1.0 if f != 0.0 else 0.0, M)
+            held = _times(cq, M)
             own = _lengthen(beam, column, work.chain[slide, OWN], e, l, f, ca, x, t, held, bend, chord, here)
             work.chain[slide, OWN] = own
         f1, f2 = _sub(f1, N), _add(f2, N)
@@ -621,7 +612,7 @@ def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
         block = work.block[e]
         block[SIXTH] = ca * m
         if f != 0.0:
-            _tangent(block, E, l, f, x, t, nn, N, M, p, bend)
+            _tangent(block, E, l, f, x, t, nn, _times(cq, N), _times(cq, M), _times(cq, p), bend)
         else:
             for k in range(SIXTH):
                 block[k] = 0.0
@@ -634,10 +625,10 @@ def _elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
         x1, v1, a1 = x2, v2, a2
 
 
-@njit(**FAST)
-def _linear_elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _linear_elements(beam, state, work, f, cq, ca):  # type: ignore[no-untyped-def]
     """`_elements` to first order in the deformation from the commanded rigid arm; its axial forces are in `pull`."""
-    n, J, beta, base = beam.element.shape[0], beam.roots.size, beam.numbers[1], state.x.size - beam.roots.size
+    n, J, beta, base = beam.element.shape[0], beam.roots.size, beam.numbers[1], state.q.size - beam.roots.size
     alpha, gravity, r = beam.numbers[0], _three(beam.numbers, 3), work.r
     zero, none = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     x1, v1, a1, psi1, u1, du1, w0, dw0, t, nn = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
@@ -652,8 +643,8 @@ def _linear_elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
         if root or beam.kind[e - 1, 1] != beam.kind[e, 1]:
             first, last = (2, 1) if beam.kind[e, 1] == 1 else (0, 2)
             t, nn = _axis(work.frame, link, first), _axis(work.frame, link, last)
-        x2, v2 = _three(state.x, 6 * e + 6), _three(state.v, 6 * e + 6)
-        psi2, u2 = _three(state.x, 6 * e + 9), _three(state.v, 6 * e + 9)
+        x2, v2 = _three(state.q, 6 * e + 6), _three(state.v, 6 * e + 6)
+        psi2, u2 = _three(state.q, 6 * e + 9), _three(state.v, 6 * e + 9)
         a2 = _sub(_more(_three(state.a, 6 * e + 6), alpha, v2), gravity)
         du2 = _more(_three(state.a, 6 * e + 9), alpha, u2)
         l, l1 = _length(beam, state, e)
@@ -687,7 +678,7 @@ def _linear_elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
             f1, f2 = _more(_times(2.0 * m, a1), m, a2), _more(_times(2.0 * m, a2), m, a1)
         else:
             i = base + slide
-            d, rate = state.x[i], state.v[i]
+            d, rate = state.q[i], state.v[i]
             f1, f2, push = _flow(E, l, m, d, rate, state.a[i] + alpha * rate, x1, x2, v1, v2, a1, a2)
             w1, w2 = _add(u1, w0), _add(u2, w0)
             push -= 0.5 * (_dot(p1, w1) + _dot(p2, w2)) / d + E[LEN] * _dot(N, t)
@@ -706,7 +697,7 @@ def _linear_elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
         block[SIXTH] = ca * m
         if f != 0.0:
             ga, d = f * E[GA], f * (E[EA] - E[GA])
-            _symmetric(block, AA, (ga + pull) * inverse, (d - pull) * inverse, t, 0.0, t)
+            _symmetric(block, AA, (ga + cq * pull) * inverse, (d - cq * pull) * inverse, t, 0.0, t)
             _couplings(block, 0.0, _times(ga, t), t, zero, zero)
             q, h = l * ga, f * inverse
             D = _tensor(h * E[EI2], h * (E[GJ] - E[EI2]), h * (E[EI3] - E[EI2]), t, nn)
@@ -718,10 +709,10 @@ def _linear_elements(beam, state, work, f, ca):  # type: ignore[no-untyped-def]
         x1, v1, a1, psi1, u1, du1 = x2, v2, a2, psi2, u2, du2
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _rigid_points(beam, state, work):  # type: ignore[no-untyped-def]
     """Accelerations of the material of the rigid arm at both ends of all elements, and of the joints' points."""
-    base, alpha = state.x.size - beam.roots.size, beam.numbers[0]
+    base, alpha = state.q.size - beam.roots.size, beam.numbers[0]
     a, zero, i = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0
     a = _sub(a, _three(beam.numbers, 3))
     for e in range(beam.element.shape[0]):
@@ -747,7 +738,7 @@ def _rigid_points(beam, state, work):  # type: ignore[no-untyped-def]
         _put(left, TIP, _more(a, E[PAST + 1] if slide >= 0 else 0.0, extra))
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _pulls(beam, state, work, stiffening):  # type: ignore[no-untyped-def]
     """Axial force of each element of the rigid arm: what its motion and weight need beyond."""
     n, b = beam.element.shape[0], beam.holder.shape[0] - 1
@@ -773,10 +764,10 @@ def _pulls(beam, state, work, stiffening):  # type: ignore[no-untyped-def]
         F = _more(_more(F, 3.0 * m, a1), 3.0 * m, a2)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _bodies(beam, state, work):  # type: ignore[no-untyped-def]
     """Forces of the rigid bodies about their joint's point, or their node; their lever and inertia in base axes."""
-    base, J, alpha = state.x.size - beam.roots.size, beam.roots.size, beam.numbers[0]
+    base, J, alpha = state.q.size - beam.roots.size, beam.roots.size, beam.numbers[0]
     for b in range(beam.holder.shape[0]):
         p, i, B, out = beam.holder[b, 0], beam.holder[b, 1], beam.body[b], work.body[b]
         node, R, mass = work.node[p], work.frame[i], B[0]
@@ -805,14 +796,14 @@ def _bodies(beam, state, work):  # type: ignore[no-untyped-def]
         _put(out, PUSH, force)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _weigh(B, x, y, z, w):  # type: ignore[no-untyped-def]
     """Inertia of a body with axes x, y, z times w."""
     own = _turned(B, 4, (_dot(x, w), _dot(y, w), _dot(z, w)))
     return _more(_more(_times(own[0], x), own[1], y), own[2], z)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _add_body(beam, work, b, ca, cq):  # type: ignore[no-untyped-def]
     """Add a body to the 6 x 6 matrix in `w`."""
     w, B, mass = work.w, work.body[b], ca * beam.body[b, 0]
@@ -828,7 +819,7 @@ def _add_body(beam, work, b, ca, cq):  # type: ignore[no-untyped-def]
     _gain_skew(w, -mass, c)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _gain_skew(w, s, c):  # type: ignore[no-untyped-def]
     """Add s (c x) to the block of places against turns, and its transpose."""
     w[52] -= s * c[2]
@@ -839,7 +830,7 @@ def _gain_skew(w, s, c):  # type: ignore[no-untyped-def]
     w[68] += s * c[0]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _eliminate(b, mass, w, f):  # type: ignore[no-untyped-def]
     """Eliminate the right end of an element with tangent b: its matrix S + .. in `w` becomes that of the left end.
 
@@ -916,7 +907,7 @@ def _eliminate(b, mass, w, f):  # type: ignore[no-untyped-def]
 FACTOR = 72
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _mirror(w):  # type: ignore[no-untyped-def]
     """Fill the lower part of the 6 x 6 matrix."""
     for k in range(6):
@@ -924,7 +915,7 @@ def _mirror(w):  # type: ignore[no-untyped-def]
             w[48 + 8 * k + m] = w[48 + 8 * m + k]
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _joints(beam, work, drive, e, ca, cv, cq, base):  # type: ignore[no-untyped-def]
     """Pass from the left end of element e to its node: rigid kinks, bodies and joints in between, outermost first."""
     w, r, J = work.w, work.r, beam.roots.size
@@ -969,11 +960,11 @@ def _joints(beam, work, drive, e, ca, cv, cq, base):  # type: ignore[no-untyped-
                     w[48 + 8 * k + m] -= chain[k] * chain[m] / own
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _factor(beam, state, work, drive, ca, cv, cq):  # type: ignore[no-untyped-def]
     """Eliminate all nodes from the tip to the base."""
     n, b, w = beam.element.shape[0], beam.holder.shape[0] - 1, work.w
-    base = state.x.size - beam.roots.size
+    base = state.q.size - beam.roots.size
     for k in range(96):
         w[k] = 0.0
     for e in range(n - 1, -1, -1):
@@ -988,7 +979,7 @@ def _factor(beam, state, work, drive, ca, cv, cq):  # type: ignore[no-untyped-de
             _joints(beam, work, drive, e, ca, cv, cq, base)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _inwards(beam, work, drive, r, base):  # type: ignore[no-untyped-def]
     """Forward substitution of `_solve`."""
     n, J = beam.element.shape[0], beam.roots.size
@@ -1026,7 +1017,7 @@ def _inwards(beam, work, drive, r, base):  # type: ignore[no-untyped-def]
             q3, q4, q5 = turn
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _solve(beam, work, drive, r, base):  # type: ignore[no-untyped-def]
     """Replace forces by displacements and spins, of nodes, joints, and left ends that stand off their nodes.
 
@@ -1065,7 +1056,7 @@ def _solve(beam, work, drive, r, base):  # type: ignore[no-untyped-def]
         r[k], r[k + 1], r[k + 2], r[k + 3], r[k + 4], r[k + 5] = x0, x1, x2, x3, x4, x5
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _dot_all(a, b):  # type: ignore[no-untyped-def]
     total = 0.0
     for k in range(a.size):
@@ -1073,7 +1064,7 @@ def _dot_all(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _without(beam, work, drive, r, upto, base):  # type: ignore[no-untyped-def]
     """Take the free lengths of joints below `upto` into a solution without them."""
     J = beam.roots.size
@@ -1086,11 +1077,11 @@ def _without(beam, work, drive, r, upto, base):  # type: ignore[no-untyped-def]
             r[base + i] = length
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _correction(beam, state, work, drive):  # type: ignore[no-untyped-def]
     """Replace the residual by the correction; forces of prescribed free lengths stand where torques do."""
     J, r = beam.roots.size, work.r
-    base = state.x.size - J
+    base = state.q.size - J
     for i in range(J):
         if beam.prismatic[i] == 1 and drive[i] != PRESCRIBED:
             column = work.border[J + i]
@@ -1106,11 +1097,11 @@ def _correction(beam, state, work, drive):  # type: ignore[no-untyped-def]
             r[base + 7 * J + 6 * i] = force - _dot_all(work.border[i], r)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _evaluate(beam, state, work, u, mode, cq, cv, ca):  # type: ignore[no-untyped-def]
     """Fill residual M a + h - B u and element tangents cq K + cv D + ca M; returns whether all free lengths are out."""
     J, r, alpha = beam.roots.size, work.r, beam.numbers[0]
-    base = state.x.size - J
+    base = state.q.size - J
     for k in range(r.size):
         r[k] = 0.0
     for i in range(J):
@@ -1118,23 +1109,23 @@ def _evaluate(beam, state, work, u, mode, cq, cv, ca):  # type: ignore[no-untype
             work.chain[i, OWN] = 0.0
             for k in range(r.size):
                 work.border[i, k] = 0.0
-            if not state.x[base + i] > 0.0:
+            if not state.q[base + i] > 0.0:
                 return False
     _frames(beam, state, work.frame)
     if mode == NONLINEAR:
         for p in range(1, beam.element.shape[0] + 1):
-            _section(state.x, state.v, state.a, p, alpha, work.node[p])
+            _section(state.q, state.v, state.a, p, alpha, work.node[p])
     else:
         _few_sections(beam, state, work)
     _left_ends(beam, state, work)
-    f = cq + cv * beam.numbers[1] if cq != 0.0 else 0.0
+    f = cq + cv * beam.numbers[1]
     if mode == NONLINEAR:
-        _elements(beam, state, work, f, ca)
+        _elements(beam, state, work, f, cq, ca)
     else:
-        _linear_elements(beam, state, work, f, ca)
+        _linear_elements(beam, state, work, f, cq, ca)
     _bodies(beam, state, work)
     for i in range(J):
-        x, v, a = state.x[base + i], state.v[base + i], state.a[base + i]
+        x, v, a = state.q[base + i], state.v[base + i], state.a[base + i]
         r[base + i] += beam.joint[i, 0] * (a + alpha * v) + beam.joint[i, 1] * x + beam.joint[i, 2] * v
     for k in range(beam.inputs.size):
         i = beam.inputs[k]
@@ -1143,23 +1134,23 @@ def _evaluate(beam, state, work, u, mode, cq, cv, ca):  # type: ignore[no-untype
     return True
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _few_sections(beam, state, work):  # type: ignore[no-untyped-def]
     """The nodes that carry joints or bodies: these are exact in every analysis."""
     for i in range(beam.roots.size):
         if beam.roots[i] > 0:
-            _section(state.x, state.v, state.a, beam.roots[i], beam.numbers[0], work.node[beam.roots[i]])
+            _section(state.q, state.v, state.a, beam.roots[i], beam.numbers[0], work.node[beam.roots[i]])
     for b in range(beam.holder.shape[0]):
         p = beam.holder[b, 0]
         if p > 0:
-            _section(state.x, state.v, state.a, p, beam.numbers[0], work.node[p])
+            _section(state.q, state.v, state.a, p, beam.numbers[0], work.node[p])
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _to_coordinates(beam, state, work, mode):  # type: ignore[no-untyped-def]
     """Replace the spins of a correction by those of the rotation vectors; returns the largest entry."""
     r, J, n = work.r, beam.roots.size, beam.element.shape[0]
-    base, size, moved = state.x.size - J, 0.0, False
+    base, size, moved = state.q.size - J, 0.0, False
     turn, i, total = (0.0, 0.0, 0.0), 0, 0.0
     for e in range(n):
         while i < J and beam.roots[i] == e:
@@ -1168,7 +1159,7 @@ def _to_coordinates(beam, state, work, mode):  # type: ignore[no-untyped-def]
             i += 1
         k = 6 * e + 6
         if mode == NONLINEAR:
-            spin, psi, node = _three(r, k + 3), _three(state.x, k + 3), work.node[e + 1]
+            spin, psi, node = _three(r, k + 3), _three(state.q, k + 3), work.node[e + 1]
             if moved:
                 spin = _sub(spin, _turned(node, TURN, turn))
             half = _cross(psi, spin)
@@ -1182,62 +1173,35 @@ def _to_coordinates(beam, state, work, mode):  # type: ignore[no-untyped-def]
     return size if np.isfinite(total) else np.inf
 
 
-@njit(**FAST)
-def _correct(state, d, cv, ca, cs):  # type: ignore[no-untyped-def]
-    x, v, a, shifted = state.x, state.v, state.a, state.shifted
-    for k in range(x.size):
-        x[k] -= d[k]
-        v[k] -= cv * d[k]
-    for k in range(x.size):
-        a[k] -= ca * d[k]
-        shifted[k] -= cs * d[k]
-
-
-@njit(**FAST)
-def _predict(x, v, a, shifted, before, h, ratio, scheme, d):  # type: ignore[no-untyped-def]
-    """Begin a step with the accelerations extrapolated; d is what they move. Returns its largest entry."""
-    largest = 0.0
-    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
-    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
-    for p in range(x.size):
-        old, now = shifted[p], a[p]
-        guess = now + ratio * (now - before[p])
-        new = ((1.0 - af) * guess + af * now - am * old) * g
-        before[p], a[p], shifted[p] = now, guess, new
-        d[p] = b1 * old + b2 * new
-        x[p] += h * v[p] + d[p]
-        v[p] += g1 * old + g2 * new
-        largest = max(largest, abs(d[p]))
-    return largest
-
-
-@njit(**FAST)
-def _ahead(state, drive, command, k, h, scheme, out):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def foresee(form, motion, h, scheme):  # type: ignore[no-untyped-def]
     """Fill, for each joint, the new algorithmic acceleration and by how much the scheme would miss place and rate."""
-    am, af, beta, gamma, base = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, state.x.size - drive.size
-    for i in range(drive.size):
-        old, now, then = state.shifted[base + i], command[k, 4 * i + 3], command[k + 1, 4 * i + 2]
-        new = ((1.0 - af) * then + af * now - am * old) / (1.0 - am)
-        place = command[k, 4 * i] + h * command[k, 4 * i + 1] + h * h * ((0.5 - beta) * old + beta * new)
-        rate = command[k, 4 * i + 1] + h * ((1.0 - gamma) * old + gamma * new)
-        out[3 * i] = new
-        out[3 * i + 1], out[3 * i + 2] = place - command[k + 1, 4 * i], rate - command[k + 1, 4 * i + 1]
+    am, af, beta, gamma, out = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, form.work.ahead
+    base, target = motion.q.size - motion.drive.size, motion.target
+    for i in range(motion.drive.size):
+        j = base + i
+        old = motion.shifted[j]
+        new = ((1.0 - af) * target[i, 2] + af * motion.a[j] - am * old) / (1.0 - am)
+        place = motion.q[j] + h * motion.v[j] + h * h * ((0.5 - beta) * old + beta * new)
+        rate = motion.v[j] + h * ((1.0 - gamma) * old + gamma * new)
+        out[3 * i], out[3 * i + 1], out[3 * i + 2] = new, place - target[i, 0], rate - target[i, 1]
 
 
-@njit(**FAST)
-def _lead(beam, state, work, drive, command, k, ahead):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def lead(form, motion):  # type: ignore[no-untyped-def]
     """Put prescribed joints where they are commanded.
 
     The sections keep the angles to which the scheme steps them, as those of the planar arm do; rotation vectors count
     from the rigid arm, hence take up by how much the scheme would have missed the command.
     """
+    beam, work, drive, ahead = form.beam, form.work, motion.drive, form.work.ahead
     J, i = drive.size, 0
-    base = state.x.size - J
+    base = motion.q.size - J
     for j in range(J):
         if drive[j] == PRESCRIBED:
-            state.x[base + j], state.v[base + j] = command[k, 4 * j], command[k, 4 * j + 1]
-            state.a[base + j], state.shifted[base + j] = command[k, 4 * j + 2], ahead[3 * j]
-    _frames(beam, state, work.frame)
+            motion.q[base + j], motion.v[base + j] = motion.target[j, 0], motion.target[j, 1]
+            motion.a[base + j], motion.shifted[base + j] = motion.target[j, 2], ahead[3 * j]
+    _frames(beam, motion, work.frame)
     turn, rate = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for e in range(beam.element.shape[0]):
         while i < J and beam.roots[i] == e:
@@ -1246,87 +1210,119 @@ def _lead(beam, state, work, drive, command, k, ahead):  # type: ignore[no-untyp
                 turn, rate = _more(turn, ahead[3 * i + 1], axis), _more(rate, ahead[3 * i + 2], axis)
             i += 1
         m = 6 * e + 9
-        _put(state.x, m, _add(_three(state.x, m), turn))
-        _put(state.v, m, _add(_three(state.v, m), rate))
+        _put(motion.q, m, _add(_three(motion.q, m), turn))
+        _put(motion.v, m, _add(_three(motion.v, m), rate))
+    if form.mode != NONLINEAR:
+        _pulls(beam, motion, work, form.stiffening)
 
 
-@njit(**FAST)
-def _scale(d, factor):  # type: ignore[no-untyped-def]
-    for p in range(d.size):
-        d[p] *= factor
+@kernel(**INSIDE)
+def leap(form, motion):  # type: ignore[no-untyped-def]
+    """Set the prescribed accelerations to their right limits; returns whether one jumped."""
+    jump, base = False, motion.q.size - motion.drive.size
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            change = motion.target[i, 3] - motion.a[base + i]
+            jump = jump or change != 0.0
+            motion.a[base + i] += change
+            motion.shifted[base + i] += change
+    if form.mode != NONLINEAR:
+        _frames(form.beam, motion, form.work.frame)
+        _pulls(form.beam, motion, form.work, form.stiffening)
+    return jump
 
 
-@njit(**FAST)
-def _torques(beam, state, work, drive):  # type: ignore[no-untyped-def]
-    base, J = state.x.size - beam.roots.size, beam.roots.size
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction; see `kernels.stepper.Operations`."""
+    beam, work, whole = form.beam, form.work, ca + form.beam.numbers[0] * cv
+    if not _evaluate(beam, motion, work, u, form.mode, cq, cv, whole):
+        return RETRACTED, np.inf
+    _factor(beam, motion, work, motion.drive, whole, cv, cq)
+    _correction(beam, motion, work, motion.drive)
+    return DONE, _to_coordinates(beam, motion, work, form.mode)
+
+
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Take over the torques of the joints."""
+    J = motion.drive.size
+    base = motion.q.size - J
     for i in range(J):
-        state.torque[i] = work.r[base + 7 * J + 6 * i]
+        motion.torque[i] = form.work.r[base + 7 * J + 6 * i]
+
+
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted; see the module docstring."""
+    return tolerance * max(1.0, form.beam.numbers[2]) * _allowance(form.beam, motion, h)
 
 
 POSITION, RATE, ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE = range(7)
 
 
-@njit(**FAST)
-def _measure(beam, state, work, y):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _measure(beam, state, work, rows, y):  # type: ignore[no-untyped-def]
     """Sensor readings; `models.spatial_sensors` says what they mean."""
     J, frame = beam.roots.size, work.frame
-    base, ready = state.x.size - J, False
+    base, ready = state.q.size - J, False
     tip = (0.0, 0.0, 0.0)
-    for row in range(y.size):
+    for at in range(rows.size):
+        row = rows[at]
         kind, place, other, k = beam.outputs[row, 0], beam.outputs[row, 1], beam.outputs[row, 2], beam.outputs[row, 3]
         if kind == POSITION:
-            y[row] = state.x[place]
+            y[at] = state.q[place]
         elif kind == RATE:
-            y[row] = state.v[place]
+            y[at] = state.v[place]
         elif kind == ACCELERATION:
-            y[row] = state.a[place]
+            y[at] = state.a[place]
         elif kind == ERROR:
             if not ready:
                 tip, ready = _rigid_tip(beam, state, frame), True
-            y[row] = state.x[base - 6 + k] - tip[k]
+            y[at] = state.q[base - 6 + k] - tip[k]
         else:
             if not ready:
                 tip, ready = _rigid_tip(beam, state, frame), True
             weight, scale = beam.gains[beam.inputs.size + 2 * row], beam.gains[beam.inputs.size + 2 * row + 1]
-            y[row] = _station(beam, state, work, kind, place, other, k, weight, scale)
+            y[at] = _station(beam, state, work, kind, place, other, k, weight, scale)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _rigid_tip(beam, state, frame):  # type: ignore[no-untyped-def]
     """Tip of the rigid arm with the same joint variables; the frames are made on the way."""
     J = beam.roots.size
-    base, tip = state.x.size - J, (0.0, 0.0, 0.0)
+    base, tip = state.q.size - J, (0.0, 0.0, 0.0)
     _frames(beam, state, frame)
     for i in range(J):
-        s = state.x[base + i] if beam.prismatic[i] == 1 else beam.joint[i, 5] + beam.joint[i, 6]
+        s = state.q[base + i] if beam.prismatic[i] == 1 else beam.joint[i, 5] + beam.joint[i, 6]
         tip = _more(_more(tip, s, _axis(frame, i, 2)), beam.joint[i, 7], _axis(frame, i, 0))
     return tip
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _ends(beam, state, work, e):  # type: ignore[no-untyped-def]
     """Places of the ends of element e and accelerations, with their nodes and the left ends made up to date."""
     alpha, gravity = beam.numbers[0], _three(beam.numbers, 3)
     for p in (e, e + 1):
         if p > 0:
-            _section(state.x, state.v, state.a, p, alpha, work.node[p])
+            _section(state.q, state.v, state.a, p, alpha, work.node[p])
     k = 6 * e + 6
-    x2, a2 = _three(state.x, k), _three(state.a, k)
+    x2, a2 = _three(state.q, k), _three(state.a, k)
     if e == 0 or beam.kind[e - 1, 0] != beam.kind[e, 0]:
         _left_ends(beam, state, work)
         left = work.left[e]
         return _three(left, XX), _add(_more(_three(left, ACC), -alpha, _three(left, VV)), gravity), x2, a2
-    return _three(state.x, k - 6), _three(state.a, k - 6), x2, a2
+    return _three(state.q, k - 6), _three(state.a, k - 6), x2, a2
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _section_axis(beam, work, e, k):  # type: ignore[no-untyped-def]
     """Axis e2 or e3 (k = 1, 2) of element e in the rigid arm."""
     kink = beam.kind[e, 1] == 1
     return _axis(work.frame, beam.kind[e, 0], (k + 2) % 3 if kink else k)
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _curvature(beam, state, work, e, k):  # type: ignore[no-untyped-def]
     """kappa_3 (k = 1) or -kappa_2 (k = 2) of element e."""
     _ends(beam, state, work, e)
@@ -1337,7 +1333,7 @@ def _curvature(beam, state, work, e, k):  # type: ignore[no-untyped-def]
     return kappa if k == 1 else -kappa
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _station(beam, state, work, kind, place, other, code, weight, scale):  # type: ignore[no-untyped-def]
     """One sensor on a link; code is its direction, 1 or 2, plus 3 times the number of its joint (from 1) or 0."""
     k = code % 3
@@ -1350,7 +1346,7 @@ def _station(beam, state, work, kind, place, other, code, weight, scale):  # typ
         axis = _turned(work.node[other], TURN, _section_axis(beam, work, other, k))
         across = _dot(axis, _sub(_more(_times(1.0 - weight, x1), weight, x2), root))
         joint = code // 3
-        return across + (scale * state.x[state.x.size - beam.roots.size + joint - 1] if joint > 0 else 0.0)
+        return across + (scale * state.q[state.q.size - beam.roots.size + joint - 1] if joint > 0 else 0.0)
     turn = _times(weight, _bend(work.node[place], work.node[place + 1])[0])
     axis = _turned(work.node[place], TURN, _section_axis(beam, work, place, k))
     angle = np.sqrt(_dot(turn, turn))
@@ -1360,34 +1356,32 @@ def _station(beam, state, work, kind, place, other, code, weight, scale):  # typ
     return _dot(axis, _more(_times(1.0 - weight, a1), weight, a2))
 
 
-@njit(**FAST)
-def _write(beam, state, drive, record, k, y, u):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
     """Record grid point k; the input of a prescribed joint is the torque or force that it needs."""
-    for row in range(y.size):
-        record.y[k, row] = y[row]
-    for j in range(u.size):
+    beam, drive = form.beam, motion.drive
+    for j in range(beam.inputs.size):
         i = beam.inputs[j]
-        prescribed = i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED
-        record.u[k, j] = state.torque[i] if prescribed else u[j]
+        if i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED:
+            record.u[k, j] = motion.torque[i]
     if record.q.shape[0] > 1:
-        place, i, base = 0, 0, state.x.size - drive.size
+        place, i, base = 0, 0, motion.q.size - drive.size
         for e in range(beam.element.shape[0]):
             while i < drive.size and beam.roots[i] == e:
-                record.q[k, place], record.v[k, place] = state.x[base + i], state.v[base + i]
+                record.q[k, place], record.v[k, place] = motion.q[base + i], motion.v[base + i]
                 place, i = place + 1, i + 1
             for m in range(6 * e + 6, 6 * e + 12):
-                record.q[k, place], record.v[k, place] = state.x[m], state.v[m]
+                record.q[k, place], record.v[k, place] = motion.q[m], motion.v[m]
                 place += 1
 
 
-@njit(**FAST)
-def _rigid(beam, state, work, command, k):  # type: ignore[no-untyped-def]
+@kernel(**FAST)
+def _rigid(beam, state, work, target):  # type: ignore[no-untyped-def]
     """Put the state onto the commanded rigid arm, with its rates and accelerations."""
     J, i = beam.roots.size, 0
-    base = state.x.size - J
+    base = state.q.size - J
     for j in range(J):
-        state.x[base + j], state.v[base + j] = command[k, 4 * j], command[k, 4 * j + 1]
-        state.a[base + j] = command[k, 4 * j + 3]
+        state.q[base + j], state.v[base + j], state.a[base + j] = target[j, 0], target[j, 1], target[j, 3]
     _frames(beam, state, work.frame)
     x, v, a = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for e in range(beam.element.shape[0]):
@@ -1402,14 +1396,14 @@ def _rigid(beam, state, work, command, k):  # type: ignore[no-untyped-def]
             rate, change = share * state.v[base + j], share * state.a[base + j]
             v, a = _more(v, rate, t), _more(_more(a, change, t), 2.0 * rate, _cross(w, t))
         m = 6 * e + 6
-        _put(state.x, m, x)
+        _put(state.q, m, x)
         _put(state.v, m, v)
         _put(state.a, m, a)
         for c in range(m + 3, m + 6):
-            state.x[c] = state.v[c] = state.a[c] = 0.0
+            state.q[c] = state.v[c] = state.a[c] = 0.0
 
 
-@njit(**FAST)
+@kernel(**FAST)
 def _carry(beam, work, i, length, t, x, v, a):  # type: ignore[no-untyped-def]
     """A point, its rate and acceleration, `length` further along t on rigid link i."""
     w = _three(work.frame[i], W0)
@@ -1418,41 +1412,10 @@ def _carry(beam, work, i, length, t, x, v, a):  # type: ignore[no-untyped-def]
     return x, v, _more(a, length, _add(_cross(dw, t), _cross(w, turned)))
 
 
-@njit(**FAST)
-def _prescribed_jump(state, drive, command, k):  # type: ignore[no-untyped-def]
-    """Set the prescribed accelerations to their right limits; returns whether one jumped."""
-    jump, base = False, state.x.size - drive.size
-    for i in range(drive.size):
-        if drive[i] == PRESCRIBED:
-            change = command[k, 4 * i + 3] - state.a[base + i]
-            jump = jump or change != 0.0
-            state.a[base + i] += change
-            state.shifted[base + i] += change
-    return jump
-
-
-@njit(**FAST)
-def _accelerate(beam, state, work, drive, mode, stiffening, u):  # type: ignore[no-untyped-def]
-    """Make the accelerations those that the forces of now ask for; the shifted ones change by as much."""
-    if mode != NONLINEAR:
-        _frames(beam, state, work.frame)
-        _pulls(beam, state, work, stiffening)
-    if not _evaluate(beam, state, work, u, mode, 0.0, 0.0, 1.0):
-        return
-    _factor(beam, state, work, drive, 1.0, 0.0, 0.0)
-    _correction(beam, state, work, drive)
-    _to_coordinates(beam, state, work, mode)
-    for k in range(state.x.size):
-        state.a[k] -= work.r[k]
-        state.shifted[k] -= work.r[k]
-    _torques(beam, state, work, drive)
-    state.previous[0] = 0.0
-
-
-@njit(**FAST)
+@kernel(**FAST)
 def _allowance(beam, state, h):  # type: ignore[no-untyped-def]
     """How far above the tolerance a correction may be: what the tangent lacks leaves an error of h times the rates."""
-    base, rate = state.x.size - beam.roots.size, 0.0
+    base, rate = state.q.size - beam.roots.size, 0.0
     if beam.numbers[1] != 0.0:
         return 1.0
     for k in range(base - 3, base):
@@ -1461,109 +1424,62 @@ def _allowance(beam, state, h):  # type: ignore[no-untyped-def]
         if e == 0 or beam.kind[e - 1, 0] != beam.kind[e, 0]:
             j = beam.kind[e, 2]
             if j >= 0:
-                rate += abs(state.v[base + j]) / (beam.element[e, LEN] * state.x[base + j])
+                rate += abs(state.v[base + j]) / (beam.element[e, LEN] * state.q[base + j])
     for i in range(beam.roots.size):
         if beam.prismatic[i] == 0:
             rate += abs(state.v[base + i])
     return min(100.0, max(1.0, 1.0 / (h * rate + 1e-9)))
 
 
-@njit(types.void(BEAM, STATE, WORK, INT, MAT, int64, int64, boolean, VEC), **FAST)
-def begin(beam, state, work, drive, command, k, mode, stiffening, u):  # type: ignore[no-untyped-def]
-    """Set the accelerations at grid point k."""
-    _prescribed_jump(state, drive, command, k)
-    _accelerate(beam, state, work, drive, mode, stiffening, u)
-
-
-@njit(types.void(BEAM, STATE, WORK, VEC), **FAST)
-def measure(beam, state, work, y):  # type: ignore[no-untyped-def]
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
-    _measure(beam, state, work, y)
+    _measure(form.beam, motion, form.work, form.work.every, y)
 
 
-@njit(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(CONTROL), BEAM, STATE, WORK, INT, MAT, int64, boolean, VEC, VEC, MAT, LAW, int64, int64,
-        SCHEME, TABLES, RECORD,
-    ),
-    **FAST,
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them."""
+    _measure(form.beam, motion, form.work, rows, y)
+
+
+@kernel(**INSIDE)
+def nothing(form, motion):  # type: ignore[no-untyped-def]
+    """The state alone is measured."""
+
+
+@kernel(**INSIDE)
+def never(form):  # type: ignore[no-untyped-def]
+    """The arm is not linear."""
+    return False
+
+
+OPERATIONS = Operations(
+    measure, solve, foresee, lead, leap, finish, nothing, limit, store, sense, never, keeps=False, prefers=FULL,
+    swing=0.02, stride=0.3,
 )  # fmt: skip
-def run(  # type: ignore[no-untyped-def]
-    control, beam, state, work, drive, command, mode, stiffening, u, held, memory, law, first, last, scheme, tables,
-    record,
-):  # fmt: skip
-    """Advance from grid point `first` to `last`; returns (status, time, iteration, size of the last correction)."""
-    J, t, y = beam.roots.size, tables.t, work.y
-    am, af, alpha, base = scheme.alpha_m, scheme.alpha_f, beam.numbers[0], state.x.size - J
-    strict = scheme.tolerance * max(1.0, beam.numbers[2])
-    for k in range(first, last):
-        _measure(beam, state, work, y)
-        jump = control(law, k, y, tables, memory, held, u)
-        if _prescribed_jump(state, drive, command, k) or jump or state.previous[0] == 0.0:
-            _accelerate(beam, state, work, drive, mode, stiffening, u)
-        _write(beam, state, drive, record, k, y, u)
-        h = tables.h[k]
-        ratio = h / state.previous[0] if state.previous[0] > 0.0 else 0.0
-        ahead = work.r[state.x.size :]
-        _ahead(state, drive, command, k, h, scheme, ahead)
-        swing = _predict(state.x, state.v, state.a, state.shifted, state.before, h, ratio, scheme, work.r)
-        cv, ca = scheme.gamma / (h * scheme.beta), (1.0 - am) / (h * h * scheme.beta * (1.0 - af))
-        cs = (1.0 - af) / (1.0 - am) * ca
-        if swing > SWING and mode == NONLINEAR:  # as after a torque jumps on a light root: begin where the rates lead
-            _correct(state, work.r, cv, ca, cs)
-        state.previous[0] = h
-        _lead(beam, state, work, drive, command, k + 1, ahead)
-        for i in range(u.size):
-            u[i] = held[i] + tables.before[k + 1, i]
-        if mode != NONLINEAR:
-            _frames(beam, state, work.frame)
-            _pulls(beam, state, work, stiffening)
-        limit = strict * _allowance(beam, state, h)
-        size, iteration = np.inf, 0
-        while not size <= limit:
-            if iteration >= scheme.iterations:
-                return NOT_CONVERGED, t[k + 1], float(iteration), size
-            iteration += 1
-            if not _evaluate(beam, state, work, u, mode, 1.0, cv, ca + alpha * cv):
-                return RETRACTED, t[k + 1], float(iteration), size
-            _factor(beam, state, work, drive, ca + alpha * cv, cv, 1.0)
-            _correction(beam, state, work, drive)
-            size = _to_coordinates(beam, state, work, mode)
-            state.previous[1] += 1.0
-            if not np.isfinite(size):
-                return NOT_CONVERGED, t[k + 1], float(iteration), size
-            if size > STRIDE and mode == NONLINEAR:
-                _scale(work.r, STRIDE / size)
-            _correct(state, work.r, cv, ca, cs)
-        _torques(beam, state, work, drive)
-        total = 0.0
-        for m in range(base - 6, base):
-            total += abs(state.x[m])
-        if not total <= BOUND:
-            return DIVERGED, t[k + 1], float(iteration), size
-    _measure(beam, state, work, y)
-    _write(beam, state, drive, record, last, y, u)
-    return DONE, t[last], 0.0, 0.0
+LOOPS = loops(OPERATIONS, FORM)
 
 
-@njit(types.UniTuple(float64, 4)(BEAM, STATE, WORK, INT, MAT, boolean, int64, int64, TABLES, RECORD), **FAST)
-def run_static(beam, state, work, drive, command, stiffening, first, last, tables, record):  # type: ignore[no-untyped-def]
-    """Fill the record from grid point `first` to `last` with the deformation under the rigid arm's inertia."""
-    y = work.y
-    for k in range(first, last + 1):
-        _rigid(beam, state, work, command, k)
-        _pulls(beam, state, work, stiffening)
-        if not _evaluate(beam, state, work, tables.after[k], LINEAR, 1.0, 0.0, 0.0):
-            return RETRACTED, tables.t[k], 0.0, 0.0
-        _factor(beam, state, work, drive, 0.0, 0.0, 1.0)
-        _correction(beam, state, work, drive)
-        _to_coordinates(beam, state, work, LINEAR)
-        for m in range(state.x.size):
-            state.x[m] -= work.r[m]
-        _torques(beam, state, work, drive)
-        _measure(beam, state, work, y)
-        _write(beam, state, drive, record, k, y, tables.after[k])
-    return DONE, tables.t[last], 0.0, 0.0
+@entry(types.UniTuple(float64, 4)(FORM, MOTION, COURSE), **ENTRY)
+def run_static(form, motion, course):  # type: ignore[no-untyped-def]
+    """Fill the record with the deformation under the rigid arm's inertia."""
+    tables, record, work = course.tables, course.record, form.work
+    for k in range(course.span[0], course.span[1] + 1):
+        aim(motion, k, 0.0, 1.0)
+        _rigid(form.beam, motion, work, motion.target)
+        _pulls(form.beam, motion, work, form.stiffening)
+        status, size = solve(form, motion, tables.after[k], 0.0, 0.0, 1.0, True)
+        if status != DONE:
+            return status, tables.t[k], 0.0, size
+        for m in range(motion.q.size):
+            motion.q[m] -= motion.d[m]
+        finish(form, motion, tables.after[k], size)
+        measure(form, motion, tables.after[k], record.y[k])
+        for j in range(record.u.shape[1]):
+            record.u[k, j] = tables.after[k, j]
+        store(form, motion, record, k)
+    return DONE, tables.t[course.span[1]], 0.0, 0.0
 
 
 def work(elements: int, joints: int, bodies: int, outputs: int) -> Work:
@@ -1575,5 +1491,5 @@ def work(elements: int, joints: int, bodies: int, outputs: int) -> Work:
     return Work(
         np.zeros((J, FRAME)), node, np.zeros((N, LEFT)), np.zeros((N, BLOCK)), np.zeros((N, FACTOR)),
         np.zeros((J, CHAIN)), np.zeros(144), np.zeros(length), np.zeros((2 * J, length)), np.zeros(N),
-        np.zeros((bodies, BODY)), np.zeros(outputs),
+        np.zeros((bodies, BODY)), np.zeros(3 * J), np.arange(outputs),
     )  # fmt: skip

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import int64
 
-from .loop import INT, MAT, OUTPUT, RESIDUAL, TANGENT, VEC
+from ...kernels.jit import entry, kernel
+from .loop import OUTPUT, RESIDUAL, TANGENT
 
 if TYPE_CHECKING:
     from ..timoshenko_planar import TimoshenkoPlanar
@@ -22,7 +23,7 @@ HEAD, COLUMNS, PER_JOINT = 6, 8, 5
 WIDTH = 6
 
 
-@njit(types.void(int64, INT, INT), cache=True)
+@kernel
 def element_dof(e, ints, dof):  # type: ignore[no-untyped-def]
     """Coordinates x, y, theta, x, y, theta, phi of element e; -1 for what is fixed."""
     N = ints[1]
@@ -34,7 +35,7 @@ def element_dof(e, ints, dof):  # type: ignore[no-untyped-def]
     dof[6] = ints[HEAD + N + e]
 
 
-@njit(types.void(VEC, INT, VEC), cache=True)
+@kernel
 def gather(q, dof, local):  # type: ignore[no-untyped-def]
     """Local coordinates of an element; the joint turns its left end."""
     for k in range(6):
@@ -43,7 +44,7 @@ def gather(q, dof, local):  # type: ignore[no-untyped-def]
         local[2] += q[dof[6]]
 
 
-@njit(types.void(VEC, float64, VEC, MAT), cache=True)
+@kernel
 def gradients(local, l, strain, g):  # type: ignore[no-untyped-def]
     """(eps, gamma, kappa) and their derivatives, 3 x 6."""
     theta = 0.5 * (local[2] + local[5])
@@ -58,7 +59,7 @@ def gradients(local, l, strain, g):  # type: ignore[no-untyped-def]
     g[2, 2], g[2, 5] = -1.0 / l, 1.0 / l
 
 
-@njit(int64(int64, INT), cache=True)
+@kernel
 def joint_of(e, ints):  # type: ignore[no-untyped-def]
     """Number of the joint whose link begins with element e."""
     N, J = ints[1], ints[2]
@@ -68,7 +69,7 @@ def joint_of(e, ints):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(RESIDUAL, cache=True)
+@entry(RESIDUAL)
 def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
     """M (a + alpha v) + elastic and damping forces + servo joints - weight - B u."""
     n, N, J, p = ints[0], ints[1], ints[2], ints[3]
@@ -114,7 +115,7 @@ def residual(t, q, v, a, u, reals, ints, out):  # type: ignore[no-untyped-def]
         out[ints[HEAD + 2 * N + 2 * J + j]] -= reals[weight + n + j] * u[j]
 
 
-@njit(TANGENT, cache=True)
+@entry(TANGENT)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-untyped-def]
     """ca M + cv D + cq K."""
     N, J, w = ints[1], ints[2], ints[5]
@@ -183,7 +184,7 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):  # type: ignore[no-unt
         out[2 * w, i] += cv * reals[per_joint + 3 * J + j]
 
 
-@njit(float64(int64, int64, int64, VEC, VEC, INT), cache=True)
+@kernel
 def chord(kind, root, end, q, v, ints):  # type: ignore[no-untyped-def]
     """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
     dof, a, b = np.empty(7, np.int64), np.empty(6), np.empty(6)
@@ -201,7 +202,7 @@ def chord(kind, root, end, q, v, ints):  # type: ignore[no-untyped-def]
     return (dx * (b[4] - a[1]) - dy * (b[3] - a[0])) / (dx * dx + dy * dy)
 
 
-@njit(OUTPUT, cache=True)
+@entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):  # type: ignore[no-untyped-def]
     """Sensor readings; the kinds are those of `planar_sensors`."""
     n, N, J, p, ny = ints[0], ints[1], ints[2], ints[3], ints[4]

@@ -20,7 +20,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import boolean, float64, int64, types
+
+from ...kernels.arrays import CCUBE, CHYPER, CVEC, RCVEC, RINT, RMAT, RVEC, VEC
+from ...kernels.jit import entry, kernel
+from ...kernels.vectors import put_matrix
 
 PIECE, MASS, TURN, SPRING, DRIVE, MOTION = range(6)
 TERMS = 13  # of the series: the last is below 4^13/26! = 2e-19
@@ -29,7 +33,7 @@ NEAR = 4.0  # |lambda h|^2 up to which the series serve
 Array = npt.NDArray[Any]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pair(X: complex, h: float) -> Any:
     """Return cosh(lambda h) - 1 and sinh(lambda h)/lambda - h for X = (lambda h)^2, |X| <= 4."""
     c, d, term = 0j, 0j, 1.0 + 0j
@@ -40,7 +44,7 @@ def pair(X: complex, h: float) -> Any:
     return c, h * d
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def bending(h: float, rA: complex, rI: complex, cs: complex, cb: complex, U: Array) -> None:
     """Fill U = exp(A h) - 1 on (w, theta, Q, M): w' = theta + cs Q, theta' = cb M, Q' = rA w, M' = -Q + rI theta.
 
@@ -74,7 +78,7 @@ def bending(h: float, rA: complex, rI: complex, cs: complex, cb: complex, U: Arr
     U[2, 3] = rA * gb * P01
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def eliminate(near: Array, rows: int, weight: Array, columns: int, C: Array, E: Array, work: Array) -> Any:
     """Make three rows of [Z G] unit rows of Z and zero rows of G by column operations; return their determinant.
 
@@ -151,7 +155,7 @@ def eliminate(near: Array, rows: int, weight: Array, columns: int, C: Array, E: 
     return phase, size
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def inwards_near(
     v: Array, s: complex, sigma: complex, l: float, E0: float, z: Array, near: Array, columns: int, U: Array
 ) -> None:
@@ -170,7 +174,7 @@ def inwards_near(
         near[5, j] = M + h * Q + U[3, 0] * w - U[3, 1] * t - U[3, 2] * Q + U[3, 3] * M
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def drift_near(v: Array, s: complex, sigma: complex, l: float, E0: float, z: Array, drift: Array, U: Array) -> None:
     """Return the elastic displacement of the outboard end of a short piece from the tangent of its inboard state z."""
     h, rA, rI, ca, cs, cb = _scaled(v, s, sigma, l, E0)
@@ -181,7 +185,7 @@ def drift_near(v: Array, s: complex, sigma: complex, l: float, E0: float, z: Arr
     drift[2] = U[1, 0] * z[1] + U[1, 1] * z[2] + U[1, 2] * z[4] + U[1, 3] * z[5]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scaled(v: Array, s: complex, sigma: complex, l: float, E0: float) -> Any:
     """Return h, rho A sigma, rho I sigma and the compliances of a piece in units of l and E0."""
     soft = E0 / (1.0 + v[6] * s)
@@ -189,7 +193,7 @@ def _scaled(v: Array, s: complex, sigma: complex, l: float, E0: float) -> Any:
     return v[0] / l, v[1] * inertia * l * l, v[2] * inertia, v[3] * soft / (l * l), v[4] * soft / (l * l), v[5] * soft
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _split(rA: complex, rI: complex, cs: complex, cb: complex) -> Any:
     """Return the larger and the smaller root lambda^2 of a section, and their difference."""
     T, D = cs * rA + rI * cb, rA * cb * (1.0 + rI * cs)
@@ -200,7 +204,7 @@ def _split(rA: complex, rI: complex, cs: complex, cb: complex) -> Any:
     return p, D / p, root
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def is_near(v: Array, s: complex, sigma: complex, l: float, E0: float) -> bool:
     """Return whether a piece is short against its waves."""
     h, rA, rI, ca, cs, cb = _scaled(v, s, sigma, l, E0)
@@ -209,7 +213,7 @@ def is_near(v: Array, s: complex, sigma: complex, l: float, E0: float) -> bool:
     return bool(largest * h * h <= NEAR and abs(ca * rA) * h * h <= NEAR)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def inwards_far(
     v: Array, s: complex, sigma: complex, l: float, E0: float, z: Array, near: Array, columns: int,
     C: Array, E: Array, work: Array, weight: Array, growth: Array,
@@ -275,7 +279,7 @@ def inwards_far(
     return phase, size
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _release(z: Array, Z: complex, columns: int, torque: float, C: Array, E: Array, turn: Array) -> Any:
     """Let a joint turn by x: M - Z x + torque = 0, the torque acting in the last column; x joins the coefficients.
 
@@ -306,7 +310,7 @@ def _release(z: Array, Z: complex, columns: int, torque: float, C: Array, E: Arr
     return value if pivot % 2 == 0 else -value
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _through_joint(
     z: Array, Z: complex, columns: int, torque: float, C: Array, E: Array, turn: Array, near: Array
 ) -> None:
@@ -321,7 +325,7 @@ def _through_joint(
         near[5, j] = Z * turn[j] - (torque if j == columns - 1 else 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _base(z: Array, columns: int, free: bool, near: Array, E: Array, y: Array, work: Array) -> Any:
     """Hold the base: coefficients y of every input, or of the free vibration; return the determinant."""
     C, nothing = np.zeros((3, 3), np.complex128), np.zeros(6)
@@ -351,7 +355,7 @@ def _base(z: Array, columns: int, free: bool, near: Array, E: Array, y: Array, w
     return -phase if odd else phase, size
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _state(z: Array, y: Array, out: Array) -> None:
     """Put the states of a section for every input into out."""
     for i in range(6):
@@ -359,7 +363,9 @@ def _state(z: Array, y: Array, out: Array) -> None:
             out[i, j] = z[i, 3 + j] + z[i, 0] * y[0, j] + z[i, 1] * y[1, j] + z[i, 2] * y[2, j]
 
 
-@njit(cache=True, error_model="numpy")
+@entry(
+    types.void(RINT, RMAT, RINT, boolean, float64, RCVEC, RVEC, float64, CHYPER, CCUBE, CVEC, VEC), error_model="numpy"
+)
 def sweep(
     kind: Array, values: Array, probe: Array, free: bool, alpha: float, s: Array, unit: Array, E0: float,
     states: Array, turns: Array, phase: Array, size: Array,
@@ -453,7 +459,7 @@ def sweep(
         outwards(kind, values, probe, free, x, sigma, l, E0, Z, C, E, turn, short, y, states[..., f], turns[..., f])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def outwards(
     kind: Array, values: Array, probe: Array, free: bool, s: complex, sigma: complex, l: float, E0: float,
     Z: Array, C: Array, E: Array, turn: Array, short: Array, y: Array, states: Array, turns: Array,
@@ -476,7 +482,7 @@ def outwards(
             break
         v = values[k]
         if kind[k] == DRIVE or kind[k] == PIECE:
-            old[:] = y
+            put_matrix(y, old)
             for i in range(3):
                 for j in range(p):
                     y[i, j] = C[k, i, 0] * old[0, j] + C[k, i, 1] * old[1, j] + C[k, i, 2] * old[2, j] - E[k, i, j]
@@ -508,10 +514,10 @@ def outwards(
                 gap[1, j] += h * gap[2, j] + drift[1]
                 gap[0, j] += drift[0]
                 gap[2, j] += drift[2]
-        inner[:] = outer
+        put_matrix(outer, inner)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _stiffened(F: Array, B: Array, D: Array, G: Array, S: Array, wide: Array) -> int:
     """Replace the dynamic stiffness S of what lies outboard by that seen inboard of a short element.
 
@@ -533,7 +539,7 @@ def _stiffened(F: Array, B: Array, D: Array, G: Array, S: Array, wide: Array) ->
     return negative
 
 
-@njit(cache=True, error_model="numpy")
+@entry(int64(RINT, RMAT, float64, float64, float64), error_model="numpy")
 def count_below(kind: Array, values: Array, omega: float, l: float, E0: float) -> int:
     """Return the number of undamped natural frequencies below omega, those of rigid-body motion included.
 

@@ -1,0 +1,149 @@
+"""Where `modes`, `bode` and `linearise` take the linear plant: pose, joints held, loads, spin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import click
+
+from ..catalogue import Plant
+from ..errors import require, unknown
+from ..linear import LinearPlant, SecondOrder
+from .specs import number, numbers
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the options say, as given."""
+
+    pose: tuple[str, ...] = ()
+    hold: tuple[str, ...] = ()
+    load: tuple[str, ...] = ()
+    spin: str | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the plant is taken elsewhere than at rest in the pose of the file."""
+        return bool(self.pose or self.load or self.spin)
+
+
+def point_options(function: F) -> F:
+    """Add --pose, --hold, --load and --spin, and pass them on as `where`."""
+
+    @wraps(function)
+    def called(
+        *arguments: Any, pose: tuple[str, ...], hold: tuple[str, ...], load: tuple[str, ...], spin: str | None,
+        **others: Any,
+    ) -> Any:  # fmt: skip
+        return function(*arguments, where=Where(pose, hold, load, spin), **others)
+
+    options = (
+        click.option(
+            "--pose", multiple=True, metavar="JOINT=VALUE",
+            help="Joint variable of the pose, e.g. joint2=30deg, or all of them, 10deg,30deg; rad, or m of a slide; "
+            "repeatable.  [default: the plant file's]",
+        ),
+        click.option(
+            "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
+            help='A joint that does not move, e.g. joint1, or "all"; repeatable.',
+        ),
+        click.option(
+            "--load", multiple=True, metavar="INPUT=VALUE",
+            help="Constant input under which the arm is in equilibrium, e.g. tip_force_y=5; SI units; repeatable.",
+        ),
+        click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
+    )  # fmt: skip
+    for option in reversed(options):
+        called = option(called)
+    return cast("F", called)
+
+
+def taken_at(where: Where, plant: Plant) -> LinearPlant:
+    """Return the linear plant of an arm there."""
+    from ..linear import linearise
+    from ..operating import rest_point
+
+    if not where.moved:
+        return held(where, plant.linearise())
+    pose, load = _pose(where, plant), _named("--load", where.load)
+    if where.spin is None:
+        linear = linearise(plant.model, rest_point(plant, pose or None, load), plant.identity)
+        return held(where, _noted(plant, linear, pose=pose, load=load))
+    from ..steady import spinning_plant
+
+    require(not load, "--spin takes no --load: leave one of them out")
+    angles = list(plant.arm.reference_joints)
+    for name, value in pose.items():
+        angles[_joints(plant).index(name)] = value
+    linear = spinning_plant(plant.model, numbers(where.spin), angles, provenance=plant.identity)
+    return held(where, _noted(plant, linear, pose=pose))
+
+
+def held(where: Where, linear: LinearPlant) -> LinearPlant:
+    """Return the plant with the joints of --hold held."""
+    from ..steady import lock
+
+    if not where.hold:
+        return linear
+    require(isinstance(linear, SecondOrder), "--hold needs a second-order plant: the file holds a first-order one")
+    plant = cast("SecondOrder", linear)
+    every = [s.name for s in plant.coordinates if s.name.removeprefix("joint").isdigit()]
+    require(bool(every) or "all" not in where.hold, "--hold all: the plant has no coordinate joint1, joint2, ...")
+    found = [name for given in where.hold for name in (every if given == "all" else given.split(","))]
+    return lock(plant, list(dict.fromkeys(name.strip() for name in found)))
+
+
+def described(linear: LinearPlant) -> dict[str, Any]:
+    """Return what was asked for about the operating point: pose, load, held, joint_rates."""
+    keys = ("pose", "load", "held", "joint_rates")
+    return {key: linear.provenance[key] for key in keys if linear.provenance.get(key)}
+
+
+def title(linear: LinearPlant) -> str:
+    """Return the same in words, with a comma in front."""
+    found = described(linear)
+    words = list(linear.provenance.get("point", ()))
+    if "joint_rates" in found:
+        words.append(f"spinning at {', '.join(f'{w:g}' for w in found['joint_rates'])} rad/s")
+    if "held" in found:
+        words.append(f"{', '.join(found['held'])} held")
+    return "".join(f", {word}" for word in words)
+
+
+def _noted(plant: Plant, linear: SecondOrder, **what: dict[str, float]) -> SecondOrder:
+    unit = {signal.name: signal.unit for signal in (*plant.model.coordinates, *plant.model.inputs)}
+    point = [f"{name} = {value:.6g} {unit[name]}" for part in what.values() for name, value in part.items()]
+    return replace(linear, provenance={**linear.provenance, **what, "point": point})
+
+
+def _joints(plant: Plant) -> list[str]:
+    return [f"joint{i}" for i in range(1, len(plant.arm.joints) + 1)]
+
+
+def _pose(where: Where, plant: Plant) -> dict[str, float]:
+    """Return the joint variables that are given, by name."""
+    if len(where.pose) == 1 and "=" not in where.pose[0]:
+        driven = [name for name, j in zip(_joints(plant), plant.arm.joints, strict=True) if j.drive != "free"]
+        values = numbers(where.pose[0])
+        require(len(values) == len(driven), f"--pose has {len(values)} values; the arm has {len(driven)} driven joints")
+        return dict(zip(driven, values, strict=True))
+    found = _named("--pose", where.pose)
+    for name in found:
+        if name not in _joints(plant):
+            raise unknown("joint", name, _joints(plant))
+    return found
+
+
+def _named(option: str, given: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
+        require(name not in found, f'{option}: "{name}" is given twice')
+        found[name] = number(value)
+    return found

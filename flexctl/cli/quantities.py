@@ -1,0 +1,195 @@
+"""Numbers with units: the one parser of every option that takes a number.
+
+    60deg   1.05rad   250ms   20g   5mm   0.3Nm   -5%   2.5Hz   0.02        a number alone is in SI units
+
+What an option asks for is told by the SI unit, as signals and plant files write it: ``quantity("60deg", "rad")``. A
+suffix of another dimension is refused. A number alone that is too large to be meant in the SI unit (60 for an angle) is
+refused too, with what to write instead; so is a list in which some numbers have a unit and others do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import DefinitionError, require, unknown
+
+_DEG = math.pi / 180.0
+FACTORS: dict[str, dict[str, float]] = {
+    "rad": {"rad": 1.0, "deg": _DEG, "mrad": 1e-3},
+    "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
+    "kg": {"kg": 1.0, "g": 1e-3, "mg": 1e-6},
+    "N m": {"Nm": 1.0, "mNm": 1e-3, "Nmm": 1e-3, "Ncm": 1e-2, "kNm": 1e3},
+    "N": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
+    "Hz": {"Hz": 1.0, "kHz": 1e3, "rad/s": 0.5 / math.pi},
+    "rad/s": {"rad/s": 1.0, "deg/s": _DEG, "rpm": math.pi / 30.0},
+    "rad/s^2": {"rad/s2": 1.0, "deg/s2": _DEG},
+    "m/s": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
+    "m/s^2": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
+    "1/s": {"/s": 1.0, "/ms": 1e3},
+    "Pa": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
+    "kg/m^3": {"kg/m3": 1.0, "g/cm3": 1e3},
+    "kg m^2": {"kgm2": 1.0, "kgcm2": 1e-4, "kgmm2": 1e-6, "gm2": 1e-3, "gcm2": 1e-7},
+    "m^2": {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6},
+    "m^4": {"m4": 1.0, "cm4": 1e-8, "mm4": 1e-12},
+    "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
+    "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / _DEG},
+    "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
+    "deg": {"deg": 1.0, "rad": 1.0 / _DEG},  # what is stated in degrees by its name: phase_margin_deg
+    "1": {"%": 1e-2},
+}
+"""SI unit -> suffix without blanks and powers' circumflex -> factor to that unit."""
+
+PLAUSIBLE = {
+    "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (1e4, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),
+    "N": (1e6, 1e9), "Hz": (1e6, 1e9), "rad/s": (100.0, 1e5), "deg": (360.0, 1e5), "1": (1e6, 1e6),
+}  # fmt: skip
+"""SI unit -> the largest size of a number alone, and of one whose unit is stated."""
+
+_WORD = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµμ°%/][A-Za-z/^*·%² ]*(?:[234])?)?\s*")
+_SPELLINGS = str.maketrans({" ": None, "^": None, "*": None, "·": None, "²": "2", "°": "deg", "µ": "u", "μ": "u"})
+
+
+def quantity(text: str, unit: str = "", what: str = "", most: float | None = None) -> float:
+    """Return the value of a number with or without a unit.
+
+    Parameters
+    ----------
+    text : str
+        "60deg", "20 g", "0.3".
+    unit : str
+        Unit of the value, as signals and plant files write it: "rad", "N m", "1" for a plain ratio; empty where
+        it is not known, any unit is taken then and the value is in its SI unit.
+    what : str
+        What the number is, for messages: "--payload".
+    most : float, optional
+        Largest size of a number without a unit, in place of that of `PLAUSIBLE`.
+    """
+    value, suffix = _split(text, what)
+    if not suffix:
+        return _plausible(value, text, unit, what, most)
+    known = FACTORS.get(unit, {_plain(unit): 1.0}) if unit else _every()
+    if suffix not in known:
+        raise _wrong_unit(text, suffix, unit, what)
+    found = value * known[suffix]
+    bound = PLAUSIBLE.get(unit, (0.0, math.inf))[1]
+    require(abs(found) <= bound, f"{_of(what)}{found:g} {unit} is above the plausible bound {bound:g} {unit}; check it")
+    return found
+
+
+def quantities(text: str | Sequence[str], unit: str = "", what: str = "", most: float | None = None) -> list[float]:
+    """Return the values of several numbers of the same kind, "0,10g,20g"; all have a unit, or none but zeros."""
+    parts = [part.strip() for part in (text.split(",") if isinstance(text, str) else text)]
+    split = [_split(part, what) for part in parts]
+    stated = next((suffix for _, suffix in split if suffix), "")
+    for part, (value, suffix) in zip(parts, split, strict=True):
+        clear = bool(suffix) or not stated or value == 0.0
+        require(clear, f"{_of(what)}{part} has no unit beside {', '.join(parts)}; write {part}{stated}")
+    return [quantity(part, unit, what, most) for part in parts]
+
+
+def between(text: str, unit: str = "", what: str = "", most: float | None = None) -> tuple[float, float]:
+    """Return the ends of "LOW,HIGH" or "LOW..HIGH"."""
+    found = quantities(text.split("..") if ".." in text else text, unit, what, most)
+    require(len(found) == 2, f'{_of(what)}"{text}" is not a range; write LOW,HIGH, for example {_example(unit, 2)}')
+    return found[0], found[1]
+
+
+def has_unit(text: str) -> bool:
+    """Whether a text is a number with a unit behind it."""
+    found = _WORD.fullmatch(text)
+    return found is not None and bool(found[2])
+
+
+def key_unit(key: str) -> str | None:
+    """Return the unit of a key of a plant file or of a sweep; None for what is no quantity, empty if unknown.
+
+    "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
+    """
+    from ..catalogue.definition import TABLES
+    from ..schema import Ascending, Quantity, schema
+
+    table, _, name = key.partition(".")
+    if table == "scenario":
+        return "s" if name in ("duration", "step") else None
+    if table == "model":
+        return None
+    if table not in TABLES:
+        return ""
+    field = schema(TABLES[table].holds).get(name.rpartition(".")[2])
+    if field is None:
+        return ""
+    return field.spec.unit if isinstance(field.spec, Quantity | Ascending) else None
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return (dotted key, value) of `KEY=VALUE` for a plant file: "payload.mass=20g", "link.1.length=960mm"."""
+    from ..catalogue.overrides import parse_override
+
+    key, _, value = (part.strip() for part in text.partition("="))
+    return (key, valued(key, value)) if key and has_unit(value) else parse_override(text)
+
+
+def valued(key: str, text: str) -> float:
+    """Return the value of a key of a plant file, written with its unit."""
+    unit = key_unit(key)
+    if unit is None:
+        raise DefinitionError(f'{key} = "{text}" has a unit, but {key} is a plain value; leave the unit out')
+    return quantity(text, unit, key)
+
+
+def _split(text: str, what: str) -> tuple[float, str]:
+    match = _WORD.fullmatch(text)
+    value = math.inf if match is None else float(match[1])
+    if match is None or not math.isfinite(value):
+        remedy = "write for example 0.3, 60deg or 250ms"
+        raise DefinitionError(f'{_of(what)}"{text.strip()}" is not a finite number; {remedy}')
+    return value, _plain(match[2] or "")
+
+
+def _plain(unit: str) -> str:
+    return unit.translate(_SPELLINGS)
+
+
+def _every() -> dict[str, float]:
+    """Return all suffixes; of one that means several things, the first."""
+    found: dict[str, float] = {}
+    for unit, factors in FACTORS.items():
+        for suffix, factor in factors.items():
+            if unit != "deg":
+                found.setdefault(suffix, factor)
+    # radians per second are a rate where nothing says that a frequency is meant
+    return {**found, "rad/s": 1.0}
+
+
+def _wrong_unit(text: str, suffix: str, unit: str, what: str) -> DefinitionError:
+    if suffix not in _every():
+        return unknown("unit", suffix, FACTORS.get(unit, {}) or _every())
+    return DefinitionError(f'{_of(what)}"{text.strip()}" is not in {unit or "its unit"}; write {_example(unit)}')
+
+
+def _plausible(value: float, text: str, unit: str, what: str, most: float | None) -> float:
+    bound = PLAUSIBLE.get(unit, (math.inf,))[0] if most is None else most
+    # the end of the range may be written with as few digits as one likes
+    if abs(value) <= bound * (1.0 + 1e-2):
+        return value
+    word, factors = text.strip(), FACTORS.get(unit, {"deg": _DEG, "mm": 1e-3})
+    smaller = [f"{word}{x}" for x, factor in factors.items() if factor != 1.0 and abs(value) * factor <= bound]
+    own = "" if unit in ("", "1") else f"{word}{_plain(unit)} if {unit} is meant"
+    remedy = ", or ".join(filter(None, (" or ".join(smaller[:2]), own))) or "it with its unit"
+    named = f" {unit}" if unit not in ("", "1") else ""
+    raise DefinitionError(
+        f"{_of(what)}{word} without a unit is {value:g}{named}, more than {bound:.4g}{named}; write {remedy}"
+    )
+
+
+def _of(what: str) -> str:
+    return f"{what}: " if what else ""
+
+
+def _example(unit: str, count: int = 1) -> str:
+    suffixes = list(FACTORS.get(unit, {"": 1.0}))
+    return ",".join(f"{x}{suffixes[min(1, len(suffixes) - 1)]}" for x in ("5", "20")[:count])

@@ -1,0 +1,80 @@
+"""`flexctl validity`: up to which size of a motion the linear plant predicts it."""
+
+from __future__ import annotations
+
+import click
+
+from ..errors import require
+from . import cli, specs
+from .common import (
+    command,
+    compact,
+    identity,
+    json_option,
+    load,
+    plant_argument,
+    plant_options,
+    print_json,
+    print_table,
+    stdout,
+    table,
+)
+from .simulate import length_of, to_number
+from .warned import telling_warnings
+
+
+@command(
+    cli,
+    """
+flexctl validity planar_2r_flexible --torque bang-bang:2,0.2 --set model.elements=4
+flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duration 1 --times 0.1,1,10 --json
+""",
+)
+@plant_argument
+@plant_options
+@click.option(
+    "--torque", "torques", multiple=True, metavar="[NAME=]SIGNAL",
+    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
+)  # fmt: skip
+@click.option(
+    "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal of any input, as for --torque."
+)
+@click.option("--times", default="0.25,0.5,1,2,4", show_default=True, help="Factors on the signals.")
+@click.option(
+    "--duration", metavar="SECONDS", callback=to_number, help="Length of the runs.  [default: twice the signals']"
+)
+@click.option("--step", metavar="SECONDS", callback=to_number, help="Longest integration step, e.g. 200us.")
+@json_option
+def validity(
+    plant: str, settings: tuple[str, ...], kind: str | None, torques: tuple[str, ...], signals: tuple[str, ...],
+    times: str, duration: float | None, step: float | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Compare the linear plant with the full model under signals of growing size.
+
+    Without a law. Of every output the largest deviation from the linear prediction is shown, in parts of the range
+    through which it is predicted to go, and the size at which it passes 5 %.
+
+    JSON: amplitudes, deviation, parting, outputs, partings, failures; plant, model, overrides, version. A size that is
+    not reached is null.
+    """
+    from ..validity import linear_validity, where
+
+    factors = specs.numbers(times)
+    arm = load(plant, settings, kind)
+    inputs = specs.inputs(signals, arm.model.inputs, torques)
+    require(bool(inputs), "nothing moves the arm: give --torque or --input")
+    length = duration if duration is not None else length_of([*inputs.values()], None, [])
+    with telling_warnings():
+        found = linear_validity(arm, inputs, duration=length, amplitudes=factors, step=step)
+    about = identity(arm)
+    if as_json:
+        print_json({**found.to_dict(), "duration_s": length, **about})
+        return
+    heads = [f"at {factor:g} times" for factor in found.amplitudes]
+    listed = table("deviation of<", *heads, "5 % at times")
+    for name, factor in found.partings.items():
+        listed.add_row(name, *(compact(float(x), 2) for x in found.outputs[name]), compact(factor, 3))
+    print_table(f"{about['plant']} ({about['model']}), {length:g} s, parts of the predicted range", listed)
+    stdout().print(f"linear plant and arm part (5 %) {where(found.parting)}")
+    for factor, why in found.failures.items():
+        stdout().print(f"no run at {factor:g} times the move: {why}")

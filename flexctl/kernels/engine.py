@@ -1,0 +1,174 @@
+"""What `simulate` asks of whatever steps a model, and the common step as such an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..errors import ConvergenceError
+from ..model import FloatArray, MechanicalModel
+from . import state, tables
+from .feedback import feedback
+from .state import Gauge
+from .tables import Acting, Course, Law, Record, Tables, no_law
+
+COUNTS = ("steps", "iterations", "factorisations", "rejected")
+SMALLEST = 1e-5
+"""Steps [s] are not divided below this for the sake of the error with the usual rtol; the method is of second order."""
+USUAL = 1e-2
+MOST_UPDATES = 32
+
+
+class Engine(Protocol):
+    """What `simulate` asks of a stepper."""
+
+    u: FloatArray
+    held: FloatArray
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings now, before any jump of the inputs."""
+        ...
+
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
+        """Step from grid point `first` to `last`, recording."""
+        ...
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates now."""
+        ...
+
+
+def check(result: tuple[float, float, float, float], h: float, what: str) -> None:
+    """Raise `ConvergenceError` unless the kernel reports success."""
+    status, t, iteration, size = result
+    if status == tables.NOT_CONVERGED:
+        raise not_converged(t, int(iteration), size, h)
+    if status == tables.SINGULAR:
+        message = f"the iteration matrix of {what} is singular at t = {t:.6g} s; use a smaller step"
+        raise ConvergenceError(message, time=t, iteration=int(iteration), residual=size)
+    if status == tables.DIVERGED:
+        raise ConvergenceError(
+            f"the run of {what} diverged at t = {t:.6g} s: a coordinate went beyond {tables.BOUND:.0e} (m or rad) or "
+            "is not a number; the closed loop is unstable, or the step too long",
+            time=t,
+            residual=size,
+        )
+
+
+def not_converged(t: float, iteration: int, size: float, h: float) -> ConvergenceError:
+    """Return the error of a step whose Newton iteration failed."""
+    return ConvergenceError(
+        f"Newton did not converge at t = {t:.6g} s: correction {size:.3g} after {iteration} iterations with step "
+        f"{h:.3g} s; use a smaller step (e.g. {h / 4:.3g} s)",
+        time=t,
+        iteration=iteration,
+        residual=size,
+    )
+
+
+class Plan(NamedTuple):
+    """What `simulate` prescribes for a run, whichever model takes it.
+
+    Attributes
+    ----------
+    tables, record, gauge
+        Inputs and grid; what is recorded; what is known of the error.
+    scheme : flexctl.integrate.Scheme
+        The integrator.
+    rtol : float
+        Part of the range of an output that its error may be; 0: the steps of the grid are taken as they are.
+    sampled : bool
+        Whether a sampled law is in the loop.
+    commands : mapping
+        For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps on the grid.
+    level : int
+        How often steps of the grid are divided by two to begin with.
+    """
+
+    tables: Tables
+    record: Record
+    gauge: Gauge
+    scheme: Any
+    rtol: float
+    sampled: bool
+    commands: Mapping[str, FloatArray]
+    level: int = 0
+
+    def kernel(self, prefers: float) -> state.Scheme:
+        """Return the numbers of the scheme; `prefers` is what "auto" means for a model."""
+        s, t = self.scheme, self.tables.t
+        newton = {"auto": prefers, "full": state.FULL, "modified": state.KEPT, "broyden": state.BROYDEN}[s.newton]
+        iterations = min(s.iterations, MOST_UPDATES) if newton == state.BROYDEN else s.iterations
+        smallest = SMALLEST * min(1.0, np.sqrt(self.rtol / USUAL)) if self.rtol else SMALLEST
+        deepest = np.ceil(np.log2(max(float(self.tables.h.max()) / smallest, 1.0)))
+        return state.Scheme(
+            s.alpha_m, s.alpha_f, s.beta, s.gamma, s.tolerance, float(iterations), newton, float(s.settle), self.rtol,
+            float(self.sampled), float(t[-1] - t[0]), float(deepest),
+        )  # fmt: skip
+
+
+class Stepper:
+    """The common step (`kernels.stepper`) with what a formulation brings.
+
+    Parameters
+    ----------
+    model : MechanicalModel
+        The model.
+    loops : mapping from bool
+        The loop, compiled or not, without and with a continuous law.
+    form, motion
+        What the loop is called with.
+    u : ndarray
+        Inputs so far.
+    plan : Plan
+        The run.
+    prefers : float
+        Iteration that "auto" means.
+    place : ndarray, optional
+        Where each coordinate stands in motion.q, if not in order.
+    functions : tuple
+        First arguments of the loop.
+    """
+
+    def __init__(
+        self, model: MechanicalModel, loops: Mapping[bool, Any], form: Any, motion: state.Motion, u: FloatArray,
+        plan: Plan, first: int, *, prefers: float, place: Any = None, functions: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
+        self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
+        self.loops, self.functions, self.scheme = loops, functions, plan.kernel(prefers)
+        self.u, self.held, self.known = u.copy(), np.zeros(u.size), (None, None)
+        motion.number[state.LEVEL] = plan.level
+        self.advance(no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Steps, iterations, factorisations of the iteration matrix, and steps taken again, so far."""
+        return dict(zip(COUNTS, (int(x) for x in self.motion.counts), strict=True))
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings now, before any jump of the inputs."""
+        return self.plan.gauge.readings[0].copy()
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates now."""
+        q, v, place = self.motion.q, self.motion.v, self.place
+        return (q.copy(), v.copy()) if place is None else (q[place], v[place])
+
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
+        """Step from grid point `first` to `last`, recording."""
+        plan = self.plan
+        if law is not self.known[0]:
+            inside = feedback(law, self.motion.q.size, self.motion.lam.size, self.u.size) if law.continuous else None
+            self.known = law, inside
+        course = Course(plan.tables, plan.record, np.array([first, last]))
+        acting = Acting(law, memory, self.held, self.u)
+        result = self.loops[law.continuous == 1](
+            *self.functions, self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
+        )
+        self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
+
+    def check(self, result: tuple[float, float, float, float], h: float) -> None:
+        """Raise an error unless the loop reports success."""
+        check(result, h, self.model.kind)

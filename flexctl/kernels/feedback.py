@@ -1,0 +1,216 @@
+"""A continuous law within a step.
+
+The law goes by the trapezoidal rule (in soft steps by the backward Euler rule): its command at the end of the step is
+u = u0 + G y there, G = Dy + C F, F = (I - c A)^-1 c By, with c what is implicit of the step. Newton's matrix is then
+S - B G Y, Y = dy/dq + cv dy/dv; the change, of the rank of u, is solved by Woodbury's formula with the factors of S.
+B enters as the difference of two corrections, Y as a difference of readings nearby.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from .jit import kernel
+from .law import phase_at
+from .tables import FAST, MAT, VEC
+
+IMPLICIT, PHASE, READY = range(3)
+NEAR = 1e-6  # distance [m or rad] of the readings that give a slope
+
+
+class Feedback(NamedTuple):
+    """nx states, ny readings, nu commands, nr references; `feedback` makes it."""
+
+    E: np.ndarray  # (nx, nx) inverse of I - A times what is implicit of the step
+    F: np.ndarray  # (nx, ny) its state at the end of the step by the readings there
+    G: np.ndarray  # (nu, ny) its command there, the same
+    Z: np.ndarray  # (nu, n + m) S^-1 B
+    W: np.ndarray  # (nu, nu) inverse of I - G Y Z
+    small: np.ndarray  # square, scratch
+    near: np.ndarray  # (2, n) coordinates and rates, kept
+    readings: np.ndarray  # (3, ny) at the begin and the end of the step, and nearby
+    reference: np.ndarray  # (2, nr) at the begin and the end
+    x: np.ndarray  # (2, nx) state at the end but for F y; what makes it
+    command: np.ndarray  # (3, nu) command at the end but for G y; its change along a vector; scratch
+    inputs: np.ndarray  # (p,) prescribed ones at the end
+    column: np.ndarray  # (n + m,) correction, kept
+    key: np.ndarray  # what is implicit and the phase of the gains, whether Z and W are theirs
+
+
+FEEDBACK = types.NamedTuple((*(MAT,) * 11, VEC, VEC, VEC), Feedback)
+
+
+def feedback(law: Any, n: int, m: int, inputs: int) -> Feedback:
+    """Return room for a continuous law around n coordinates and m closures."""
+    nx, nu, ny, zeros = law.A.shape[1], law.drives.size, law.measures.size, np.zeros
+    size = max(nx, nu)
+    return Feedback(
+        zeros((nx, nx)), zeros((nx, ny)), zeros((nu, ny)), zeros((nu, n + m)), zeros((nu, nu)), zeros((size, size)),
+        zeros((2, n)), zeros((3, ny)), zeros((2, law.Dr.shape[1])), zeros((2, nx)), zeros((3, nu)), zeros(inputs),
+        zeros(n + m), np.array([0.0, -1.0, 0.0]),
+    )  # fmt: skip
+
+
+@kernel(**FAST)
+def inverse(M, X):  # type: ignore[no-untyped-def]
+    """X = M^-1 of a small matrix by elimination with pivoting; M, of which a corner is used, is destroyed."""
+    n = X.shape[0]
+    for i in range(n):
+        for j in range(n):
+            X[i, j] = 1.0 if i == j else 0.0
+    for j in range(n):
+        best = j
+        for i in range(j + 1, n):
+            best = i if abs(M[i, j]) > abs(M[best, j]) else best
+        pivot = M[best, j]
+        for k in range(n):
+            M[best, k], M[j, k] = M[j, k], M[best, k] / pivot
+            X[best, k], X[j, k] = X[j, k], X[best, k] / pivot
+        for i in range(n):
+            c = M[i, j] if i != j else 0.0
+            for k in range(n):
+                M[i, k] -= c * M[j, k]
+                X[i, k] -= c * X[j, k]
+
+
+@kernel(**FAST)
+def add(M, first, x, factor, y):  # type: ignore[no-untyped-def]
+    """y += factor M x, of the rows of M from `first` on."""
+    for i in range(y.size):
+        total = 0.0
+        for j in range(M.shape[1]):
+            total += M[first + i, j] * x[j]
+        y[i] += factor * total
+
+
+@kernel(**FAST)
+def _gains(law, phase, implicit, f):  # type: ignore[no-untyped-def]
+    """Fill E, F, G for the phase and for what is implicit of the step."""
+    nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
+    for i in range(nx):
+        for j in range(nx):
+            f.small[i, j] = (1.0 if i == j else 0.0) - implicit * law.A[phase * nx + i, j]
+    inverse(f.small, f.E)
+    for j in range(ny):
+        for i in range(nx):
+            f.F[i, j] = 0.0
+            for c in range(nx):
+                f.F[i, j] += implicit * f.E[i, c] * law.By[phase * nx + c, j]
+        for i in range(nu):
+            f.G[i, j] = law.Dy[phase * nu + i, j]
+            for c in range(nx):
+                f.G[i, j] += law.C[phase * nu + i, c] * f.F[c, j]
+    f.key[IMPLICIT], f.key[PHASE], f.key[READY] = implicit, phase, 0.0
+
+
+@kernel(**FAST)
+def read(law, y, f):  # type: ignore[no-untyped-def]
+    """Take the readings at the begin of a step."""
+    for i in range(law.measures.size):
+        f.readings[0, i] = y[law.measures[i]]
+
+
+@kernel(**FAST)
+def foresee(law, k, tables, place, part, h, soft, u, memory, f):  # type: ignore[no-untyped-def]
+    """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
+
+    u: prescribed inputs at the end.
+    """
+    nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
+    phase, implicit = phase_at(law, k), h if soft else 0.5 * h
+    if f.key[IMPLICIT] != implicit or f.key[PHASE] != phase:
+        _gains(law, phase, implicit, f)
+    for j in range(nr):
+        begin, change = tables.reference[k, nr + j], tables.reference[k + 1, j] - tables.reference[k, nr + j]
+        f.reference[0, j], f.reference[1, j] = begin + place * change, begin + part * change
+    for i in range(u.size):
+        f.inputs[i] = u[i]
+    for i in range(nx):
+        x[i], there[i] = 0.0, memory[0, i]
+    add(law.A, phase * nx, memory[0], h - implicit, there)
+    add(law.By, phase * nx, f.readings[0], h - implicit, there)
+    add(law.Br, phase * nx, f.reference[0], h - implicit, there)
+    add(law.Br, phase * nx, f.reference[1], implicit, there)
+    add(f.E, 0, there, 1.0, x)
+    for i in range(nu):
+        command[i] = 0.0
+    add(law.C, phase * nu, x, 1.0, command)
+    add(law.Dr, phase * nu, f.reference[1], 1.0, command)
+
+
+@kernel(**FAST)
+def respond(law, f, u):  # type: ignore[no-untyped-def]
+    """Set the inputs at the end of the step by the readings there."""
+    for i in range(u.size):
+        u[i] = f.inputs[i]
+    for i in range(law.drives.size):
+        f.command[2, i] = f.command[0, i]
+    add(f.G, 0, f.readings[1], 1.0, f.command[2])
+    for i in range(law.drives.size):
+        u[law.drives[i]] += f.command[2, i]
+
+
+@kernel(**FAST)
+def approach(number, d, motion, f, cv):  # type: ignore[no-untyped-def]
+    """Move the state a little along column `number` of S^-1 B, behind the last one along the correction d.
+
+    Returns by which part of it; `leave` takes this back.
+    """
+    largest = 1e-300
+    for i in range(motion.q.size):
+        largest = max(largest, abs(f.Z[number, i] if number < f.Z.shape[0] else d[i]))
+    e = NEAR / largest
+    for i in range(motion.q.size):
+        z = e * (f.Z[number, i] if number < f.Z.shape[0] else d[i])
+        f.near[0, i], f.near[1, i] = motion.q[i], motion.v[i]
+        motion.q[i] += z
+        motion.v[i] += cv * z
+    return e
+
+
+@kernel(**FAST)
+def leave(number, e, motion, f):  # type: ignore[no-untyped-def]
+    """Go back, and take the slope of the command from the readings nearby: into f.small, or the last into command 1."""
+    for i in range(motion.q.size):
+        motion.q[i], motion.v[i] = f.near[0, i], f.near[1, i]
+    for j in range(f.readings.shape[1]):
+        f.readings[2, j] -= f.readings[1, j]
+    for i in range(f.W.shape[0]):
+        f.command[1, i] = 0.0
+    add(f.G, 0, f.readings[2], 1.0 / e, f.command[1])
+    if number < f.W.shape[0]:
+        for i in range(f.W.shape[0]):
+            f.small[i, number] = (1.0 if i == number else 0.0) - f.command[1, i]
+
+
+@kernel(**FAST)
+def close(d, n, f):  # type: ignore[no-untyped-def]
+    """Turn the correction d of the arm alone into that of the loop; returns the largest of n entries."""
+    if f.key[READY] == 0.0:
+        inverse(f.small, f.W)
+        f.key[READY] = 1.0
+    for i in range(f.W.shape[0]):
+        f.command[2, i] = 0.0
+    add(f.W, 0, f.command[1], 1.0, f.command[2])
+    largest = 0.0
+    for i in range(d.size):
+        for number in range(f.W.shape[0]):
+            d[i] += f.command[2, number] * f.Z[number, i]
+        largest = max(largest, abs(d[i])) if i < n else largest
+    return largest
+
+
+@kernel(**FAST)
+def finish(law, f, u, held, memory):  # type: ignore[no-untyped-def]
+    """Set command and state of the law at the end of a step, which is the begin of the next."""
+    respond(law, f, u)
+    for i in range(u.size):
+        held[i] = u[i] - f.inputs[i]
+    for i in range(f.x.shape[1]):
+        memory[0, i] = f.x[0, i]
+    add(f.F, 0, f.readings[1], 1.0, memory[0, : f.x.shape[1]])
+    for j in range(f.readings.shape[1]):
+        f.readings[0, j] = f.readings[1, j]

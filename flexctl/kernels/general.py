@@ -1,0 +1,252 @@
+"""The steps of any model that brings compiled functions: band matrices, or with closures full bordered ones.
+
+Closures hold for coordinates and rates alike (stabilised index 2, after Gear, Gupta and Leimkuhler): lam answers for
+the rates, and a correction `gap` of the coordinates alone, of the order of the truncation error and in the direction of
+the closure forces, for the coordinates. With Baumgarte's stabilisation it is G a + bias + 2 alpha G v + beta^2 g = 0
+instead. A jump asks for G a + bias = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64, types
+
+from .feedback import FEEDBACK
+from .jit import entry, kernel
+from .lu import factor, factor_full, solve, solve_full
+from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
+from .state import GAUGE, KEPT, MOTION, SCHEME, TIME
+from .stepper import Operations, stepper
+from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+
+
+class Room(NamedTuple):
+    """Constants of a model of n coordinates, p inputs and m closures, and scratch; `room` makes it."""
+
+    reals: np.ndarray
+    ints: np.ndarray
+    S: np.ndarray  # (3 w + 1, n) matrix of the step in band storage
+    pivots: np.ndarray
+    A: np.ndarray  # (n + m, n + m) bordered
+    G: np.ndarray
+    V: np.ndarray
+    W: np.ndarray
+    g: np.ndarray
+    bias: np.ndarray
+    right: np.ndarray  # (n + m,) for the rates
+    other: np.ndarray  # (n + m,) for the coordinates
+    full: np.ndarray  # inputs and, behind them, the closure forces
+    baumgarte: np.ndarray  # alpha, beta; or empty
+    scale: np.ndarray  # of the border
+    y: np.ndarray
+    w: int
+    constant: int
+
+
+ROOM = types.NamedTuple((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, int64, int64), Room)
+
+
+class Form(NamedTuple):
+    """The functions of a model, and room."""
+
+    residual: Any
+    tangent: Any
+    output: Any
+    closure: Any
+    room: Room
+
+
+def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[float, ...]) -> Room:
+    """Return the room of a model with `Compiled` functions."""
+    w, zeros = compiled.bandwidth, np.zeros
+    return Room(
+        compiled.reals, compiled.ints, zeros((3 * w + 1, n)), zeros(n + m, np.int64),
+        zeros((n + m, n + m) if m else (0, 0)), zeros((m, n)), zeros((m, n)), zeros((n, m)), zeros(m), zeros(m),
+        zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs), w,
+        int(compiled.constant_tangent),
+    )  # fmt: skip
+
+
+@kernel(**INSIDE)
+def _fill(form, motion, u):  # type: ignore[no-untyped-def]
+    full = form.room.full
+    for i in range(u.size):
+        full[i] = u[i]
+    for i in range(motion.lam.size):
+        full[u.size + i] = motion.lam[i]
+
+
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
+    """Sensor readings."""
+    _fill(form, motion, u)
+    form.output(motion.q, motion.v, motion.a, form.room.full, form.room.reals, form.room.ints, y)
+
+
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them."""
+    measure(form, motion, u, form.room.y)
+    for i in range(rows.size):
+        y[i] = form.room.y[rows[i]]
+
+
+@kernel(**INSIDE)
+def solve_open(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction without closures."""
+    r, t = form.room, motion.number[TIME]
+    if fresh:
+        form.tangent(t, motion.q, motion.v, motion.a, u, ca, cv, cq, r.reals, r.ints, r.S)
+        if factor(r.S, r.pivots, r.w) != 0:
+            return SINGULAR, np.inf
+    form.residual(t, motion.q, motion.v, motion.a, u, r.reals, r.ints, motion.d)
+    solve(r.S, r.pivots, r.w, motion.d)
+    size = 0.0
+    for i in range(motion.d.size):
+        size = max(size, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
+    return DONE, size
+
+
+@kernel(**PLAIN)
+def border(r, part):  # type: ignore[no-untyped-def]
+    """Fill A = [[S, c W], [c (G + part V), 0]] with c, the largest entry of S."""
+    (m, n), scale, w = r.G.shape, 1e-300, r.w
+    for i in range(n + m):
+        for j in range(n + m):
+            r.A[i, j] = 0.0
+    for j in range(n):
+        for i in range(max(0, j - w), min(n - 1, j + w) + 1):
+            r.A[i, j] = r.S[2 * w + i - j, j]
+            scale = max(scale, abs(r.A[i, j]))
+    for k in range(m):
+        for i in range(n):
+            r.A[i, n + k] = scale * r.W[i, k]
+            r.A[n + k, i] = scale * (r.G[k, i] + part * r.V[k, i])
+    r.scale[0] = scale
+
+
+@kernel(**PLAIN)
+def openings(r, q, v, a, ca, cv):  # type: ignore[no-untyped-def]
+    """Fill the right sides of the closures: what makes them hold for coordinates and rates, or in a jump."""
+    m, n = r.G.shape
+    for k in range(m):
+        rate, acceleration = 0.0, r.bias[k]
+        for j in range(n):
+            rate += r.G[k, j] * v[j]
+            acceleration += r.G[k, j] * a[j]
+        r.other[n + k] = 0.0
+        if cv == 0.0:
+            r.right[n + k] = r.scale[0] * acceleration
+        elif r.baumgarte.size > 0:
+            alpha, beta = r.baumgarte[0], r.baumgarte[1]
+            total = acceleration + 2.0 * alpha * rate + beta * beta * r.g[k]
+            r.right[n + k] = r.scale[0] * total / (ca + 2.0 * alpha * cv + beta * beta)
+        else:
+            r.right[n + k] = r.scale[0] / cv * rate
+            r.other[n + k] = r.scale[0] * r.g[k]
+
+
+@kernel(**INSIDE)
+def solve_closed(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction with closures."""
+    _fill(form, motion, u)
+    r, t, n, full = form.room, motion.number[TIME], motion.q.size, form.room.full
+    form.closure(motion.q, motion.v, r.reals, r.ints, r.g, r.bias, r.G, r.V, r.W)
+    if fresh:
+        form.tangent(t, motion.q, motion.v, motion.a, full, ca, cv, cq, r.reals, r.ints, r.S)
+        border(r, 0.0 if cv == 0.0 or r.baumgarte.size > 0 else 1.0 / cv)
+        if factor_full(r.A, r.pivots) != 0:
+            return SINGULAR, np.inf
+    form.residual(t, motion.q, motion.v, motion.a, full, r.reals, r.ints, motion.d)
+    for i in range(n):
+        r.right[i], r.other[i] = motion.d[i], 0.0
+    openings(r, motion.q, motion.v, motion.a, ca, cv)
+    solve_full(r.A, r.pivots, r.right)
+    if cv != 0.0 and r.baumgarte.size == 0:
+        solve_full(r.A, r.pivots, r.other)
+    size = 0.0
+    for i in range(n):
+        motion.d[i], motion.gap[i] = r.right[i], r.other[i]
+        both = abs(r.right[i]) + abs(r.other[i])
+        size = max(size, both) if np.isfinite(both) else np.inf
+    for i in range(motion.lam.size):
+        motion.lift[i] = r.scale[0] * r.right[n + i]
+    return DONE, size
+
+
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted."""
+    extent = 1.0
+    for i in range(motion.q.size):
+        extent = max(extent, abs(motion.q[i]))
+    return tolerance * extent
+
+
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
+    """Record the coordinates."""
+    if record.q.shape[0] > 1:
+        for i in range(motion.q.size):
+            record.q[k, i], record.v[k, i] = motion.q[i], motion.v[i]
+
+
+@kernel(**INSIDE)
+def linear(form):  # type: ignore[no-untyped-def]
+    """Whether the matrices are constant."""
+    return form.room.constant == 1
+
+
+@kernel(**INSIDE)
+def nothing(form, motion):  # type: ignore[no-untyped-def]
+    """The state alone is measured."""
+
+
+@kernel(**INSIDE)
+def no_leap(form, motion):  # type: ignore[no-untyped-def]
+    """No joint is prescribed: such a motion is an input here."""
+    return False
+
+
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):  # type: ignore[no-untyped-def]
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Torques are outputs here."""
+
+
+OPEN, CLOSED = (
+    Operations(
+        measure, solved, no_foresight, nothing, no_leap, finish, nothing, limit, store, sense, linear, keeps=True,
+        prefers=KEPT,
+    )
+    for solved in (solve_open, solve_closed)
+)  # fmt: skip
+
+
+def _loop(closed: bool, feeds: bool) -> Any:
+    inner = kernel(**PLAIN)(
+        stepper(CLOSED if closed else OPEN, closed=closed, feeds=feeds)
+    )  # fmt: skip
+    pointers = [types.FunctionType(f) for f in (RESIDUAL, TANGENT, OUTPUT, CLOSURE)]
+    law = FEEDBACK if feeds else types.none
+    found = types.UniTuple(float64, 4)(*pointers, ROOM, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
+
+    def outer(residual, tangent, output, closure, room, motion, feedback, acting, course, scheme, gauge):  # type: ignore[no-untyped-def]
+        form = Form(residual, tangent, output, closure, room)
+        return inner(form, motion, feedback, acting, course, scheme, gauge)
+
+    return entry(found, error_model="numpy", _nrt=False)(outer)
+
+
+LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for feeds in (False, True)}
+
+
+@entry(CLOSURE)
+def no_closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def]
+    """The closures of a model without any."""

@@ -1,0 +1,238 @@
+"""How flexctl compiles: two decorators and one disk cache.
+
+    @kernel                                 helpers, compiled within what calls them
+    def double(x): ...
+
+    @entry(types.void(float64[::1]))        what Python calls, or what is passed as a function pointer
+    def run(x): ...
+
+An entry is compiled, or loaded from the disk, when it is first called. Both work across files, and on functions that a
+factory makes: they may close over kernels, entries, numbers, strings and tuples. Every edit is noticed in whatever file
+a function stands that is reached from the entry (see `contents`); what was compiled before it is removed.
+
+Compiled code lies where numba puts it (`NUMBA_CACHE_DIR`, or beside the source, or in the user's cache folder), else in
+a temporary folder of the user; see `cache`. numba is imported when the first function is decorated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from .contents import LOCAL, Contents, Unknown, renamed
+
+announce: Callable[[str], None] | None = None
+"""Called with a line when code is compiled in this process for the first time; without it the line is logged."""
+
+_LOCK = threading.Lock()
+_told: set[str] = set()
+
+
+def kernel(function: Any = None, /, **options: Any) -> Any:
+    """Compile a helper within its callers; it is not kept on disk by itself.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without it a decorator is returned.
+    **options
+        Options of `numba.njit`.
+
+    Returns
+    -------
+    compiled function
+        numba's dispatcher.
+    """
+    if function is None:
+        return functools.partial(kernel, **options)
+    if LOCAL in function.__qualname__ or function.__closure__:
+        with contextlib.suppress(Unknown):  # an entry that uses it says so
+            function = renamed(function, Contents(function).digest()[:16])
+    return _numba().njit(**options)(function)
+
+
+def entry(signature: Any, /, **options: Any) -> Callable[[Callable[..., Any]], Entry]:
+    """Compile a function with a signature on its first call, and keep it on disk.
+
+    Parameters
+    ----------
+    signature : numba signature
+        Types of the arguments, and of the result.
+    **options
+        Options of `numba.njit`.
+
+    Returns
+    -------
+    decorator
+        Turns a function into an `Entry`.
+    """
+    _numba()
+    return lambda function: Entry(signature, function, options)
+
+
+class Entry:
+    """A compiled function that is loaded, or compiled, when it is first called: one run needs few of them.
+
+    Compiled code may call it by its name; then it is compiled into the caller.
+
+    Parameters
+    ----------
+    signature : numba signature
+        Types of the arguments, and of the result.
+    function : callable
+        The Python function, which stays available as `py_func`.
+    options : dict
+        Options of `numba.njit`.
+    """
+
+    def __init__(self, signature: Any, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.signature, self.py_func, self.options = signature, function, options
+        self._dispatcher: Any = None
+        self._ready = False
+
+    def __repr__(self) -> str:
+        return f"<entry {self.py_func.__module__}.{self.py_func.__qualname__} {self.signature}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        return self.load()(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # as any function: by its name in its module
+
+    def load(self) -> Any:
+        """Return the compiled function, which others may be given as a pointer."""
+        dispatcher = self.dispatcher()
+        if not self._ready and isinstance(dispatcher, FunctionType):  # NUMBA_DISABLE_JIT
+            self._ready = True
+        if not self._ready:
+            from numba.core.compiler_lock import global_compiler_lock
+
+            with global_compiler_lock:  # two threads: the second one finds it done
+                if not dispatcher.overloads and not dispatcher._compiling_counter:
+                    self._compile(dispatcher)
+        return dispatcher
+
+    def dispatcher(self) -> Any:
+        """Return numba's dispatcher, which may not have compiled anything yet."""
+        with _LOCK:
+            if self._dispatcher is None:
+                self._dispatcher = self._prepare()
+        return self._dispatcher
+
+    def _prepare(self) -> Any:
+        njit = _numba().njit
+        try:
+            contents = Contents(self.py_func)  # type: ignore[arg-type]
+        except Unknown as error:
+            _warn_once(f"{self.py_func.__qualname__} is compiled in every process: it uses a {error}")
+            return self._uncached(njit(**self.options)(self.py_func))
+        named = renamed(self.py_func, contents.digest()[:16])
+        dispatcher = njit(**self.options)(named)
+        if isinstance(dispatcher, FunctionType):
+            return dispatcher
+        cache = _cache_module()
+        if cache is None or not hasattr(dispatcher, "_cache"):
+            return self._plain()
+        try:
+            dispatcher._cache = cache.KernelCache(named, contents, self.options, self._announce)
+        except cache.NoFolder as error:
+            _warn_once(
+                f"compiled code cannot be kept ({error}) and is made again by every process; set NUMBA_CACHE_DIR to a "
+                "folder that can be written to", "folder",
+            )  # fmt: skip
+            return self._uncached(dispatcher)
+        if dispatcher._cache.temporary:
+            _warn_once(
+                f"compiled code is kept in {cache.temporary_root()}, since neither flexctl's folder nor a home "
+                "folder can be written to; set NUMBA_CACHE_DIR to a folder that lasts", "folder",
+            )  # fmt: skip
+        return dispatcher
+
+    def _plain(self) -> Any:
+        """Use numba's own cache, which cannot keep closures and does not notice edits in other files."""
+        _warn_once(
+            "this version of numba lacks what flexctl's cache of compiled code needs: numba's own is used, which "
+            "compiles closures in every process and misses edits in other files", "hooks",
+        )  # fmt: skip
+        closure = getattr(self.py_func, "__closure__", None) is not None
+        if not closure:
+            with contextlib.suppress(RuntimeError):  # no folder
+                return self._uncached(_numba().njit(cache=True, **self.options)(self.py_func))
+        return self._uncached(_numba().njit(**self.options)(self.py_func))
+
+    def _uncached(self, dispatcher: Any) -> Any:
+        self._announce("none")
+        return dispatcher
+
+    def _compile(self, dispatcher: Any) -> None:
+        with _optimised_once(dispatcher.py_func.__qualname__):
+            dispatcher.compile(self.signature)
+        dispatcher.disable_compile()
+        self._ready = True
+
+    def _announce(self, folder: str) -> None:
+        what = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        if announce is None:
+            logging.getLogger("flexctl").info("compiling %s (cache: %s)", what, folder)
+        elif "line" not in _told:
+            _told.add("line")
+            announce(f"compiling {what} and what else is needed for this machine; this happens once (cache: {folder})")
+
+
+@contextlib.contextmanager
+def _optimised_once(name: str) -> Iterator[None]:
+    """Leave helpers to the optimisation of the entry that they are compiled into: half the time of compiling."""
+    try:
+        from numba.core.codegen import CPUCodeLibrary as Library
+
+        every = Library._optimize_final_module
+    except (ImportError, AttributeError):  # another numba: each helper is optimised by itself too
+        yield
+        return
+
+    def whole(library: Any) -> None:
+        if library.name == name:
+            every(library)
+
+    Library._optimize_final_module = whole
+    try:
+        yield
+    finally:
+        Library._optimize_final_module = every
+
+
+def _warn_once(message: str, about: str = "") -> None:
+    if (about or message) not in _told:
+        _told.add(about or message)
+        warnings.warn(message, stacklevel=2)
+
+
+@functools.cache
+def _numba() -> Any:
+    """Import numba, and let compiled code call entries by their names."""
+    import numba
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(Entry)
+    def type_of(value: Entry, context: Any) -> Any:
+        return numba.types.Dispatcher(value.load())
+
+    return numba
+
+
+@functools.cache
+def _cache_module() -> Any:
+    """Import what builds on numba's private names, or nothing."""
+    try:
+        from . import cache
+    except (ImportError, AttributeError):
+        return None
+    return cache

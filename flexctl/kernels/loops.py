@@ -1,0 +1,24 @@
+"""Entry points: the loop of a formulation without and with a continuous law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import float64, types
+
+from .feedback import FEEDBACK
+from .jit import entry
+from .state import GAUGE, MOTION, SCHEME
+from .stepper import Operations, stepper
+from .tables import ACTING, COURSE, ENTRY
+
+
+def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[bool, Any]:
+    """Return the compiled loops of a formulation: False without, True with a continuous law."""
+    found = types.UniTuple(float64, 4)
+    return {
+        feeds: entry(
+            found(form, MOTION, FEEDBACK if feeds else types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY
+        )(stepper(ops, closed=closed, feeds=feeds))
+        for feeds in (False, True)
+    }  # fmt: skip

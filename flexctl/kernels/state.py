@@ -1,0 +1,123 @@
+"""State of a run, its scheme, and what is known of its error: the groups of arrays that `stepper` works on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float64, types
+
+from .tables import INT, MAT, VEC
+
+TORQUE, PRESCRIBED, SERVO = 0, 1, 2
+"""How a joint is driven."""
+
+FULL, KEPT, BROYDEN = 1.0, 0.0, 2.0
+"""A fresh tangent in every iteration; kept over iterations and steps; kept, with Broyden's updates within a step."""
+
+PATIENCE = 2000.0
+"""So many of the smallest steps may be too long for an output before it is said to be unresolved."""
+
+DEEPEST = 16
+"""At most this many times is a step divided by two when Newton fails."""
+
+
+class Motion(NamedTuple):
+    """Coordinates and what moves them: n coordinates, m closures, J joints; `motion` makes it."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    shifted: np.ndarray  # the algorithmic acceleration of the scheme
+    before: np.ndarray  # a when the step began
+    lam: np.ndarray  # (m,) closure forces
+    d: np.ndarray  # (n + m,) correction, of the closure forces too
+    gap: np.ndarray  # (n,) correction of coordinates alone, which closes the closures; or empty
+    lift: np.ndarray  # (m,) the last of d
+    torque: np.ndarray  # (J,) that prescribed joints need
+    drive: np.ndarray  # (J,) TORQUE, PRESCRIBED or SERVO
+    command: np.ndarray  # (N + 1, 4 J) angle, rate, acceleration before and after a jump, of each joint on the grid
+    target: np.ndarray  # (J, 4) the same at the end of the step
+    saved: np.ndarray  # (6, n) state when the step began; correction
+    spare: np.ndarray  # (2, m) closure forces when the step began; torques behind them
+    steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
+    x: np.ndarray  # (3, n) local errors, now and before; accelerations meanwhile
+    number: np.ndarray  # see the numbers below
+    counts: np.ndarray  # steps, iterations, factorisations, rejected steps
+
+
+MOTION = types.NamedTuple((*(VEC,) * 10, INT, *(MAT,) * 6, VEC, VEC), Motion)
+
+LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, NUMBERS = range(9)
+"""Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun."""
+
+
+class Scheme(NamedTuple):
+    """Generalised-alpha parameters, Newton, and the control of the error."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    tolerance: float
+    iterations: float
+    newton: float  # FULL, KEPT or BROYDEN
+    settle: float  # steps of the backward Euler rule after a jump
+    rtol: float  # part of the range of an output that the error may be; 0: steps are not divided
+    sampled: float  # 1: a sampled law is in the loop
+    length: float  # of the run [s]
+    deepest: float  # at most so many times is a step divided by two for the sake of the error
+
+
+SCHEME = types.NamedUniTuple(float64, 12, Scheme)
+
+
+class Gauge(NamedTuple):
+    """What is known of the error, output by output; `gauge` makes it."""
+
+    kind: np.ndarray  # (ny,) CONTROLLED, ESTIMATED or LEFT
+    group: np.ndarray  # (ny,) outputs of one unit
+    low: np.ndarray  # (ny,) least and largest reading so far
+    high: np.ndarray
+    error: np.ndarray  # (ny,) largest sum of local errors so far
+    sum: np.ndarray  # (ny,) of the local errors
+    local: np.ndarray  # (ny,) the last local error
+    least: np.ndarray  # (ny,) range that is expected at least
+    memory: np.ndarray  # (1,) time [s] after which an error counts as corrected
+    failed: np.ndarray  # (ny,) smallest steps that were not small enough for it
+    widest: np.ndarray  # (groups,) largest range
+    readings: np.ndarray  # (2, ny) at the end of the step, and where its error would lead
+    number: np.ndarray  # see below
+
+
+GAUGE = types.NamedTuple((INT, INT, *(VEC,) * 9, MAT, VEC), Gauge)
+
+CONTROLLED, ESTIMATED, LEFT = 0, 1, 2
+"""Displacements, whose local error is controlled; rates; accelerations, of which nothing is known."""
+
+WAIT, PAUSE, CHANGE, SHORTEST, LONGEST, WORST, FLOOR, SINCE, SPAN = range(9)
+"""Steps until the next estimate, how long the last wait was; change of acceleration then; steps; worst ratio;
+least level; time since the last jump that was prescribed."""
+
+
+def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: bool, broyden: bool) -> Motion:
+    """Return the state of n coordinates at q, v."""
+    n, zeros = q.size, np.zeros
+    d = zeros(n + closures)
+    return Motion(
+        q.copy(), v.copy(), zeros(n), zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
+        zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
+        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((3, n)), zeros(NUMBERS),
+        zeros(4),
+    )  # fmt: skip
+
+
+def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:
+    """Return an empty gauge; after `memory` [s] an error counts as corrected."""
+    ny, zeros = kind.size, np.zeros
+    number = zeros(SPAN)
+    number[SHORTEST] = np.inf
+    return Gauge(
+        kind, group, np.full(ny, np.inf), np.full(ny, -np.inf), zeros(ny), zeros(ny), zeros(ny), zeros(ny),
+        np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1), zeros((2, ny)), number,
+    )  # fmt: skip

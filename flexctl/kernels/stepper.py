@@ -1,0 +1,601 @@
+"""The time step, once: prediction, jumps, Newton's correction, the law, recording, and the local error.
+
+One step of the generalised-alpha family solves M a + h + W lam = B u (and G v = 0, g = 0) at its end, with
+
+    q+ = q + h v + h^2 ((1/2 - beta) a~ + beta a~+) + gap,     v+ = v + h ((1 - gamma) a~ + gamma a~+)
+    (1 - alpha_m) a~+ + alpha_m a~ = (1 - alpha_f) a+ + alpha_f a
+
+**Jumps.** Where u jumps, a changes by da, and a~ by as much: the order of the scheme is kept. A joint without a hub
+acts on a root node a million times lighter than the arm; M da = change of force would give it accelerations that the
+step carries on and cannot follow. They are filtered by what the step itself sees of a change of force: da is the one
+for which the balance holds where it leads,
+
+    M (a + da) + h(q + h^2 beta' da, v) = B u,     beta' = beta (1 - alpha_f) / (1 - alpha_m)
+
+or, to first order, (M + h^2 beta' K) da = change of force; it differs from the former by O(h^2).
+
+**Error.** The local error of the coordinates is x = S^-1 M h^2 ca (beta - 1/6) (a+ - a), with the matrix S = ca M +
+cv D + K of the step: one more pass of Newton's with the accelerations moved by as much. What the sensors see of it,
+y(q + x) - y(q), is compared with the range of each reading so far; steps are halved and doubled so that it stays below
+rtol. Where nothing changes much the estimate is not made in every step, and the last one counts again.
+
+A formulation brings `Operations`; `stepper` makes the loop of them, compiled or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import feedback as continuous
+from .jit import kernel
+from .law import control
+from .state import (
+    BEGUN,
+    BROYDEN,
+    CHANGE,
+    CONTROLLED,
+    CONVERGENCE,
+    DEEPEST,
+    FACTORED,
+    FLOOR,
+    FULL,
+    LAST,
+    LEVEL,
+    LONGEST,
+    PATIENCE,
+    PAUSE,
+    PRESCRIBED,
+    SHORTEST,
+    SINCE,
+    SOFT,
+    TIME,
+    WAIT,
+    WORST,
+    YOUNG,
+)
+from .tables import BOUND, DIVERGED, DONE, FAST, NOT_CONVERGED
+
+AGE = 60.0
+"""Steps after which a kept tangent is made anew."""
+REST = 1e-4
+"""Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
+SOON = 1e-3
+"""Time [s] after a jump in which rates are not estimated, nor what the smallest steps cannot follow."""
+JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
+
+
+class Operations(NamedTuple):
+    """What a formulation brings; all but the flags are compiled functions, `form` is its own group of arrays.
+
+    Attributes
+    ----------
+    measure : (form, motion, u, y)
+        Fill the sensor readings y; `refresh` has been called for the state.
+    solve : (form, motion, u, ca, cv, cq, fresh) -> (status, size)
+        Fill motion.d with S^-1 (M a + h + W lam - B u), S = ca M + cv D + cq K, motion.gap and motion.lift with what
+        closures need, and return the largest entry. `fresh`: with a tangent made anew. Closures: cq = 0 or filtered
+        means a jump, in which G a + bias = 0 holds in place of G v = 0.
+    foresee, lead : (form, motion, h, scheme), (form, motion)
+        Before and after the prediction: put prescribed joints on motion.target.
+    leap : (form, motion) -> bool
+        Set the prescribed accelerations to their right limits in motion.target; returns whether one jumped.
+    finish : (form, motion, u, size)
+        The step stands: torques of prescribed joints; afterwards the readings can be measured.
+    refresh : (form, motion)
+        Make ready to measure after coordinates have been changed from outside.
+    limit : (form, motion, tolerance, h) -> float
+        Size of a correction that is accepted.
+    store : (form, motion, record, k)
+        Record coordinates and the torques of prescribed joints at grid point k.
+    sense : (form, motion, u, rows, y)
+        Readings of some outputs of the state as it is, for continuous laws.
+    linear : (form) -> bool
+        Whether one correction solves a step exactly.
+    keeps : bool
+        Whether `solve` can do with the tangent of an earlier call.
+    prefers : float
+        FULL or KEPT: what is faster.
+    swing, stride : float
+        Accelerations that move more than `swing` [rad or m] in one step are no good guess; a longer correction than
+        `stride` is cut to it.
+    far : float
+        A correction above this part of the arm's size fails the step, which is then taken with more care.
+    """
+
+    measure: Any
+    solve: Any
+    foresee: Any
+    lead: Any
+    leap: Any
+    finish: Any
+    refresh: Any
+    limit: Any
+    store: Any
+    sense: Any
+    linear: Any
+    keeps: bool
+    prefers: float
+    swing: float = np.inf
+    stride: float = np.inf
+    far: float = np.inf
+
+
+@kernel(**FAST)
+def predict(motion, h, scheme, soft, straight):  # type: ignore[no-untyped-def]
+    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule.
+
+    motion.d is what accelerations move; returns its largest entry.
+    """
+    q, v, a, shifted, before, d = motion.q, motion.v, motion.a, motion.shifted, motion.before, motion.d
+    if soft:
+        for i in range(q.size):
+            before[i] = a[i]
+            a[i] = shifted[i] = d[i] = 0.0
+            q[i] += h * v[i]
+        return 0.0
+    last = motion.number[LAST]
+    ratio, largest = (h / last if last > 0.0 else 0.0), 0.0
+    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
+    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
+    for i in range(q.size):
+        old, now = shifted[i], a[i]
+        guess = now + ratio * (now - before[i])
+        new = ((1.0 - af) * guess + af * now - am * old) * g
+        before[i], a[i], shifted[i] = now, guess, new
+        d[i] = b1 * old + b2 * new
+        q[i] += h * v[i] + d[i]
+        v[i] += g1 * old + g2 * new
+    for i in range(q.size):
+        largest = max(largest, abs(d[i]))
+    return largest
+
+
+@kernel(**FAST)
+def correct(q, v, a, shifted, d, cq, cv, ca, cs):  # type: ignore[no-untyped-def]
+    """Move the state by a correction."""
+    for i in range(q.size):
+        q[i] -= cq * d[i]
+        v[i] -= cv * d[i]
+    for i in range(q.size):
+        a[i] -= ca * d[i]
+        shifted[i] -= cs * d[i]
+
+
+@kernel(**FAST)
+def scale(d, factor):  # type: ignore[no-untyped-def]
+    """Multiply by a factor."""
+    for i in range(d.size):
+        d[i] *= factor
+
+
+@kernel(**FAST)
+def save(motion):  # type: ignore[no-untyped-def]
+    """Keep the state for the case that the step is not good enough."""
+    keep = motion.saved
+    for i in range(motion.q.size):
+        keep[0, i], keep[1, i], keep[2, i] = motion.q[i], motion.v[i], motion.a[i]
+        keep[3, i], keep[4, i] = motion.shifted[i], motion.before[i]
+    for i in range(motion.lam.size):
+        motion.spare[0, i] = motion.lam[i]
+
+
+@kernel(**FAST)
+def restore(motion):  # type: ignore[no-untyped-def]
+    """Go back to the state that was saved."""
+    keep = motion.saved
+    for i in range(motion.q.size):
+        motion.q[i], motion.v[i], motion.a[i] = keep[0, i], keep[1, i], keep[2, i]
+        motion.shifted[i], motion.before[i] = keep[3, i], keep[4, i]
+    for i in range(motion.lam.size):
+        motion.lam[i] = motion.spare[0, i]
+
+
+@kernel(**FAST)
+def aim(motion, k, part, h):  # type: ignore[no-untyped-def]
+    """Fill motion.target at a part of the step from grid point k: the quintic with the values at both ends.
+
+    A part of 0 gives the right limits at k.
+    """
+    s, command, target = part, motion.command, motion.target
+    for j in range(motion.drive.size):
+        c = 4 * j
+        if part == 0.0 or part == 1.0:
+            row = k if part == 0.0 else k + 1
+            for i in range(4):
+                target[j, i] = command[row, c + i]
+            continue
+        x0, v0, a0 = command[k, c], h * command[k, c + 1], 0.5 * h * h * command[k, c + 3]
+        d = command[k + 1, c] - x0 - v0 - a0
+        e, f = h * command[k + 1, c + 1] - v0 - 2.0 * a0, h * h * command[k + 1, c + 2] - 2.0 * a0
+        c3, c4, c5 = 10.0 * d - 4.0 * e + 0.5 * f, -15.0 * d + 7.0 * e - f, 6.0 * d - 3.0 * e + 0.5 * f
+        target[j, 0] = x0 + s * (v0 + s * (a0 + s * (c3 + s * (c4 + s * c5))))
+        target[j, 1] = (v0 + s * (2.0 * a0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
+        target[j, 2] = (2.0 * a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
+        target[j, 3] = target[j, 2]
+
+
+@kernel(**FAST)
+def broyden(d, steps, first, number):  # type: ignore[no-untyped-def]
+    """Broyden's updates of the inverse, applied to the correction d; `steps` are those made with these factors."""
+    n = d.size
+    for j in range(first, number):
+        size, along = 0.0, 0.0
+        for i in range(n):
+            size += steps[j, i] * steps[j, i]
+            along += steps[j, i] * d[i]
+        if size == 0.0:
+            return
+        along /= size
+        if j < number - 1:
+            for i in range(n):
+                d[i] += along * steps[j + 1, i]
+        elif along < 0.9:  # else the update would be singular
+            for i in range(n):
+                d[i] /= 1.0 - along
+
+
+@kernel(**FAST)
+def bounded(q):  # type: ignore[no-untyped-def]
+    """Whether every entry is finite and within BOUND."""
+    inside = True
+    for i in range(q.size):
+        inside = inside and abs(q[i]) <= BOUND
+    return inside
+
+
+@kernel(**FAST)
+def widen(gauge, y):  # type: ignore[no-untyped-def]
+    """Take the readings of a grid point into the ranges."""
+    for j in range(y.size):
+        gauge.low[j], gauge.high[j] = min(gauge.low[j], y[j]), max(gauge.high[j], y[j])
+        g = gauge.group[j]
+        gauge.widest[g] = max(gauge.widest[g], gauge.high[j] - gauge.low[j])
+
+
+@kernel(**FAST)
+def change_of(motion):  # type: ignore[no-untyped-def]
+    """Largest change of an acceleration in the step."""
+    largest = 0.0
+    for i in range(motion.a.size):
+        largest = max(largest, abs(motion.a[i] - motion.before[i]))
+    return largest
+
+
+@kernel(**FAST)
+def weigh(gauge, scheme, h, deepest):  # type: ignore[no-untyped-def]
+    """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail."""
+    share = 0.05 if scheme.sampled == 1.0 else 3.0 * h / scheme.length
+    rtol, worst = (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
+    for j in range(gauge.kind.size):
+        e = abs(gauge.readings[1, j] - gauge.readings[0, j])
+        soon = gauge.number[SINCE] < SOON
+        gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
+        if gauge.kind[j] != CONTROLLED:
+            continue
+        extent = max(gauge.high[j], gauge.readings[0, j]) - min(gauge.low[j], gauge.readings[0, j])
+        extent = max(extent, gauge.least[j], 1e-5 * gauge.widest[gauge.group[j]] + 1e-14)
+        allowed = rtol * share * extent
+        if gauge.failed[j] > PATIENCE:
+            gauge.number[FLOOR] = max(scheme.deepest - 3.0, 0.0)
+            continue
+        if not e <= allowed and deepest:
+            gauge.failed[j] += 1.0
+            gauge.local[j] = 0.0 if soon else e
+        worst = max(worst, e / allowed) if np.isfinite(e) else np.inf
+    return worst
+
+
+@kernel(**FAST)
+def add_up(gauge, h):  # type: ignore[no-untyped-def]
+    """Take the last local errors into the sums."""
+    fade = np.exp(-h / gauge.memory[0])
+    for j in range(gauge.local.size):
+        gauge.sum[j] = fade * gauge.sum[j] + gauge.local[j]
+        gauge.error[j] = max(gauge.error[j], gauge.sum[j])
+
+
+@kernel(**FAST)
+def disturb(motion, part):  # type: ignore[no-untyped-def]
+    """Take a part of their change in the step off the accelerations: a correction then is the local error."""
+    for i in range(motion.a.size):
+        motion.x[2, i] = motion.a[i]
+        motion.a[i] -= part * (motion.a[i] - motion.before[i])
+
+
+@kernel(**FAST)
+def venture(motion, h):  # type: ignore[no-untyped-def]
+    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
+    for i in range(motion.q.size):
+        motion.a[i] = motion.x[2, i]
+        motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
+        motion.x[0, i] = -motion.d[i]
+        motion.q[i] += motion.x[0, i]
+        motion.v[i] += (motion.x[0, i] - motion.x[1, i]) / h
+
+
+@kernel(**FAST)
+def go_back(motion):  # type: ignore[no-untyped-def]
+    """Undo `venture`."""
+    for i in range(motion.q.size):
+        motion.q[i], motion.v[i] = motion.saved[5, i], motion.x[2, i]
+
+
+@kernel(**FAST)
+def wait(gauge, motion, good):  # type: ignore[no-untyped-def]
+    """Decide when the error is estimated again."""
+    known = gauge.number
+    for i in range(motion.q.size):
+        motion.x[1, i] = motion.x[0, i]
+    if known[WAIT] < 0.0:
+        known[WAIT] += 1.0
+    elif good:
+        known[PAUSE] = min(2.0 * known[PAUSE] + 1.0, 15.0)
+        known[WAIT] = known[PAUSE]
+    else:
+        known[PAUSE] = known[WAIT] = 0.0
+
+
+@kernel(**FAST)
+def any_prescribed(drive):  # type: ignore[no-untyped-def]
+    """Whether a joint is prescribed."""
+    some = False
+    for j in range(drive.size):
+        some = some or drive[j] == PRESCRIBED
+    return some
+
+
+def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
+    """Return the loop of a formulation, to be compiled by `jit.entry` (or, `plain`, called as it is).
+
+    closed: with closures; feeds: with a continuous law, which acts within steps.
+
+    Its arguments are (form, motion, feedback, acting, course, scheme, gauge). It advances from course.span[0] to
+    course.span[1] and returns (status, time, iteration, size of the last correction). With both equal the
+    accelerations are set, and no step is taken.
+    """
+    measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
+    finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
+    after_jump, rest = (1.0 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
+    sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
+
+    def run(form, motion, feedback, acting, course, scheme, gauge):  # type: ignore[no-untyped-def]
+        law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
+        number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
+        q, v, a, shifted, d, y = motion.q, motion.v, motion.a, motion.shifted, motion.d, gauge.readings[0]
+        whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
+        arrived, pending, careful = first < last, first == last, False
+        exact, some = linear(form), any_prescribed(motion.drive)
+        full = scheme.newton == FULL or not keeps
+        refresh(form, motion)
+        if some and pending:
+            aim(motion, k, 0.0, 1.0)
+            leap(form, motion)
+        while True:
+            h = tables.h[min(k, tables.h.size - 1)]
+            if arrived:  # at a grid point, whose readings are known
+                arrived = False
+                for j in range(y.size):
+                    record.y[k, j] = y[j]
+                widen(gauge, y)
+                if k == last:
+                    for j in range(u.size):
+                        record.u[k, j] = u[j]
+                    store(form, motion, record, k)
+                    return DONE, tables.t[last], 0.0, 0.0
+                given = False
+                if some:
+                    aim(motion, k, 0.0, h)
+                    given = leap(form, motion)
+                jump = control(law, k, y, tables, acting.memory, held, u)
+                pending = jump or given or number[BEGUN] == 0.0
+                given = given or k == 0 or (feeds and jump)
+                for i in range(u.size):
+                    given = given or tables.before[k, i] != tables.after[k, i]
+                if given:
+                    number[SOFT], known[WAIT], known[PAUSE], known[SINCE] = scheme.settle, -8.0, 0.0, 0.0
+                if feeds:
+                    continuous.read(law, y, feedback)
+            # one step, or a part of one
+            units, soft = whole >> int(number[LEVEL]), number[SOFT] > 0.0
+            part, dt = (place + units) / whole, h * units / whole
+            am, af = (0.0, 0.0) if soft else (scheme.alpha_m, scheme.alpha_f)
+            b, g = (1.0, 1.0) if soft else (scheme.beta, scheme.gamma)
+            filtered = b * (1.0 - af) / (1.0 - am) * dt * dt
+            cs, key = (1.0 - af) / (1.0 - am), -dt if soft else dt
+            cq, cv, ca = 1.0, g / (dt * b), (1.0 - am) / (dt * dt * b * (1.0 - af))
+            save(motion)
+            last_before, iteration, fresh, behind, changed = number[LAST], 0, True, 0, False
+            size, previous, rate, status, limit, ratio = np.inf, np.inf, 1.0, DONE, 0.0, 0.0
+            phase = BEGIN
+            if pending:
+                phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
+                limit = limit_of(form, motion, scheme.tolerance, dt)
+                for i in range(u.size):
+                    u[i] = held[i] + tables.after[k, i] if k < last else u[i]
+            elif place == 0:
+                for j in range(u.size):
+                    record.u[k, j] = u[j]
+                store(form, motion, record, k)
+            while True:
+                if phase == LOOK:
+                    measure(form, motion, u, gauge.readings[row])
+                    if first == last:  # a run begins with one jump, from rest to what its first inputs ask for
+                        restore(motion)
+                        return DONE, tables.t[k], 0.0, 0.0
+                    if row == 1:
+                        go_back(motion)
+                        refresh(form, motion)
+                        break
+                    change = change_of(motion)
+                    if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
+                        known[WAIT] -= 1.0
+                        break
+                    known[CHANGE] = change
+                    disturb(motion, ca * dt * dt * (scheme.beta - 1.0 / 6.0))
+                    phase, fresh = ESTIMATE, not keeps
+                if phase == BEGIN:
+                    number[TIME] = tables.t[k + 1] if part == 1.0 else tables.t[k] + part * h
+                    if some:
+                        aim(motion, k, part, h)
+                        foresee(form, motion, dt, scheme)
+                    moved = predict(motion, dt, scheme, soft, careful)
+                    if careful or moved > swing:  # as after a force jumps on a light node: begin where the rates lead
+                        correct(q, v, a, shifted, d, cq, cv, ca, cs * ca)
+                    if some:
+                        lead(form, motion)
+                    for i in range(u.size):
+                        lasting = 0.0 if feeds else held[i]
+                        begun, end = lasting + tables.after[k, i], lasting + tables.before[k + 1, i]
+                        curved = 4.0 * part * (1.0 - part) * tables.bulge[k, i]
+                        u[i] = end if part == 1.0 else begun + part * (end - begun) + curved
+                    if feeds:
+                        continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
+                    limit = limit_of(form, motion, scheme.tolerance, dt)
+                    aged = number[YOUNG] >= AGE and not exact
+                    fresh = full or careful or closed or number[FACTORED] != key or aged
+                    phase = NEWTON
+                if feeds and phase == NEWTON:
+                    sense(form, motion, u, law.measures, feedback.readings[1])
+                    continuous.respond(law, feedback, u)
+                status, size_now = solve(form, motion, u, ca, cv, cq, fresh)
+                if status != DONE or not np.isfinite(size_now):
+                    status, size = max(status, NOT_CONVERGED), size_now
+                    break
+                if phase == ESTIMATE:
+                    venture(motion, dt)
+                    refresh(form, motion)
+                    row, phase = 1, LOOK
+                    continue
+                if fresh:
+                    motion.counts[2] += 1.0
+                    number[FACTORED], number[YOUNG], number[CONVERGENCE] = key, 0.0, 0.02
+                    changed = iteration > 0
+                if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
+                    correct(q, v, a, shifted, d, cq, 0.0, 1.0, 1.0)
+                    if closed:
+                        for i in range(motion.lam.size):
+                            motion.lam[i] -= motion.lift[i]
+                    iteration += 1
+                    if filtered * size_now > limit * after_jump and iteration < scheme.iterations:
+                        continue
+                    for i in range(q.size):
+                        q[i] = motion.saved[0, i]
+                    refresh(form, motion)
+                    number[LAST], number[FACTORED], iteration = 0.0, 0.0, 0
+                    number[BEGUN] = 1.0 if first < last else 0.0
+                    finish(form, motion, u, np.inf)
+                    if first == last:
+                        row, phase = 0, LOOK
+                        continue
+                    for j in range(u.size):
+                        record.u[k, j] = u[j]
+                    store(form, motion, record, k)
+                    cq, cv, ca = 1.0, g / (dt * b), (1.0 - am) / (dt * dt * b * (1.0 - af))
+                    phase = BEGIN
+                    continue
+                if feeds:
+                    begin_at = law.drives.size
+                    if feedback.key[continuous.READY] == 0.0 or (fresh and iteration == 0):
+                        begin_at, feedback.key[continuous.READY] = 0, 0.0
+                        for i in range(d.size):
+                            feedback.column[i] = d[i]
+                        for j in range(law.drives.size):
+                            u[law.drives[j]] += 1.0
+                            status, size_now = solve(form, motion, u, ca, cv, cq, not keeps)
+                            u[law.drives[j]] -= 1.0
+                            for i in range(d.size):
+                                feedback.Z[j, i] = feedback.column[i] - d[i]
+                        for i in range(d.size):
+                            d[i] = feedback.column[i]
+                    for j in range(begin_at, law.drives.size + 1):
+                        more = continuous.approach(j, d, motion, feedback, cv)
+                        sense(form, motion, u, law.measures, feedback.readings[2])
+                        continuous.leave(j, more, motion, feedback)
+                    size_now = continuous.close(d, q.size, feedback)
+                if scheme.newton == BROYDEN and not full:
+                    behind = iteration if fresh else behind  # a new tangent: the updates begin again
+                    broyden(d, motion.steps, behind, iteration)
+                    for i in range(d.size):
+                        motion.steps[iteration, i] = d[i]
+                iteration += 1
+                motion.counts[1] += 1.0
+                previous, size = size, size_now
+                # a correction that is no small part of the arm leads nowhere, or to a solution far away
+                if not careful and size * scheme.tolerance > far * limit:
+                    status = NOT_CONVERGED
+                    break
+                if size > stride:
+                    scale(d, stride / size)
+                correct(q, v, a, shifted, d, cq, cv, ca, cs * ca)
+                if closed:
+                    for i in range(motion.gap.size):
+                        q[i] -= motion.gap[i]
+                    for i in range(motion.lam.size):
+                        motion.lam[i] -= motion.lift[i]
+                if full and not feeds:
+                    done = size <= limit
+                else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
+                    rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
+                    if iteration > 1 and previous > 0.0:
+                        rate = max(size / previous, 1e-3)
+                        number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
+                    done = rate < 0.5 and size * rate <= rest * limit * (1.0 - rate)
+                    done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)  # rounding
+                    slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))
+                    fresh = full or careful or slow
+                enough = iteration >= scheme.iterations
+                if done or (exact and not feeds) or (enough and size <= limit and rate < 0.9):
+                    if not bounded(q):
+                        return DIVERGED, tables.t[k + 1], float(iteration), size
+                    finish(form, motion, u, size)
+                    if feeds:
+                        sense(form, motion, u, law.measures, feedback.readings[1])
+                        continuous.respond(law, feedback, u)
+                        refresh(form, motion)
+                    row, phase = 0, LOOK
+                elif enough:
+                    status = NOT_CONVERGED
+                    break
+            if status == DONE and row == 1:
+                bottom = number[LEVEL] >= scheme.deepest
+                ratio = weigh(gauge, scheme, dt, bottom and scheme.rtol > 0.0)
+                if scheme.rtol == 0.0 or bottom:
+                    known[WORST] = max(known[WORST], ratio)
+                    ratio = min(ratio, 1.0)
+            if status == DONE and ratio <= 1.0:
+                add_up(gauge, dt)
+                known[SINCE] += dt
+                motion.counts[0] += 1.0
+                known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
+                if row == 1:
+                    wait(gauge, motion, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
+                    easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
+                    number[LEVEL] -= 1.0 if easy else 0.0
+                row, place, careful, pending = 0, place + units, False, False
+                number[LAST], number[YOUNG] = (0.0 if soft else dt), number[YOUNG] + 1.0
+                number[SOFT] = max(number[SOFT] - 1.0, 0.0)
+                if feeds:
+                    continuous.finish(law, feedback, u, held, acting.memory)
+                if place == whole:
+                    k, place, arrived = k + 1, 0, True
+                continue
+            # again: in smaller steps, or with more care
+            row = 0
+            if status == DONE:
+                number[LEVEL] = min(number[LEVEL] + max(1.0, np.ceil(0.48 * np.log(ratio))), scheme.deepest)
+            elif not careful:
+                careful = True
+            elif scheme.rtol == 0.0 or number[LEVEL] >= DEEPEST:
+                return status, tables.t[min(k + 1, tables.t.size - 1)], float(iteration), size
+            else:
+                number[LEVEL] += 1.0
+                careful = False
+            restore(motion)
+            refresh(form, motion)
+            number[LAST], number[FACTORED] = last_before, 0.0
+            motion.counts[3] += 1.0
+
+    return run

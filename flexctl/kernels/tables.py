@@ -1,0 +1,110 @@
+"""What a run consists of, as compiled code takes it: the law, what is prescribed along the time grid, the recording."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64, types
+
+VEC, MAT, INT = float64[::1], float64[:, ::1], int64[::1]
+
+HIDDEN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Of helpers that Python never calls (it must not): a quarter of the time of compiling is saved."""
+PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False, **HIDDEN}
+"""No reference counts on arrays, which would take longer than the arithmetic; no allocation."""
+FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp"}, **PLAIN}
+"""The same for inner loops, in which products and sums may be fused."""
+INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
+"""Of what takes groups of arrays: a call would copy all their headers."""
+ENTRY: dict[str, Any] = {key: value for key, value in FAST.items() if key not in HIDDEN}
+"""Of loops that Python calls."""
+
+DONE, NOT_CONVERGED, SINGULAR, DIVERGED = 0.0, 1.0, 2.0, 3.0
+BOUND = 1e6
+"""A coordinate (m, rad) beyond this is divergence, not motion."""
+
+
+class Law(NamedTuple):
+    """x+ = A x + By y + Br r + Bu sat(u), u = C x + Dy y + Dr r, with sensor quantisation and noise and a delay.
+
+    Of S phases, A is (S nx, nx), C is (S nu, nx), lower is (S nu,), and so on.
+    """
+
+    A: np.ndarray
+    By: np.ndarray
+    Br: np.ndarray
+    Bu: np.ndarray
+    C: np.ndarray
+    Dy: np.ndarray
+    Dr: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    quantum: np.ndarray
+    noise: np.ndarray
+    measures: np.ndarray
+    drives: np.ndarray
+    phase: np.ndarray  # phase of each control period (of each grid point, if continuous), the last one goes on
+    continuous: int  # 1: x' = A x + By y + Br r; the reference table then has left and right limits beside each other
+    scratch: np.ndarray  # (3, widest): readings, command, next state
+
+
+LAW = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64, MAT), Law)
+
+
+class Tables(NamedTuple):
+    """What is prescribed along the time grid t (N + 1 points)."""
+
+    t: np.ndarray  # time [s]
+    h: np.ndarray  # (N,) step sizes [s], equal ones equal to the last bit
+    due: np.ndarray  # (N + 1,) number of the control period that begins here, or -1
+    before: np.ndarray  # (N + 1, p) prescribed inputs, left limit
+    after: np.ndarray  # (N + 1, p) right limit
+    bulge: np.ndarray  # (N, p) by how much they are above the chord in the middle of a step
+    reference: np.ndarray  # (periods, nr); (N + 1, 2 nr) for a continuous law
+
+
+TABLES = types.NamedTuple((VEC, VEC, INT, MAT, MAT, MAT, MAT), Tables)
+
+
+class Record(NamedTuple):
+    """What is recorded at every point of the time grid."""
+
+    y: np.ndarray
+    u: np.ndarray
+    q: np.ndarray  # (N + 1, n), or (1, n): not recorded
+    v: np.ndarray
+
+
+RECORD = types.NamedUniTuple(MAT, 4, Record)
+
+
+class Acting(NamedTuple):
+    """The law and the inputs as they are now."""
+
+    law: Law
+    memory: np.ndarray  # row 0: state of the law; the others: commands that wait (delay)
+    held: np.ndarray  # what the law commands
+    u: np.ndarray  # that and what is prescribed
+
+
+ACTING = types.NamedTuple((LAW, MAT, VEC, VEC), Acting)
+
+
+class Course(NamedTuple):
+    """Grid points from span[0] to span[1], and what is prescribed and recorded there."""
+
+    tables: Tables
+    record: Record
+    span: np.ndarray
+
+
+COURSE = types.NamedTuple((TABLES, RECORD, INT), Course)
+
+
+def no_law() -> Law:
+    """Return the law that does nothing."""
+    none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
+    return Law(
+        none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0, np.zeros((3, 1))
+    )  # fmt: skip

@@ -1,0 +1,24 @@
+"""Copies of small arrays in compiled code.
+
+An assignment `out[:] = x` of an array compiles a message about shapes, with strings: 1.4 s in every process that
+compiles one. These loops take 0.05 s and run as fast; lengths must agree.
+"""
+
+from __future__ import annotations
+
+from .jit import kernel
+
+
+@kernel
+def put(x, out):  # type: ignore[no-untyped-def]
+    """Copy a vector."""
+    for i in range(out.size):
+        out[i] = x[i]
+
+
+@kernel
+def put_matrix(x, out):  # type: ignore[no-untyped-def]
+    """Copy a matrix."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, j]

@@ -1,0 +1,166 @@
+"""The linear part of a law of which only `step` is known, state hidden in the object included.
+
+About rest one reading (or reference) is moved at one instant only, by +e and by -e, and half the difference of the
+commands over e are the Markov parameters of the law, h[0], h[1], ... Their Hankel matrix has the rank of the law:
+
+    u = D h,   H = [h[1+i+j]] = U S V',   order at the gap of S,   A = U_up^+ U_down,   B = S V'[:, 0],   C = U[0]
+
+It is a linear law about rest if twice e gives the same, if the instant does not matter, and if a gap is found with
+which all Markov parameters come out again. Otherwise (a relay, an encoder inside the law, a dead zone, a schedule of
+time) it is refused with the reason. Source: Ho and Kalman 1966; Kung 1978.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotAvailable
+from ..model import FloatArray
+from .controller import LinearLaw, check_answer, initial_at
+
+SAMPLES = (160, 480)
+"""Lengths of the experiments, the second where the first shows no gap."""
+SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+"""Moves of a reading that are tried, in its unit; relative to the reading where that is larger than 1."""
+SAME, AGREES, GAP = 1e-7, 1e-6, 1e4
+_LATER = 23
+
+
+def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw:
+    """Return the linear law that a sampled law is about rest.
+
+    Parameters
+    ----------
+    law : Controller
+        Anything with `step`; it is copied before every experiment.
+    y : sequence of float
+        What it reads at rest.
+    r : sequence of float
+        Values of its reference channels at rest.
+
+    Raises
+    ------
+    NotAvailable
+        Where the law is not linear about rest.
+    """
+    if not hasattr(law, "step") or not getattr(law, "sample_time", 0.0) > 0.0:
+        raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()) and no step: no poles and no margins")
+    rest = _Rest(law, np.asarray(y, float), _channels(law, r))
+    for samples in SAMPLES:
+        h = rest.markov(samples, range(rest.y.size))
+        try:
+            more = rest.markov(samples, range(rest.y.size, rest.y.size + rest.r.size))
+        except NotAvailable:  # poles and margins need the readings alone
+            more = np.zeros((samples, len(law.drives), rest.r.size))
+        found = _realisation(np.concatenate([h, more], axis=2))
+        if found is not None:
+            A, B, C, D = found
+            n = rest.y.size
+            return LinearLaw(
+                float(law.sample_time), tuple(law.measures), tuple(law.drives), tuple(law.follows),
+                A=A, By=B[:, :n], Br=B[:, n:], C=C, Dy=D[:, :n], Dr=D[:, n:],
+            )  # fmt: skip
+    raise _refused(law, f"{SAMPLES[-1]} Markov parameters show no finite order")
+
+
+def _refused(law: Any, why: str) -> NotAvailable:
+    name = type(law).__name__
+    return NotAvailable(f"{name} has no linear part (feedback()), and its step is not linear about rest: {why}")
+
+
+def _channels(law: Any, r: Sequence[float]) -> FloatArray:
+    """Return value, rate and acceleration of every reference channel at rest."""
+    found = np.zeros(3 * len(law.follows))
+    found[::3] = r if len(r) else 0.0
+    return found
+
+
+class _Rest:
+    """A law at rest, and experiments on copies of it."""
+
+    def __init__(self, law: Any, y: FloatArray, r: FloatArray) -> None:
+        self.law, self.y, self.r = law, y, r
+
+    def commands(self, samples: int, channel: int = 0, move: float = 0.0, at: int = 0) -> FloatArray:
+        """Return the commands when one channel of (y, r) is moved at one instant."""
+        law = copy.deepcopy(self.law)
+        state, found = initial_at(law, self.y), np.zeros((samples, len(law.drives)))
+        for k in range(samples):
+            read = np.concatenate([self.y, self.r])
+            read[channel] += move if k == at else 0.0
+            u, state = check_answer(
+                law.step(state, k * law.sample_time, read[: self.y.size], read[self.y.size :]), law, k * law.sample_time
+            )
+            found[k] = u
+        return found
+
+    def answer(self, samples: int, channel: int, move: float, at: int = 0) -> FloatArray:
+        """Return half the difference of the commands for +move and -move, over move."""
+        up, down = (self.commands(samples + at, channel, sign * move, at) for sign in (1.0, -1.0))
+        return np.asarray((up - down)[at:] / (2.0 * move))
+
+    def markov(self, samples: int, channels: Sequence[int]) -> FloatArray:
+        """Return h[k] of the channels, (samples, commands, channels)."""
+        columns = [self._column(samples, channel) for channel in channels]
+        return np.stack(columns, axis=2) if columns else np.zeros((samples, len(self.law.drives), 0))
+
+    def _column(self, samples: int, channel: int) -> FloatArray:
+        scale, seen = max(1.0, abs(float(np.concatenate([self.y, self.r])[channel]))), 0.0
+        for size in SIZES:
+            h, twice = (self.answer(samples, channel, factor * size * scale) for factor in (1.0, 2.0))
+            largest = max(float(np.abs(h).max()), float(np.abs(twice).max()))
+            seen = max(seen, largest)
+            if np.abs(h - twice).max() > SAME * largest:
+                continue
+            self._check(h, samples, channel, size * scale, seen)
+            return h
+        raise _refused(self.law, f"{self._name(channel)} moved by {SIZES[-1] * scale:.3g} and twice that answers apart")
+
+    def _check(self, h: FloatArray, samples: int, channel: int, move: float, seen: float) -> None:
+        """Refuse dead zones, quanta and laws that depend on time."""
+        name, largest = self._name(channel), float(np.abs(h).max())
+        small = self.answer(samples, channel, 1e-3 * move)
+        if np.abs(h - small).max() > 1e-3 * largest or (largest == 0.0 and seen > 0.0):
+            raise _refused(self.law, f"{name} is rounded, or has a dead zone, near {move:.3g}")
+        if np.abs(h - self.answer(samples, channel, move, _LATER)).max() > AGREES * max(largest, 1e-300):
+            raise _refused(self.law, f"what it answers to {name} depends on time")
+
+    def _name(self, channel: int) -> str:
+        count = self.y.size
+        if channel < count:
+            return str(self.law.measures[channel])
+        which = ("value", "rate", "acceleration")[(channel - count) % 3]
+        return f"the {which} of reference {self.law.follows[(channel - count) // 3]}"
+
+
+def _realisation(h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Return A, B, C, D with D = h[0], C A^(k-1) B = h[k] of the smallest order that has a gap, or None."""
+    samples, p, m = h.shape
+    columns, rows = (np.maximum(np.abs(h).max(axis=axes), 1e-300) for axes in ((0, 1), (0, 2)))
+    scaled = h / columns / rows[:, None]
+    half = (samples - 1) // 2
+    index = 1 + np.arange(half)[:, None] + np.arange(half)
+    hankel = scaled[index].transpose(0, 2, 1, 3).reshape(half * p, half * m)
+    U, S, Vt = np.linalg.svd(hankel, full_matrices=False)
+    floor = max(float(S[0]), 1e-300) * 1e-13 if S.size else 1.0
+    orders = [n for n in range(min(S.size, half * p - p)) if S[n] * GAP < (S[n - 1] if n else 1.0) or S[n] <= floor]
+    for n in orders[:8]:
+        root = np.sqrt(S[:n])
+        O, R = U[:, :n] * root, root[:, None] * Vt[:n]
+        A = np.linalg.lstsq(O[:-p], O[p:], rcond=None)[0] if n else np.zeros((0, 0))
+        B, C = R[:, :m], O[:p]
+        if _reproduces(scaled, A, B, C):
+            return A, B * columns, rows[:, None] * C, h[0].copy()
+    return None
+
+
+def _reproduces(h: FloatArray, A: FloatArray, B: FloatArray, C: FloatArray) -> bool:
+    x, worst, largest = B, 0.0, 1.0
+    for k in range(1, len(h)):
+        worst = max(worst, float(np.abs(C @ x - h[k]).max(initial=0.0)))
+        x = A @ x
+    return worst <= AGREES * largest

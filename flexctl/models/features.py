@@ -1,0 +1,59 @@
+"""What not every model knows of an arm, and the one check by which each refuses what it does not know.
+
+A model class names what it knows in `features`; the words are the keys of `Arm.features()`. The models that solve
+exactly in frequency (`EXACT`) go through the same check as the solvers of the registry.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection
+
+from ..arm import Arm
+from ..errors import DefinitionError
+
+EXACT = {
+    "exact_beam": "flexctl.models.exact_beam:ExactBeam",
+    "transfer_matrix": "flexctl.models.transfer_matrix:TransferMatrixArm",
+}
+"""Exact models in frequency, name -> "module:Class"; they are no solvers and not in the registry."""
+
+_SERIAL = ("ancf", "finite_segment", "assumed_modes", "timoshenko_planar", "timoshenko_spatial")
+OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": ("ancf", "finite_difference")}
+"""What models refuse in words of their own -> the kinds of the registry that take it; a test builds them."""
+
+
+def takers(word: str) -> str:
+    """Return the kinds that take what is named in `OTHERS`, for a message."""
+    return ", ".join(OTHERS[word])
+
+
+def known_features(kind: str) -> frozenset[str]:
+    """Return the features that a kind of model, of the registry or exact, knows."""
+    from . import REGISTRY
+
+    module, name = (REGISTRY | EXACT)[kind].split(":")
+    return frozenset(getattr(getattr(importlib.import_module(module), name), "features", ()))
+
+
+def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:
+    """Raise `DefinitionError` when the arm has a feature that is not among the known ones.
+
+    The message names the models that can take the arm, or else those that know the feature.
+    """
+    for feature, place in arm.features().items():
+        if feature not in known:
+            raise DefinitionError(f"{kind} has no {feature.replace('_', ' ')} ({place}); {_remedy(arm, feature)}")
+
+
+def _remedy(arm: Arm, feature: str) -> str:
+    from . import REGISTRY
+
+    models = {kind: known_features(kind) for kind in REGISTRY}
+    knowing = ", ".join(kind for kind, features in models.items() if feature in features)
+    able = ", ".join(kind for kind, features in models.items() if features >= arm.features().keys())
+    if able:
+        return f"leave it out, or use a model that has all that this arm has: {able}"
+    if knowing:
+        return f"leave it out, or use a model that has it ({knowing}) and leave out what that one refuses"
+    return "leave it out; no model has it"
