@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
+from flexctl.design.design_model import design_model
+from flexctl.design.lqg import Weights, lqg
+from flexctl.judging.scenario import Scenario, main
 from flexctl.laws.blended import blended
-from flexctl.laws.design_model import design_model
-from flexctl.laws.lqg import Weights, lqg
 from flexctl.laws.rigid_reference import fed_forward, references
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import quintic
+from flexctl.motion.moves import quintic
 
 PLANT = "planar_2r_flexible"
 # chosen: 1 % at 50 Hz, the first mode with free joints. The links have no hubs, so that a torque acts on next to no
@@ -53,7 +53,7 @@ def design(plant: fx.Plant, payload: float = RATED, frozen: float | None = None)
         law = lqg(
             linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=JOINTS, drive=TORQUES, follow=JOINTS,
             limit=LIMIT,
-        )  # fmt: skip
+        )
         laws.append(fed_forward(law, design_model(linear, 0, JOINTS, TORQUES, JOINTS).inertia))
     told = {"payload": payload, "elbows": ELBOWS, "weights": WEIGHTS, "sample_time": SAMPLE_TIME, "limit": LIMIT}
     if frozen is not None:

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 
 import flexctl as fx
+from flexctl.design.servo import design_servos, servo_law
+from flexctl.judging.scenario import Scenario, main
 from flexctl.laws.rigid_reference import fed_forward, references
-from flexctl.laws.servo import design_servos, servo_law
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Cycloid
+from flexctl.motion.moves import Cycloid
 
 PLANT = "planar_2r_flexible"
 STRETCHED = (0.0, 0.0)  # rad; where the joints feel the largest inertia

@@ -11,11 +11,11 @@ unstable, slowly, at 115 and 34 Hz; 0.3 % of damping are enough.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.laws.mixed_sensitivity import Scales
-from flexctl.laws.vibration import Weights, vibration_damping
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Sine
-from flexctl.variations import frequencies
+from flexctl.design.mixed_sensitivity import Scales
+from flexctl.design.vibration import Weights, vibration_damping
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.variations import frequencies
+from flexctl.motion.moves import Sine
 
 PLANT = "ralf"
 SERVO = fx.load_controller("ralf_servo")  # the move; here the plant closes the position loops
@@ -41,7 +41,7 @@ def design(plant: fx.Plant) -> fx.Design:
     return vibration_damping(
         plant.linearise(), WEIGHTS, SCALES, measures=SERVO.STRAINS, drives=DRIVES, sample_time=SAMPLE_TIME,
         corner=HIGH_PASS, slack=1.05,
-    )  # fmt: skip
+    )
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
@@ -57,7 +57,7 @@ def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = No
             name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
             against="" if name == ALONE else ALONE + off,
         ) for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items()
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import flexctl as fx
-from flexctl.laws.lqg_regulator import Weights, lqg_regulator
-from flexctl.motions import Swing
-from flexctl.scenario import Scenario, main
+from flexctl.design.lqg_regulator import Weights, lqg_regulator
+from flexctl.judging.scenario import Scenario, main
+from flexctl.motion.profiles import Swing
 
 PLANT = "ralf"
 SERVO, HINF = fx.load_controller("ralf_servo"), fx.load_controller("ralf_hinf")  # the move; plant, rate and high-pass
@@ -35,7 +35,7 @@ def design(plant: fx.Plant, told: bool = True) -> fx.Design:
     return lqg_regulator(
         plant.linearise(), WEIGHTS, measures=SERVO.STRAINS, drives=DRIVES, sample_time=HINF.SAMPLE_TIME,
         corner=HINF.HIGH_PASS, told=told,
-    )  # fmt: skip
+    )
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:
@@ -45,7 +45,7 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
     through = dict.fromkeys(DRIVES, Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))
     told = [
         replace(item, reference={**item.reference, **through}, inputs={}) for item in HINF.beside(plant, "both links")
-    ]  # fmt: skip
+    ]
     return [*told, *not_told, *alone]
 
 

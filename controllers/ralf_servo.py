@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.valve import ValveServo, valve_law
-from flexctl.motions import Swing
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Motion
-from flexctl.variations import frequencies, resting
+from flexctl.design.valve import ValveServo, valve_law
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.variations import frequencies, resting
+from flexctl.motion.moves import Motion
+from flexctl.motion.profiles import Swing
 
 PLANT = "ralf"
 VALVES = {"joint.1.hydraulic_gain": 0.0, "joint.2.hydraulic_gain": 0.0}  # the loops are closed here

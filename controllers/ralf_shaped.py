@@ -10,9 +10,9 @@ Law, amplitude, frequency and damping are those of `ralf_servo`.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.laws.shaping import Shaper, shaped, shaper_for
-from flexctl.scenario import Scenario, main
-from flexctl.variations import frequencies
+from flexctl.design.shaping import Shaper, shaped, shaper_for
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.variations import frequencies
 
 PLANT = "ralf"
 SERVO = fx.load_controller("ralf_servo")

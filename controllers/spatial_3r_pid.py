@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.joint_pid import joint_pids
+from flexctl.design.joint_pid import joint_pids
+from flexctl.judging.scenario import Scenario, main
 from flexctl.laws.rigid_reference import references
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import quintic
+from flexctl.motion.moves import quintic
 
 PLANT = "spatial_3r"
 # beta [s] chosen: 0.5 % at 16 Hz, 3 % at 100 Hz
@@ -38,7 +38,7 @@ def design(plant: fx.Plant) -> fx.Design:
     return joint_pids(
         arm.linearise(at), crossover=CROSSOVER, phase_margin_deg=PHASE_MARGIN, sample_time=SAMPLE_TIME, spread=SPREAD,
         reset=RESET, limit=LIMIT,
-    )  # fmt: skip
+    )
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

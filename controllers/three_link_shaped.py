@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
+from flexctl.design.shaping import Shaper, shaped, shaper_for
+from flexctl.judging.scenario import Scenario, main
 from flexctl.laws.motion_command import MotionCommand
 from flexctl.laws.rigid_reference import references
-from flexctl.laws.shaping import Shaper, shaped, shaper_for
-from flexctl.motions import Cosine
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Motion
+from flexctl.motion.moves import Motion
+from flexctl.motion.profiles import Cosine
 
 PLANT = "li_zhang_three_link_flexible_joints"
 JOINTS = ("joint1", "joint2", "joint3")
@@ -31,7 +31,7 @@ STEP = 1e-3  # s
 PAYLOAD = 0.005  # kg; chosen, a tenth of the arm's mass
 REQUIREMENTS = {  # m; about 1.3 times what is reached: 46, 28, 44 and 37 mm without the shaper
     "ZVD: tip_x.residual": 1.7e-3, "ZVD: tip_y.residual": 0.75e-3,
-}  # fmt: skip
+}
 
 
 def design(plant: fx.Plant) -> fx.Design:

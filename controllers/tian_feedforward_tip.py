@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.tracking import pd_gains, tip_tracking
-from flexctl.paths import Circle, ConstantSpeed, Path
-from flexctl.scenario import Scenario, main
-from flexctl.track import Track
-from flexctl.tracked import tracked
+from flexctl.design.tracking import pd_gains, tip_tracking
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.tracking_scenarios import tracked
+from flexctl.motion.paths import Circle, ConstantSpeed, Path
+from flexctl.motion.track import Track
 
 PLANT = "tian_ancf_circle"
 CIRCLE, TIME = Circle((1.6, 0.0), 0.3), 25.0  # m, chosen; s, as in the paper
@@ -31,7 +31,7 @@ FILTER_TIME, LIMIT = 20e-3, 100.0  # s, N m; a faster filter meets the modes abo
 DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; of the sampled runs, chosen
 OPTIONS = {"method": "trapezoidal", "step": 2e-3}
 REQUIREMENTS = {"disk_margin": 0.7, "tip.settled_rms_error": 0.01e-3, "joint1_torque.peak": 2.0,
-                "payload_kg": (0.0, 2.0)}  # fmt: skip
+                "payload_kg": (0.0, 2.0)}
 
 
 def track(plant: fx.Plant) -> Track:

@@ -18,12 +18,12 @@ jump of the rate, in the corners up to 121 and 80 N m.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.integrate import generalised_alpha, trapezoidal
-from flexctl.laws.tracking import gains_by_period, tip_tracking
-from flexctl.paths import Circle, ConstantSpeed, Path, square
-from flexctl.scenario import Scenario, main
-from flexctl.track import Track
-from flexctl.tracked import tracked
+from flexctl.design.tracking import gains_by_period, tip_tracking
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.tracking_scenarios import tracked
+from flexctl.kernels.schemes import generalised_alpha, trapezoidal
+from flexctl.motion.paths import Circle, ConstantSpeed, Path, square
+from flexctl.motion.track import Track
 
 PLANT = "tian_ancf_circle"
 CURVES = {"circle": Circle((1.6, 0.0), 0.3), "square": square((1.6, 0.0), 0.4)}  # m; chosen

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.tracking import gains_by_period, tip_tracking
-from flexctl.paths import Circle, ConstantSpeed, Path
-from flexctl.scenario import Scenario, main
-from flexctl.track import Track
-from flexctl.tracked import tracked
+from flexctl.design.tracking import gains_by_period, tip_tracking
+from flexctl.judging.scenario import Scenario, main
+from flexctl.judging.tracking_scenarios import tracked
+from flexctl.motion.paths import Circle, ConstantSpeed, Path
+from flexctl.motion.track import Track
 
 PLANT = "tian_2r_beam"
 CIRCLE = Circle((1.6, 0.0), 0.3)  # m; chosen, the paper gives none

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.governor import governor
-from flexctl.scenario import Scenario, main, moves_with_payloads
-from flexctl.trajectories import quintic
+from flexctl.design.governor import governor
+from flexctl.judging.scenario import Scenario, main, moves_with_payloads
+from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 LQG = fx.load_controller("tokhi_azad_lqg")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.mixed_sensitivity import Lag, Scales, Weights, mixed_sensitivity
-from flexctl.scenario import Scenario, main, moves_with_payloads
-from flexctl.trajectories import quintic
+from flexctl.design.mixed_sensitivity import Lag, Scales, Weights, mixed_sensitivity
+from flexctl.judging.scenario import Scenario, main, moves_with_payloads
+from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
@@ -41,7 +41,7 @@ def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> f
     return mixed_sensitivity(
         linear, WEIGHTS, SCALES, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=0.3,
-    )  # fmt: skip
+    )
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

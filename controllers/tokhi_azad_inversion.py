@@ -17,10 +17,10 @@ from dataclasses import replace
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.inversion import Inversion, deviation, stable_inversion
-from flexctl.laws.lqg import Weights, lqg
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Polynomial
+from flexctl.design.inversion import Inversion, deviation, stable_inversion
+from flexctl.design.lqg import Weights, lqg
+from flexctl.judging.scenario import Scenario, main
+from flexctl.motion.moves import Polynomial
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
@@ -59,7 +59,7 @@ def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> f
     made = lqg(
         linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=LIMIT,
-    )  # fmt: skip
+    )
     return replace(made, law=deviation(made))
 
 
@@ -81,7 +81,7 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
                     f"{name}, {grams} g", path.references, 2.5, {**SETTINGS, "payload.mass": 1e-3 * grams},
                     inputs={"hub_torque": path.torque}, options={"method": "march"},
                 )
-            )  # fmt: skip
+            )
     return found
 
 

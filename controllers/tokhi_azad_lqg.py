@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.lqg import Weights, lqg
-from flexctl.scenario import Scenario, main, moves_with_payloads
-from flexctl.trajectories import quintic
+from flexctl.design.lqg import Weights, lqg
+from flexctl.judging.scenario import Scenario, main, moves_with_payloads
+from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
@@ -39,7 +39,7 @@ def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> f
     return lqg(
         linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", limit=LIMIT,
-    )  # fmt: skip
+    )
 
 
 def scenarios(plant: fx.Plant) -> list[Scenario]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.pd import joint_pd
-from flexctl.scenario import Scenario, main, moves_with_payloads
-from flexctl.trajectories import quintic
+from flexctl.design.pd import joint_pd
+from flexctl.judging.scenario import Scenario, main, moves_with_payloads
+from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
+from flexctl.design.pd import joint_pd
+from flexctl.design.strain import strain_feedback
+from flexctl.judging.scenario import Scenario, main, moves_with_payloads
 from flexctl.laws.combine import together
-from flexctl.laws.pd import joint_pd
-from flexctl.laws.strain import strain_feedback
-from flexctl.scenario import Scenario, main, moves_with_payloads
-from flexctl.trajectories import quintic
+from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {
@@ -36,7 +36,7 @@ REQUIREMENTS = {
 def design(
     plant: fx.Plant, kp: float = 12.6, kd: float = 0.060, filter_time: float = 0.54e-3, gain: float = 1.83,
     frequency: float = 12.0, damping: float = 0.82, payload: float = 0.010,
-) -> fx.Design:  # fmt: skip
+) -> fx.Design:
     """Return the law for a payload [kg], which is not that of the runs.
 
     Joint gains [N m/rad], [N m s/rad] with the time of the rate filter [s]; gain [N m per 1/m], frequency [rad/s] and

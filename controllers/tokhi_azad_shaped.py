@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import flexctl as fx
-from flexctl.certify.robust import changed
-from flexctl.laws.feedforward import rigid_feedforward
-from flexctl.laws.shaping import Shaper, shaped, shaper_for
-from flexctl.scenario import Scenario, main
-from flexctl.trajectories import Trapezoid
+from flexctl.design.feedforward import rigid_feedforward
+from flexctl.design.shaping import Shaper, shaped, shaper_for
+from flexctl.judging.certify.robust import changed
+from flexctl.judging.scenario import Scenario, main
+from flexctl.motion.moves import Trapezoid
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping

@@ -86,7 +86,7 @@ class Energy(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A model as compiled functions for the time loop (`flexctl.models._kernels.loop` states the signatures).
+    """A model as compiled functions for the time loop (`flexctl.kernels.model` states the signatures).
 
     Attributes
     ----------
@@ -345,6 +345,6 @@ class LinearMechanics(Unconstrained):
 
     def compiled(self) -> Compiled | None:
         """Return the banded linear kernels with these matrices."""
-        from .models._kernels import linear  # compiled code is loaded when a time loop needs it
+        from .kernels import linear  # compiled code is loaded when a time loop needs it
 
         return linear.compiled(self.M, self.D, self.K, self.B, self.sensors)

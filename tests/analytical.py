@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from flexctl.arm import Arm, Joint, Link, Material, Payload, Section
+from flexctl.machine.arm import Arm, Joint, Link, Material, Payload, Section
 
 Array = npt.NDArray[Any]
 
@@ -150,9 +150,9 @@ def _fictitious(c: float, dx: float, dt: float, mass: float, inertia: float) -> 
     F1, F2 = EI * dt**2 / (inertia * dx), EI * dt**2 / (2 * mass * dx**3)
     D = F2 * (b - c) + F1 * (c + F2) + c**2
     T = [-c * (c + F2), b * c + F2 * (b + 2 * c), -(6 * c**2 + F2 * (b + 8 * c) + F1 * (c + F2)),
-         b * c + F2 * (b + 6 * c) + 2 * F1 * (c + F2)]  # fmt: skip
+         b * c + F2 * (b + 6 * c) + 2 * F1 * (c + F2)]
     P = [-c * (b + 2 * F2), b**2 - c**2 + 3 * F2 * (b + c) + F1 * (F2 - c), -(20 * c**2 + 30 * c * F2 + 4 * F1 * F2),
-         F1 * (a - 2 + 2 * b + 4 * F2) + (a - 2) * (b + c) + 10 * c * (b + 2 * F2)]  # fmt: skip
+         F1 * (a - 2 + 2 * b + 4 * F2) + (a - 2) * (b + c) + 10 * c * (b + 2 * F2)]
     return np.array(T) / D, np.array(P) / D
 
 

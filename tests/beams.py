@@ -115,7 +115,7 @@ def plant(
     return SecondOrder(
         M, D, K, B, C["q"], C["v"], C["a"], np.zeros((len(outputs), len(inputs))),
         coordinates, tuple(Signal(name) for name in inputs), tuple(Signal(name) for name in outputs),
-    )  # fmt: skip
+    )
 
 
 def cantilever(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexctl.model import MechanicalModel, closure_forces, closure_turn
-from flexctl.response import Response
+from flexctl.simulation.response import Response
 
 Array = npt.NDArray[Any]
 
@@ -121,6 +121,6 @@ def check_compiled(model: MechanicalModel, x: Motion, without: str = " ") -> Non
         wanted = (
             model.closure(x.q), model.closure_bias(x.q, x.v), model.closure_jacobian(x.q),
             closure_turn(model, x.q, x.v), closure_forces(model, x.q),
-        )  # fmt: skip
+        )
         for one, other in zip(found, wanted, strict=True):
             assert_near(one, other, 1e-12)

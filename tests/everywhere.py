@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import flexctl as fx
-from flexctl.laws.recipes import held_frequency
-from flexctl.modes import normal_modes
+from flexctl.design.recipes import held_frequency
+from flexctl.linear.modes import normal_modes
 
 DAMPING = 0.01  # of the lowest free mode, where the plant file has none; higher modes in proportion to their frequency
 FREE = {f"joint.{i}.drive": "torque" for i in (1, 2, 3)}
@@ -49,7 +49,7 @@ class Bench:
         q = model.reference()
         zero = 0.0 * q
         begin = dict(zip((s.name for s in model.outputs), model.output(q, zero, zero, np.zeros(len(model.inputs))),
-                         strict=True))  # fmt: skip
+                         strict=True))
         return {name: fx.quintic(float(begin[name]), float(begin[name]) + size, duration) for name in self.angles}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flexctl.arm import Arm, Joint, Link, Material, Section
+from flexctl.machine.arm import Arm, Joint, Link, Material, Section
 
 Array = np.ndarray[Any, Any]
 L1, L2 = 0.4, 1.6

@@ -129,7 +129,7 @@ class ElasticPendulum(Unconstrained):
     def __init__(
         self, m: float = 0.5, J: float = 0.05, k: float = 60.0, r0: float = 0.7, g: float = GRAVITY, c_r: float = 0.0,
         c_theta: float = 0.0, compile: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.m, self.J, self.k, self.r0, self.g, self.c_r, self.c_theta = m, J, k, r0, g, c_r, c_theta
         self.compile = compile
 
@@ -159,7 +159,7 @@ class ElasticPendulum(Unconstrained):
         return np.array([
             -m * r * om**2 + self.k * (r - self.r0) - m * self.g * np.cos(th) + self.c_r * w,
             2 * m * r * w * om + m * self.g * r * np.sin(th) + self.c_theta * om,
-        ])  # fmt: skip
+        ])
 
     def input_matrix(self, q: FloatArray) -> FloatArray:
         return np.array([[0.0], [1.0]])
@@ -268,7 +268,7 @@ class Chain(LinearMechanics):
         self.inputs = (Signal("force", "N"),)
         self.outputs = (
             Signal("first", "m"), Signal("first_rate", "m/s"), Signal("last", "m"), Signal("shake", "m/s^2")
-        )  # fmt: skip
+        )
         position, rate, acceleration = np.zeros((4, n)), np.zeros((4, n)), np.zeros((4, n))
         position[0, 0] = rate[1, 0] = position[2, -1] = acceleration[3, -1] = 1.0
         self.sensors = OutputTangent(position, rate, acceleration, np.zeros((4, 1)))
@@ -289,7 +289,7 @@ def oscillator(omega: float, zeta: float = 0.0, m: float = 1.0) -> Chain:
 def flow(
     model: MechanicalModel, q: FloatArray, v: FloatArray, until: float, u: Callable[[float], FloatArray],
     start: float = 0.0,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """Coordinates and rates at time `until` of a model without closures, by an adaptive method of order 8."""
     n = q.size
 

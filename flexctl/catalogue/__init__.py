@@ -19,17 +19,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, models
-from ..arm import Arm, Payload
 from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..machine.arm import Arm, Payload
+from ..machine.plausible import check_plausible
 from .definition import Row, Tree, located, read_definition, read_tree
 from .overrides import combine, merge, overridden
-from .plausible import check_plausible
 
 if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
     from ..linear import SecondOrder
+    from ..linear.modes import Modes
     from ..model import FloatArray, MechanicalModel, OperatingPoint
-    from ..modes import Modes
     from .expected import Expected
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -213,7 +213,7 @@ def _build(tree: Tree, name: str, source: str, overrides: Mapping[str, Any]) -> 
     return Plant(
         name, said.title, said.reference, said.arm, said.kind, said.options,
         dict(overrides), said.expected, said.rows, source, tree,
-    )  # fmt: skip
+    )
 
 
 def load_controller(name: str | Path) -> ModuleType:

@@ -8,7 +8,7 @@
     [provenance]   "link.1.length" = "published: ..."
     [[expected]]   values that the built plant must reproduce (`flexctl.catalogue.expected`)
 
-The keys of a table are the fields of its data class in `flexctl.arm`. Numbers are plain SI numbers.
+The keys of a table are the fields of its data class in `flexctl.machine.arm`. Numbers are plain SI numbers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import arm as machine
 from .. import models
 from ..errors import DefinitionError, require, unknown
+from ..machine import arm as machine
+from ..machine.plausible import check_plausible
+from ..machine.schema import Ascending, Choice, Name, Quantity, schema, shown
 from ..models import REGISTRY
-from ..schema import Ascending, Choice, Name, Quantity, schema, shown
 from .expected import Expected
-from .plausible import check_plausible
 
 Tree = dict[str, Any]
 LARGEST = 1_000_000
@@ -195,7 +195,7 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
         name, tuple(links), tuple(parts["joint"]), parts["payload"], parts["damping"],
         tuple(parts["sensor"]), tuple(parts["actuator"]), parts["gravity"],
         tuple(parts["body"]), tuple(parts["closure"]),
-    )  # fmt: skip
+    )
 
 
 def _read_table(table: Table, content: Any, rows: list[Row]) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, require, unknown
-from ..schema import Quantity, shown
+from ..machine.schema import Quantity, shown
 
 if TYPE_CHECKING:
     from . import Plant
@@ -194,8 +194,8 @@ def total_mass(plant: Plant, entry: Expected) -> Any:
 @evaluator
 def rigid_inertia(plant: Plant, entry: Expected) -> Any:
     """Inertia that the named input feels in the only rigid-body mode [kg m^2]: 1 / (phi^T B)^2 for phi^T M phi = 1."""
+    from ..linear.modes import normal_modes
     from ..model import index_of
-    from ..modes import normal_modes
 
     linear = plant.linearise()
     rigid = normal_modes(linear.M, linear.K)
@@ -217,7 +217,7 @@ def stability_limit_s(plant: Plant, entry: Expected) -> Any:
 def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
     """Lowest natural frequencies with every joint held [Hz], with `joint_rates` those of the arm that spins so."""
     from ..linear import linearise
-    from ..steady import lock, spinning_plant
+    from ..linear.steady import lock, spinning_plant
 
     model = getattr(plant.model, "inner", plant.model)
     joints = list(getattr(model, "joints", {}).values())

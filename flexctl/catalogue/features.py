@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ..arm import Actuator, Arm, Body, Closure, Joint, Link, Material, Payload, Section, Sensor
 from ..errors import DefinitionError, NotAvailable, require
+from ..machine.arm import Actuator, Arm, Body, Closure, Joint, Link, Material, Payload, Section, Sensor
 from ..models import REGISTRY, build
 from ..models.features import EXACT
 
@@ -78,7 +78,7 @@ PROBES: dict[str, tuple[str, Callable[[], Arm]]] = {
     "gravity": ("weight in the plane", lambda: replace(_ONE, gravity=(0.0, -9.81, 0.0))),
     "gravity_along_z": ("weight along the first joint's axis", lambda: replace(_ONE, gravity=(0.0, 0.0, -9.81))),
     "actuator": ("`[[actuator]]`: forces along links", lambda: replace(_ONE, actuators=(Actuator("f", 0.4, 0.4),))),
-}  # fmt: skip
+}
 """Feature -> what it is, and a small arm that has it."""
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..errors import require
-from ..schema import Ascending, Count, Field, Quantity, schema
+from ..machine.schema import Ascending, Count, Field, Quantity, schema
 from .definition import TABLES, Table
 from .expected import EVALUATORS, Expected
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..arm import Arm
 from ..errors import DefinitionError, require, unknown
-from ..schema import shown
+from ..machine.arm import Arm
+from ..machine.schema import shown
 from .definition import TABLES, Definition, Tree, flatten, parsed, read_definition
 
 EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"

@@ -56,7 +56,7 @@ flexctl bode tokhi_azad_1994 --json > bode.json
 @click.option(
     "--output", "outputs", multiple=True, metavar="NAME",
     help="Output of the plant; repeatable.  [default: driven joints, tip, own sensors]",
-)  # fmt: skip
+)
 @click.option("--all", "everything", is_flag=True, help="Every input and output in pictures and in the table.")
 @click.option("--from", "low", metavar="HZ", callback=_hertz, help="First frequency [Hz], or 10rad/s.")
 @click.option("--to", "high", metavar="HZ", callback=_hertz, help="Last frequency [Hz].")
@@ -75,7 +75,7 @@ def bode(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
     low: float | None, high: float | None, count: int, files: tuple[str, ...], as_json: bool, everything: bool,
     where: points.Where,
-) -> None:  # fmt: skip
+) -> None:
     """Draw or tabulate the frequency response, peaks resolved.
 
     The grid contains every lightly damped peak, of a discretised arm to the tenth mode unless --to says otherwise;
@@ -131,10 +131,10 @@ def chosen(plant: LinearPlant, inputs: Sequence[str], outputs: Sequence[str]) ->
 
 
 def _write_response(found: FrequencyResponse, about: dict[str, Any], path: Path, channels: Channels) -> None:
-    from ..files import write_atomically
+    from ..support.files import write_atomically
 
     if path.suffix.lower() in PICTURES:
-        from ..plot import bode as draw
+        from ..io.plot import bode as draw
 
         draw(found, channels, path=path, title=_title(about))
     elif path.suffix.lower() == ".json":

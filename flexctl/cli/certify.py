@@ -38,10 +38,10 @@ from .tables import times
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..certify import Certificate
-    from ..certify.loops import Loop
-    from ..certify.robust import Point
-    from ..validity import LinearValidity
+    from ..judging.certify import Certificate
+    from ..judging.certify.loops import Loop
+    from ..judging.certify.robust import Point
+    from ..judging.validity import LinearValidity
 
 SHOWN = 12
 
@@ -144,24 +144,24 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
     help="A requirement, beside those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
     "gain_margin, phase_margin_deg, delay_margin, damping, decay_rate, linear_amplitude, vibration_ratio (at least); "
     "mu, load_recovery_s, peak_over_limit, OUTPUT.SCORE (at most); ripple_at_bits=BITS:RIPPLE; repeatable.",
-)  # fmt: skip
+)
 @click.option(
     "--vary", "varied", multiple=True, metavar="KEY=LOW..HIGH",
     help="A parameter of the plant file over which the loop must be stable, absolute values in SI units, e.g. "
     "joint.1.stiffness=0.5..2; repeatable, all vary at once.",
-)  # fmt: skip
+)
 @click.option(
     "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
     help="A constant load that comes on while the arm holds still, e.g. hub_torque=0.05; repeatable.  "
     "[default: a sixth of each limit]",
-)  # fmt: skip
+)
 @click.option(
     "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
 )
 @click.option(
     "--pose", "poses", multiple=True, metavar="ANGLES",
     help="Joint angles at which the linear loop is examined too, e.g. 0,90deg; repeatable.",
-)  # fmt: skip
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
 @json_option
@@ -170,7 +170,7 @@ def certify(
     frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
     scenario: str | None, poses: tuple[str, ...],
     workers: int | None, output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
 
     On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop and of all at
@@ -193,7 +193,7 @@ def certify(
     overrides, version.
     """
     from ..catalogue import load_controller
-    from ..certify import certify as examined
+    from ..judging.certify import certify as examined
     from .runs import own_plant
 
     place = None if output is None else _place(output)
@@ -208,7 +208,7 @@ def certify(
             progress=report, payload=payloads(payload, arm),
             frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
             poses=[pose(text, arm) for text in poses], vary=vary(varied) or None, loads=loads(loaded),
-        )  # fmt: skip
+        )
     if place is not None:
         _write(place, found)
     if as_json:
@@ -224,8 +224,8 @@ def _place(output: str) -> Path:
 
 
 def _write(place: Path, found: Certificate) -> None:
-    from ..files import write_atomically
-    from ..plot import certificate
+    from ..io.plot import certificate
+    from ..support.files import write_atomically
 
     name = f"{found.controller}_certificate"
     whole = not place.suffix
@@ -303,7 +303,7 @@ def load_steps(found: Certificate) -> Table:
             listed.add_row(
                 x.variant or "nominal", x.drive, compact(x.size, 3), x.output, compact(x.peak, 3), compact(x.left, 3),
                 back,
-            )  # fmt: skip
+            )
     return listed
 
 
@@ -312,7 +312,7 @@ def loops(found: Sequence[Loop]) -> Table:
     listed = table(
         "plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]", "at\n[Hz]", "gain\nmargin\n[1]",
         "gain\nreduction\n[1]", "phase\nmargin\n[deg]", "delay\nmargin\n[ms]", "disk\nmargin\n[1]",
-    )  # fmt: skip
+    )
     for loop in found:
         zeta, hertz = loop.least_damped
         for drive, m in loop.margins.items():
@@ -401,7 +401,7 @@ def vibrations(found: Certificate) -> list[str]:
 
 def parted(found: LinearValidity) -> list[str]:
     """Return where run and prediction part, and every output that does so within the range, the first one first."""
-    from ..validity import where
+    from ..judging.validity import where
 
     each = [f"{name} {where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
     return [f"they part (5 %) {where(found.parting)}{': ' if each else ''}{', '.join(each)}"]

@@ -18,9 +18,9 @@ import click
 import numpy as np
 
 from ..errors import ConvergenceError, DefinitionError, FlexctlError, OutOfMemory, WriteError, printable, require
-from ..files import check_writable
 from ..kernels import jit
 from ..model import FloatArray
+from ..support.files import check_writable
 from . import terminal
 from .terminal import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, say
 
@@ -37,7 +37,7 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 PICTURES = (".png", ".pdf", ".svg")
 ORDER = (
     "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
-)  # fmt: skip
+)
 
 
 class Commands(click.Group):
@@ -50,7 +50,7 @@ class Commands(click.Group):
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
         standalone_mode: bool = True, **extra: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Run a command and leave the process with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
         tell_what_is_compiled()
@@ -120,7 +120,7 @@ def plant_options(function: F) -> F:
         "--set", "settings", multiple=True, metavar="KEY=VALUE",
         help="Override a value of the plant file, e.g. payload.mass=20g or model.sections=40; a number alone is SI; "
         "repeatable.",
-    )  # fmt: skip
+    )
     kind = click.option(
         "--model", "kind", metavar="KIND", help="Another solver than the plant file's; see `flexctl list`."
     )

@@ -28,7 +28,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..compare import Comparison
+    from ..judging.compare import Comparison
 
 
 @command(
@@ -42,14 +42,14 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 @click.option(
     "--plant", "plants", multiple=True, metavar="PLANT",
     help="Run on this plant; repeatable.  [default: each script's own]",
-)  # fmt: skip
+)
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of every plant file; repeatable."
 )
 @click.option(
     "--model", "models", multiple=True, metavar="KIND",
     help="Run in this formulation, options after a colon: ancf:elements=16; repeatable; see `flexctl list`.",
-)  # fmt: skip
+)
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
@@ -57,7 +57,7 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 def compare(
     controllers: tuple[str, ...], plants: tuple[str, ...], settings: tuple[str, ...], models: tuple[str, ...],
     only: tuple[str, ...], workers: int | None, output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Compare controllers on one plant, or one controller on several plants or formulations.
 
     Every controller is designed once, on the plant as its file has it, and goes through the scenarios that all of them
@@ -70,14 +70,14 @@ def compare(
     version.
     """
     from .. import __version__
-    from ..compare import compare as compared
+    from ..judging.compare import compare as compared
 
     place = None if output is None else _place(output)
     with progress(1) as report:
         found = compared(
             controllers, plants, models=[specs.formulation(text) for text in models], only=only,
             overrides=overrides(settings), workers=workers, progress=report,
-        )  # fmt: skip
+        )
     numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
     if place is not None:
         _write(place, found, as_text(numbers).encode())
@@ -94,8 +94,8 @@ def _place(output: str) -> Path:
 
 
 def _write(place: Path, found: Comparison, numbers: bytes) -> None:
-    from ..files import write_atomically
-    from ..plot import compare as draw
+    from ..io.plot import compare as draw
+    from ..support.files import write_atomically
 
     paths = [place] if place.suffix else [made(place) / "compared.png", place / "compared.json"]
     for path in paths:

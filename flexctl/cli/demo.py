@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ..response import Response
+from ..simulation.response import Response
 from . import cli, tables
 from .common import command, compact, folder, made, print_table, progress, stderr, stdout, table
 from .runs import groups
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
-    from ..scenario import Scenario
+    from ..judging.scenario import Scenario
 
 PLANT = "tokhi_azad_1994"
 CONTROLLERS = ("tokhi_azad_pd", "tokhi_azad_lqg")
@@ -78,15 +78,15 @@ def say(text: str) -> None:
 
 
 def _saved(figure: Any, path: Path) -> Path:
-    from ..plot.canvas import save
+    from ..io.plot.canvas import save
 
     return save(figure, path)
 
 
 def _linear(plant: Plant) -> dict[str, Any]:
+    from ..exact.euler_bernoulli import ExactBeam
     from ..frequency import grid, response
-    from ..models.exact_beam import ExactBeam
-    from ..plot import bode, mode_shapes
+    from ..io.plot import bode, mode_shapes
 
     linear, beam = plant.linearise(), ExactBeam(plant.arm)
     found, exact = linear.modes(MODES), beam.natural_frequencies(MODES) / (2 * math.pi)
@@ -106,7 +106,7 @@ def _linear(plant: Plant) -> dict[str, Any]:
 
 def _closed_loops(name: str) -> Runs:
     from ..catalogue import load_controller, load_plant
-    from ..scenario import design, run_scenarios, scenarios
+    from ..judging.scenario import design, run_scenarios, scenarios
 
     script = load_controller(name)
     plant = load_plant(PLANT)
@@ -138,7 +138,7 @@ def rigid_bound(angle: float, inertia: float, torque: float) -> float:
 
 
 def _bound(item: Scenario, nominal: Plant, response: Response, limit: float) -> float:
-    from ..modes import normal_modes
+    from ..linear.modes import normal_modes
 
     plant = item.plant(nominal)
     linear = plant.linearise()
@@ -152,7 +152,7 @@ def _bound(item: Scenario, nominal: Plant, response: Response, limit: float) -> 
 
 
 def _pictures(results: Mapping[str, Runs]) -> dict[str, Any]:
-    from ..plot import compare
+    from ..io.plot import compare
 
     figures = {name: compare(groups(runs), title=name) for name, runs in results.items()}
     last: dict[str, dict[str, Response]] = {}
@@ -166,7 +166,7 @@ def _pictures(results: Mapping[str, Runs]) -> dict[str, Any]:
 
 def _tracking() -> Runs:
     from ..catalogue import load_controller, load_plant
-    from ..scenario import design, path_stabilities, run_scenarios, scenarios
+    from ..judging.scenario import design, path_stabilities, run_scenarios, scenarios
 
     script = load_controller(TRACKING)
     plant = load_plant(script.PLANT)
@@ -182,14 +182,14 @@ def _tracking() -> Runs:
 
 
 def _track_pictures(runs: Runs) -> dict[str, Any]:
-    from ..plot.tracking import tracking
+    from ..io.plot.tracking import tracking
 
     figures = tracking({item.name: response for item, response in runs}, title=TRACKING)
     return {f"{TRACKING}_{name}": figure for name, figure in figures.items()}
 
 
 def _animations(runs: Runs, place: Path) -> list[Path]:
-    from ..animate import animate
+    from ..io.animate import animate
 
     item, response = runs[-1]
     if item.track is None:

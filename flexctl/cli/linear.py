@@ -44,7 +44,7 @@ def linear_plant(
     """Return the linear plant of an arm about rest, or another point, or the one in a file."""
     where = where or points.Where()
     if is_saved(name):
-        from ..export import load_linear
+        from ..io.python_control import load_linear
 
         require(
             not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
@@ -126,7 +126,7 @@ flexctl linearise spatial_3r --pose 0,-30deg,60deg -o bent.mat
 def linearise(
     plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, form: str | None,
     files: tuple[str, ...], as_json: bool, where: points.Where,
-) -> None:  # fmt: skip
+) -> None:
     """Write the linear plant about rest under the weight, or print a summary of it.
 
     The file holds A, B, C, D and M, D, K with names, operating point and provenance.

@@ -39,7 +39,7 @@ def point_options(function: F) -> F:
     def called(
         *arguments: Any, pose: tuple[str, ...], hold: tuple[str, ...], load: tuple[str, ...], spin: str | None,
         **others: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         return function(*arguments, where=Where(pose, hold, load, spin), **others)
 
     options = (
@@ -57,7 +57,7 @@ def point_options(function: F) -> F:
             help="Constant input under which the arm is in equilibrium, e.g. tip_force_y=5; SI units; repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
-    )  # fmt: skip
+    )
     for option in reversed(options):
         called = option(called)
     return cast("F", called)
@@ -66,7 +66,7 @@ def point_options(function: F) -> F:
 def taken_at(where: Where, plant: Plant) -> LinearPlant:
     """Return the linear plant of an arm there."""
     from ..linear import linearise
-    from ..operating import rest_point
+    from ..linear.operating import rest_point
 
     if not where.moved:
         return held(where, plant.linearise())
@@ -74,7 +74,7 @@ def taken_at(where: Where, plant: Plant) -> LinearPlant:
     if where.spin is None:
         linear = linearise(plant.model, rest_point(plant, pose or None, load), plant.identity)
         return held(where, _noted(plant, linear, pose=pose, load=load))
-    from ..steady import spinning_plant
+    from ..linear.steady import spinning_plant
 
     require(not load, "--spin takes no --load: leave one of them out")
     angles = list(plant.arm.reference_joints)
@@ -86,7 +86,7 @@ def taken_at(where: Where, plant: Plant) -> LinearPlant:
 
 def held(where: Where, linear: LinearPlant) -> LinearPlant:
     """Return the plant with the joints of --hold held."""
-    from ..steady import lock
+    from ..linear.steady import lock
 
     if not where.hold:
         return linear

@@ -46,7 +46,7 @@ FACTORS: dict[str, dict[str, float]] = {
 PLAUSIBLE = {
     "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (1e4, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),
     "N": (1e6, 1e9), "Hz": (1e6, 1e9), "rad/s": (100.0, 1e5), "deg": (360.0, 1e5), "1": (1e6, 1e6),
-}  # fmt: skip
+}
 """SI unit -> the largest size of a number alone, and of one whose unit is stated."""
 
 _WORD = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµμ°%/][A-Za-z/^*·%² ]*(?:[234])?)?\s*")
@@ -110,7 +110,7 @@ def key_unit(key: str) -> str | None:
     "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
     """
     from ..catalogue.definition import TABLES
-    from ..schema import Ascending, Quantity, schema
+    from ..machine.schema import Ascending, Quantity, schema
 
     table, _, name = key.partition(".")
     if table == "scenario":

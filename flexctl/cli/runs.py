@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ..errors import DefinitionError, require
-from ..response import Response
+from ..simulation.response import Response
 from . import cli, tables
 from .common import (
     PICTURES,
@@ -33,7 +33,7 @@ from .warned import telling_warnings
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ..scenario import Scenario
+    from ..judging.scenario import Scenario
 
 
 @command(
@@ -62,7 +62,7 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
 def run(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, only: tuple[str, ...],
     method: str | None, others: tuple[str, ...], output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Design a controller and run it through its scenarios.
 
     CONTROLLER is a name of the catalogue or the path of a .py file; PLANT is by default what the script names in PLANT.
@@ -73,8 +73,8 @@ def run(
     under `also`.
     """
     from ..catalogue import load_controller
-    from ..scenario import design, on_plants, path_stabilities, robustness, scenarios
-    from ..variations import vibration_ratios
+    from ..judging.scenario import design, on_plants, path_stabilities, robustness, scenarios
+    from ..judging.variations import vibration_ratios
 
     place = _place(output)
     script = load_controller(controller)
@@ -100,7 +100,7 @@ def run(
             name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **identity(plants[name])}
             for name, runs in list(every.items())[1:]
         },
-    }  # fmt: skip
+    }
     if place is not None:
         _write_runs(place, label, found, payload)
     if as_json:
@@ -122,7 +122,7 @@ def _plant_label(arm: Any) -> str:
 
 def _others(
     words: Sequence[str], plant: str, settings: tuple[str, ...], kind: str | None
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the plants of `--also` by label."""
     found = {}
     for word in words:
@@ -140,7 +140,7 @@ def _by_scenario(every: Mapping[str, Sequence[tuple[Scenario, Response]]]) -> di
     count = len(next(iter(every.values())))
     return {
         f"{runs[k][0].name}: {plant}": runs[k][1] for k in range(count) for plant, runs in every.items()
-    }  # fmt: skip
+    }
 
 
 def own_plant(script: ModuleType, controller: str) -> str:
@@ -183,8 +183,8 @@ def _same(one: Any, other: Any) -> bool:
 def _write_runs(
     place: Path, label: str, found: Sequence[tuple[Scenario, Response]], payload: Mapping[str, Any]
 ) -> None:
-    from ..files import write_atomically
-    from ..plot import compare
+    from ..io.plot import compare
+    from ..support.files import write_atomically
 
     everything = not place.suffix
     home = made(place) if everything else place.parent
@@ -205,9 +205,9 @@ def _write_runs(
 
 def _draw_tracks(home: Path, label: str, found: Sequence[tuple[Scenario, Response]]) -> None:
     """Write the pictures of runs along a path, and animations of the last one."""
-    from ..animate import animate
-    from ..plot.canvas import save
-    from ..plot.tracking import tracking
+    from ..io.animate import animate
+    from ..io.plot.canvas import save
+    from ..io.plot.tracking import tracking
 
     for name, figure in tracking({item.name: response for item, response in found}, title=label).items():
         tell(save(figure, home / f"{label}_{name}.png"))

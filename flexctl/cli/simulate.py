@@ -11,7 +11,7 @@ import click
 
 from ..errors import require
 from ..model import names
-from ..response import Response
+from ..simulation.response import Response
 from . import cli, specs, tables
 from .common import (
     PICTURES,
@@ -81,7 +81,7 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
 @click.option(
     "--rtol", default="0.01", show_default=True, callback=to_part, metavar="PART",
     help="Largest error, as a part of the range of each output.",
-)  # fmt: skip
+)
 @click.option(
     "--method", default="auto", show_default=True, help="exact, march, generalised_alpha, newmark or trapezoidal."
 )
@@ -101,7 +101,7 @@ def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
     method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Simulate an arm under torques or a controller.
 
     Numbers may carry a unit: 60deg, 250ms, 20g.
@@ -112,9 +112,9 @@ def simulate(
     PLANT may also be a second-order plant in a .mat, .npz or .json file.
     """
     from ..catalogue import load_controller
-    from ..scenario import blamed, design
-    from ..simulate import as_model
-    from ..simulate import simulate as simulated
+    from ..judging.scenario import blamed, design
+    from ..simulation.simulate import as_model
+    from ..simulation.simulate import simulate as simulated
 
     targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
     arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
@@ -130,7 +130,7 @@ def simulate(
         found = simulated(
             arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
             record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
-        )  # fmt: skip
+        )
     about = identity(arm)
     for path in targets:
         _write(found, about, path)
@@ -144,7 +144,7 @@ def simulate(
 RUN = (
     "method", "step_s", "duration_s", "steps", "rejected", "shortest_step_s", "longest_step_s", "worst_output",
     "worst_error",
-)  # fmt: skip
+)
 """What is told of the integration."""
 
 
@@ -170,13 +170,13 @@ def _scores(found: Response, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
-    from ..files import write_atomically
+    from ..support.files import write_atomically
 
     suffix = path.suffix.lower()
     if suffix == ".npz":
         found.save(path)
     elif suffix in PICTURES:
-        from ..plot import run
+        from ..io.plot import run
 
         run(found, path=path)
     else:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require, unknown
 from ..model import Signal, names
-from ..trajectories import (
+from ..motion.moves import (
     Cycloid,
     InputSignal,
     Motion,

@@ -30,7 +30,7 @@ from .common import (
 from .quantities import has_unit, key_unit, quantities, quantity
 
 if TYPE_CHECKING:
-    from ..sweep import Table
+    from ..judging.sweep import Table
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 CHANGES = re.compile(r" with \S+ = .*?: (?=\[|unknown|missing)")
@@ -40,7 +40,7 @@ RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/(\d+)(log)?|/(log))?")
 
 def values(text: str) -> tuple[str, Any]:
     """Return name and values of "payload.mass=0,10g,20g", "payload.mass=0..20g" or "controller.kp=0.1..10/7log"."""
-    from ..sweep import Span
+    from ..judging.sweep import Span
 
     name, equals, rest = (part.strip() for part in text.partition("="))
     understood = bool(name and equals and rest)
@@ -85,7 +85,7 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
     help="A key of the plant file, controller.NAME (an argument of design or a constant of the script, also "
     "controller.WEIGHTS.rate), scenario.duration, .step or .method. VALUES: a list, LOW..HIGH, LOW..HIGH/POINTS, "
     "LOW..HIGH/POINTSlog; repeatable.",
-)  # fmt: skip
+)
 @click.option("--sample", default="grid", show_default=True, help="grid (all combinations), random, or lhs.")
 @click.option("--count", type=click.IntRange(min=1), help="Number of points of random and lhs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of random and lhs.")
@@ -101,7 +101,7 @@ def sweep(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, parameters: tuple[str, ...],
     sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool, workers: int | None,
     scheduler: str | None, fresh: bool, output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Run a controller over many values of plant or controller parameters.
 
     Every case is a closed-loop run of every scenario. A case that fails is a row with its reason, and the exit code is
@@ -112,7 +112,7 @@ def sweep(
     JSON: columns, rows, failed; controller, version.
     """
     from .. import __version__
-    from ..sweep import sweep as swept
+    from ..judging.sweep import sweep as swept
 
     over: dict[str, Any] = {}
     for text in parameters:
@@ -127,7 +127,7 @@ def sweep(
             controller, plant, over=over, method=sample, count=count, seed=seed, overrides=changed, scenarios=only,
             redesign=redesign, linear=linear, path=output, resume=not fresh, workers=workers, scheduler=scheduler,
             progress=_Told(report),
-        )  # fmt: skip
+        )
     if output is not None:
         tell(Path(output))
     failed = sum(status != "ok" for status in found["status"])

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..response import Response
+from ..simulation.response import Response
 from .common import compact, table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ..frequency import Margins
-    from ..loopstability import PathStability
+    from ..simulation.path_stability import PathStability
 
 WORDS = {
     "settle_1pct_s": ("to 1 %", "s"),
@@ -116,7 +116,7 @@ TRACKED = {
     "peak\ntau 1": ("joint1_torque.peak", 1.0), "peak\ntau 2": ("joint2_torque.peak", 1.0),
     "bent\nlink 1": ("link1_deflection.peak", 1e3), "bent\nlink 2": ("link2_deflection.peak", 1e3),
     "to\n0.1 %": ("tip.settle_0p1pct_s", 1.0),
-}  # fmt: skip
+}
 """Heading -> score of a run along a path, and the factor to its unit: mm, N m, s."""
 
 

@@ -35,7 +35,7 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
 @click.option(
     "--torque", "torques", multiple=True, metavar="[NAME=]SIGNAL",
     help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
-)  # fmt: skip
+)
 @click.option(
     "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal of any input, as for --torque."
 )
@@ -48,7 +48,7 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
 def validity(
     plant: str, settings: tuple[str, ...], kind: str | None, torques: tuple[str, ...], signals: tuple[str, ...],
     times: str, duration: float | None, step: float | None, as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Compare the linear plant with the full model under signals of growing size.
 
     Without a law. Of every output the largest deviation from the linear prediction is shown, in parts of the range
@@ -57,7 +57,7 @@ def validity(
     JSON: amplitudes, deviation, parting, outputs, partings, failures; plant, model, overrides, version. A size that is
     not reached is null.
     """
-    from ..validity import linear_validity, where
+    from ..judging.validity import linear_validity, where
 
     factors = specs.numbers(times)
     arm = load(plant, settings, kind)

@@ -70,7 +70,7 @@ def attained(M: ComplexArray) -> FloatArray:
 
 def _turned(
     M: ComplexArray, angles: FloatArray, best: FloatArray, channel: int
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """Return the angles with one of them at its best, and the spectral radius there."""
     width = 2.0 * np.pi / _ANGLES
     for offsets in (width * np.arange(_ANGLES), *(width / 4.0**k * np.linspace(-1.0, 1.0, 9) for k in range(6))):

@@ -4,7 +4,8 @@
     H(s) = C (s I - A)^-1 B + D                                    first order; z = s for a sampled plant
 
     structure                                        method
-    symmetric, narrow band (reordered if that helps) compiled banded L d L^T, 64 frequencies at once (`_kernels.banded`)
+    symmetric, narrow band (reordered if that helps) compiled banded L d L^T, 64 frequencies at once
+    (`kernels.resolvent`)
     unsymmetric, narrow band                         compiled banded LU with row interchanges
     full, normal modes diagonalise the damping       sum over modes, rigid ones with 1/s^2 exactly
     full, anything else                              Schur form of the first-order plant in modal coordinates
@@ -26,8 +27,8 @@ import scipy.linalg as sla
 from ..linear import FirstOrder, LinearPlant, SecondOrder
 from ..linear.balance import balanced, check_same
 from ..linear.eigen import NormalModes, damping_in_modes, is_modal, normal_modes
+from ..linear.modes import has_normal_modes
 from ..model import ComplexArray, FloatArray, FrequencyModel
-from ..modes import has_normal_modes
 
 Transfer = Callable[[ComplexArray], ComplexArray]
 Order = npt.NDArray[np.intp]
@@ -94,7 +95,7 @@ def _limit(evaluate: Transfer, s: ComplexArray) -> ComplexArray:
 
 
 def _second_order(plant: SecondOrder) -> Transfer:
-    from ..models._kernels import bands  # compiled code is loaded when a response is asked for
+    from ..kernels import bands  # compiled code is loaded when a response is asked for
 
     M, D, K = (np.ascontiguousarray(m, float) for m in (plant.M, plant.D, plant.K))
     reach, symmetric = bands.profile(M, D, K)
@@ -129,7 +130,7 @@ def _narrowing_order(M: FloatArray, D: FloatArray, K: FloatArray) -> Order | Non
 
 
 class _Channels(NamedTuple):
-    """Inputs and outputs in terms of few columns of the sweep; the arguments of `_kernels.pivoted.assemble`."""
+    """Inputs and outputs in terms of few columns of the sweep; the arguments of `kernels.resolvent_pivoted.assemble`."""
 
     columns: FloatArray
     first: npt.NDArray[np.intp]
@@ -146,7 +147,9 @@ def _banded(
     plant: SecondOrder, M: FloatArray, D: FloatArray, K: FloatArray, reach: int, symmetric: bool, order: Order
 ) -> Transfer:
     """Return the banded evaluator; M, D, K are given in the order `order` of the plant's coordinates."""
-    from ..models._kernels import banded, bands, pivoted
+    from ..kernels import bands
+    from ..kernels import resolvent as banded
+    from ..kernels import resolvent_pivoted as pivoted
 
     used = np.flatnonzero(_carries_channel(plant)[order])
     reverse = bool(2 * used.sum() < used.size * (order.size - 1))  # channels late in the sweep cost least
@@ -248,7 +251,7 @@ def _constant(D: FloatArray) -> Transfer:
 
 def _first_order(plant: FirstOrder) -> Transfer:
     """Return the evaluator by the Schur form of the balanced A, on the smaller of inputs and outputs."""
-    from ..models._kernels import pivoted
+    from ..kernels import resolvent_pivoted as pivoted
 
     swap = plant.B.shape[1] > plant.C.shape[0]
     A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder, linearise
+from ..linear.modes import modes
 from ..model import ComplexArray, FloatArray, FrequencyModel, MechanicalModel
 from ..models import REGISTRY
-from ..modes import modes
 from .evaluate import Transfer, axis, on_axis
 
 SHOWN = 10  # flexible modes of a discretised arm in the default range

@@ -218,7 +218,7 @@ def _measured(
         *_best(factor[up], places[up], math.inf), *_best(-factor[down], places[down], -0.0, -1.0),
         *_best(np.degrees(np.abs(angle)), gain_crossings, 180.0), *_best(delay, gain_crossings, math.inf),
         distance, disk_at, gain_crossings, np.sort(phase_crossings),
-    )  # fmt: skip
+    )
 
 
 def _best(values: FloatArray, places: FloatArray, none: float, sign: float = 1.0) -> tuple[float, float]:

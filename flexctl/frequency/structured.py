@@ -21,8 +21,8 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..linear import SecondOrder
 from ..linear.interconnect import closed_loop
+from ..linear.modes import modes
 from ..model import ComplexArray, FloatArray, index_of, names
-from ..modes import modes
 from .evaluate import axis, on_axis
 from .grids import start_grid
 

@@ -75,7 +75,7 @@ class Plan(NamedTuple):
     ----------
     tables, record, gauge
         Inputs and grid; what is recorded; what is known of the error.
-    scheme : flexctl.integrate.Scheme
+    scheme : flexctl.kernels.schemes.Scheme
         The integrator.
     rtol : float
         Part of the range of an output that its error may be; 0: the steps of the grid are taken as they are.
@@ -106,7 +106,7 @@ class Plan(NamedTuple):
         return state.Scheme(
             s.alpha_m, s.alpha_f, s.beta, s.gamma, s.tolerance, float(iterations), newton, float(s.settle), self.rtol,
             float(self.sampled), float(t[-1] - t[0]), float(deepest),
-        )  # fmt: skip
+        )
 
 
 class Stepper:
@@ -135,7 +135,7 @@ class Stepper:
     def __init__(
         self, model: MechanicalModel, loops: Mapping[bool, Any], form: Any, motion: state.Motion, u: FloatArray,
         plan: Plan, first: int, *, prefers: float, place: Any = None, functions: tuple[Any, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
         self.loops, self.functions, self.scheme = loops, functions, plan.kernel(prefers)
         self.u, self.held, self.known = u.copy(), np.zeros(u.size), (None, None)

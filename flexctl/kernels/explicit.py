@@ -18,13 +18,13 @@ from .tables import INT, LAW, MAT, RECORD, TABLES, VEC
 
 
 @entry(int64(MAT, INT, int64))
-def factored(ab, pivots, w):  # type: ignore[no-untyped-def]
+def factored(ab, pivots, w):
     """`lu.factor` for callers in Python."""
     return factor(ab, pivots, w)
 
 
 @kernel
-def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
+def add_product(ab, w, x, c, out):
     """Compute out += c S x for a banded matrix S in the storage ab[2 w + i - j, j]."""
     n = x.size
     for j in range(n):
@@ -34,7 +34,7 @@ def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
+def write(record, k, y, u, q, v):
     """Record grid point k."""
     record.y[k] = y
     record.u[k] = u
@@ -48,11 +48,11 @@ def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
         types.FunctionType(OUTPUT), VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64,
         VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD,
     ),
-)  # fmt: skip
-def run_explicit(  # type: ignore[no-untyped-def]
+)
+def run_explicit(
     output, reals, ints, mass, mass_pivots, damped, damped_pivots, D, K, B, w, q, v, a, u, held, memory, law, first,
     last, tables, record,
-):  # fmt: skip
+):
     """Central differences with the factors of M (`mass`) and of M + h D / 2 (`damped`) for the constant step h."""
     n, p = q.size, u.size
     t = tables.t
@@ -91,7 +91,7 @@ def run_explicit(  # type: ignore[no-untyped-def]
 @entry(
     types.UniTuple(float64, 4)(MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD),
 )
-def run_exact(  # type: ignore[no-untyped-def]
+def run_exact(
     Phi, G0, G1, C, D, x, u, held, memory, law, first, last, tables, record
 ):
     """Exact discretisation with a constant step; record.q and record.v take the state x."""

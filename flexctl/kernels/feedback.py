@@ -51,11 +51,11 @@ def feedback(law: Any, n: int, m: int, inputs: int) -> Feedback:
         zeros((nx, nx)), zeros((nx, ny)), zeros((nu, ny)), zeros((nu, n + m)), zeros((nu, nu)), zeros((size, size)),
         zeros((2, n)), zeros((3, ny)), zeros((2, law.Dr.shape[1])), zeros((2, nx)), zeros((3, nu)), zeros(inputs),
         zeros(n + m), np.array([0.0, -1.0, 0.0]),
-    )  # fmt: skip
+    )
 
 
 @kernel(**FAST)
-def inverse(M, X):  # type: ignore[no-untyped-def]
+def inverse(M, X):
     """X = M^-1 of a small matrix by elimination with pivoting; M, of which a corner is used, is destroyed."""
     n = X.shape[0]
     for i in range(n):
@@ -77,7 +77,7 @@ def inverse(M, X):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def add(M, first, x, factor, y):  # type: ignore[no-untyped-def]
+def add(M, first, x, factor, y):
     """y += factor M x, of the rows of M from `first` on."""
     for i in range(y.size):
         total = 0.0
@@ -87,7 +87,7 @@ def add(M, first, x, factor, y):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def _gains(law, phase, implicit, f):  # type: ignore[no-untyped-def]
+def _gains(law, phase, implicit, f):
     """Fill E, F, G for the phase and for what is implicit of the step."""
     nx, nu, ny = f.E.shape[0], f.G.shape[0], f.G.shape[1]
     for i in range(nx):
@@ -107,14 +107,14 @@ def _gains(law, phase, implicit, f):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def read(law, y, f):  # type: ignore[no-untyped-def]
+def read(law, y, f):
     """Take the readings at the begin of a step."""
     for i in range(law.measures.size):
         f.readings[0, i] = y[law.measures[i]]
 
 
 @kernel(**FAST)
-def foresee(law, k, tables, place, part, h, soft, u, memory, f):  # type: ignore[no-untyped-def]
+def foresee(law, k, tables, place, part, h, soft, u, memory, f):
     """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
 
     u: prescribed inputs at the end.
@@ -142,7 +142,7 @@ def foresee(law, k, tables, place, part, h, soft, u, memory, f):  # type: ignore
 
 
 @kernel(**FAST)
-def respond(law, f, u):  # type: ignore[no-untyped-def]
+def respond(law, f, u):
     """Set the inputs at the end of the step by the readings there."""
     for i in range(u.size):
         u[i] = f.inputs[i]
@@ -154,7 +154,7 @@ def respond(law, f, u):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def approach(number, d, motion, f, cv):  # type: ignore[no-untyped-def]
+def approach(number, d, motion, f, cv):
     """Move the state a little along column `number` of S^-1 B, behind the last one along the correction d.
 
     Returns by which part of it; `leave` takes this back.
@@ -172,7 +172,7 @@ def approach(number, d, motion, f, cv):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def leave(number, e, motion, f):  # type: ignore[no-untyped-def]
+def leave(number, e, motion, f):
     """Go back, and take the slope of the command from the readings nearby: into f.small, or the last into command 1."""
     for i in range(motion.q.size):
         motion.q[i], motion.v[i] = f.near[0, i], f.near[1, i]
@@ -187,7 +187,7 @@ def leave(number, e, motion, f):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def close(d, n, f):  # type: ignore[no-untyped-def]
+def close(d, n, f):
     """Turn the correction d of the arm alone into that of the loop; returns the largest of n entries."""
     if f.key[READY] == 0.0:
         inverse(f.small, f.W)
@@ -204,7 +204,7 @@ def close(d, n, f):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def finish(law, f, u, held, memory):  # type: ignore[no-untyped-def]
+def finish(law, f, u, held, memory):
     """Set command and state of the law at the end of a step, which is the begin of the next."""
     respond(law, f, u)
     for i in range(u.size):

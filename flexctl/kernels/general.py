@@ -66,11 +66,11 @@ def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[f
         zeros((n + m, n + m) if m else (0, 0)), zeros((m, n)), zeros((m, n)), zeros((n, m)), zeros(m), zeros(m),
         zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs), w,
         int(compiled.constant_tangent),
-    )  # fmt: skip
+    )
 
 
 @kernel(**INSIDE)
-def _fill(form, motion, u):  # type: ignore[no-untyped-def]
+def _fill(form, motion, u):
     full = form.room.full
     for i in range(u.size):
         full[i] = u[i]
@@ -79,14 +79,14 @@ def _fill(form, motion, u):  # type: ignore[no-untyped-def]
 
 
 @kernel(**INSIDE)
-def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
+def measure(form, motion, u, y):
     """Sensor readings."""
     _fill(form, motion, u)
     form.output(motion.q, motion.v, motion.a, form.room.full, form.room.reals, form.room.ints, y)
 
 
 @kernel(**INSIDE)
-def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+def sense(form, motion, u, rows, y):
     """Some of them."""
     measure(form, motion, u, form.room.y)
     for i in range(rows.size):
@@ -94,7 +94,7 @@ def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
 
 
 @kernel(**INSIDE)
-def solve_open(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+def solve_open(form, motion, u, ca, cv, cq, fresh):
     """One correction without closures."""
     r, t = form.room, motion.number[TIME]
     if fresh:
@@ -110,7 +110,7 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-d
 
 
 @kernel(**PLAIN)
-def border(r, part):  # type: ignore[no-untyped-def]
+def border(r, part):
     """Fill A = [[S, c W], [c (G + part V), 0]] with c, the largest entry of S."""
     (m, n), scale, w = r.G.shape, 1e-300, r.w
     for i in range(n + m):
@@ -128,7 +128,7 @@ def border(r, part):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def openings(r, q, v, a, ca, cv):  # type: ignore[no-untyped-def]
+def openings(r, q, v, a, ca, cv):
     """Fill the right sides of the closures: what makes them hold for coordinates and rates, or in a jump."""
     m, n = r.G.shape
     for k in range(m):
@@ -149,7 +149,7 @@ def openings(r, q, v, a, ca, cv):  # type: ignore[no-untyped-def]
 
 
 @kernel(**INSIDE)
-def solve_closed(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+def solve_closed(form, motion, u, ca, cv, cq, fresh):
     """One correction with closures."""
     _fill(form, motion, u)
     r, t, n, full = form.room, motion.number[TIME], motion.q.size, form.room.full
@@ -177,7 +177,7 @@ def solve_closed(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped
 
 
 @kernel(**INSIDE)
-def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+def limit(form, motion, tolerance, h):
     """Size of a correction that is accepted."""
     extent = 1.0
     for i in range(motion.q.size):
@@ -186,7 +186,7 @@ def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
 
 
 @kernel(**INSIDE)
-def store(form, motion, record, k):  # type: ignore[no-untyped-def]
+def store(form, motion, record, k):
     """Record the coordinates."""
     if record.q.shape[0] > 1:
         for i in range(motion.q.size):
@@ -194,29 +194,29 @@ def store(form, motion, record, k):  # type: ignore[no-untyped-def]
 
 
 @kernel(**INSIDE)
-def linear(form):  # type: ignore[no-untyped-def]
+def linear(form):
     """Whether the matrices are constant."""
     return form.room.constant == 1
 
 
 @kernel(**INSIDE)
-def nothing(form, motion):  # type: ignore[no-untyped-def]
+def nothing(form, motion):
     """The state alone is measured."""
 
 
 @kernel(**INSIDE)
-def no_leap(form, motion):  # type: ignore[no-untyped-def]
+def no_leap(form, motion):
     """No joint is prescribed: such a motion is an input here."""
     return False
 
 
 @kernel(**INSIDE)
-def no_foresight(form, motion, h, scheme):  # type: ignore[no-untyped-def]
+def no_foresight(form, motion, h, scheme):
     """Nothing is needed of the state before the step."""
 
 
 @kernel(**INSIDE)
-def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+def finish(form, motion, u, size):
     """Torques are outputs here."""
 
 
@@ -226,18 +226,18 @@ OPEN, CLOSED = (
         prefers=KEPT,
     )
     for solved in (solve_open, solve_closed)
-)  # fmt: skip
+)
 
 
 def _loop(closed: bool, feeds: bool) -> Any:
     inner = kernel(**PLAIN)(
         stepper(CLOSED if closed else OPEN, closed=closed, feeds=feeds)
-    )  # fmt: skip
+    )
     pointers = [types.FunctionType(f) for f in (RESIDUAL, TANGENT, OUTPUT, CLOSURE)]
     law = FEEDBACK if feeds else types.none
     found = types.UniTuple(float64, 4)(*pointers, ROOM, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
 
-    def outer(residual, tangent, output, closure, room, motion, feedback, acting, course, scheme, gauge):  # type: ignore[no-untyped-def]
+    def outer(residual, tangent, output, closure, room, motion, feedback, acting, course, scheme, gauge):
         form = Form(residual, tangent, output, closure, room)
         return inner(form, motion, feedback, acting, course, scheme, gauge)
 
@@ -248,5 +248,5 @@ LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for f
 
 
 @entry(CLOSURE)
-def no_closure(q, v, reals, ints, g, bias, G, V, W):  # type: ignore[no-untyped-def]
+def no_closure(q, v, reals, ints, g, bias, G, V, W):
     """The closures of a model without any."""

@@ -147,13 +147,13 @@ class Entry:
             _warn_once(
                 f"compiled code cannot be kept ({error}) and is made again by every process; set NUMBA_CACHE_DIR to a "
                 "folder that can be written to", "folder",
-            )  # fmt: skip
+            )
             return self._uncached(dispatcher)
         if dispatcher._cache.temporary:
             _warn_once(
                 f"compiled code is kept in {cache.temporary_root()}, since neither flexctl's folder nor a home "
                 "folder can be written to; set NUMBA_CACHE_DIR to a folder that lasts", "folder",
-            )  # fmt: skip
+            )
         return dispatcher
 
     def _plain(self) -> Any:
@@ -161,7 +161,7 @@ class Entry:
         _warn_once(
             "this version of numba lacks what flexctl's cache of compiled code needs: numba's own is used, which "
             "compiles closures in every process and misses edits in other files", "hooks",
-        )  # fmt: skip
+        )
         closure = getattr(self.py_func, "__closure__", None) is not None
         if not closure:
             with contextlib.suppress(RuntimeError):  # no folder

@@ -14,13 +14,13 @@ from .tables import FAST, LAW, MAT, PLAIN, TABLES, VEC
 
 
 @kernel(**FAST)
-def phase_at(law, k):  # type: ignore[no-untyped-def]
+def phase_at(law, k):
     """Phase of control period (grid point) k."""
     return law.phase[min(k, law.phase.size - 1)] if law.phase.size > 0 else 0
 
 
 @kernel(**FAST)
-def _readings(law, k, y, m):  # type: ignore[no-untyped-def]
+def _readings(law, k, y, m):
     """Fill m with what the law reads: noisy and quantised."""
     for i in range(law.measures.size):
         m[i] = y[law.measures[i]]
@@ -31,7 +31,7 @@ def _readings(law, k, y, m):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def law_step(law, k, y, r, memory, u):  # type: ignore[no-untyped-def]
+def law_step(law, k, y, r, memory, u):
     """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
     px, pu = phase_at(law, k) * nx, phase_at(law, k) * nu
@@ -71,7 +71,7 @@ def law_step(law, k, y, r, memory, u):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def _continuous_jump(law, k, tables):  # type: ignore[no-untyped-def]
+def _continuous_jump(law, k, tables):
     """Whether the command of a continuous law may jump at grid point k: begin, change of phase, jump of r or inputs."""
     if k == 0 or phase_at(law, k) != phase_at(law, k - 1):
         return True
@@ -84,7 +84,7 @@ def _continuous_jump(law, k, tables):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def _continuous_command(law, k, y, tables, memory, held):  # type: ignore[no-untyped-def]
+def _continuous_command(law, k, y, tables, memory, held):
     """What a continuous law commands at grid point k, right limits."""
     nx, ny, nu, nr = law.C.shape[1], law.measures.size, law.drives.size, law.Dr.shape[1]
     pu = phase_at(law, k) * nu
@@ -102,7 +102,7 @@ def _continuous_command(law, k, y, tables, memory, held):  # type: ignore[no-unt
 
 
 @kernel(**PLAIN)
-def control(law, k, y, tables, memory, held, u):  # type: ignore[no-untyped-def]
+def control(law, k, y, tables, memory, held, u):
     """Set the inputs to their right limits at grid point k, calling the law when due; returns whether u jumped."""
     if law.continuous == 1:
         if not _continuous_jump(law, k, tables):
@@ -121,6 +121,6 @@ def control(law, k, y, tables, memory, held, u):  # type: ignore[no-untyped-def]
 
 
 @entry(types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC))
-def called(law, k, y, tables, memory, held, u):  # type: ignore[no-untyped-def]
+def called(law, k, y, tables, memory, held, u):
     """`control` for callers in Python."""
     return control(law, k, y, tables, memory, held, u)

@@ -21,4 +21,4 @@ def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[bool, Any
             found(form, MOTION, FEEDBACK if feeds else types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY
         )(stepper(ops, closed=closed, feeds=feeds))
         for feeds in (False, True)
-    }  # fmt: skip
+    }

@@ -9,7 +9,7 @@ from .tables import PLAIN
 
 
 @kernel(**PLAIN)
-def factor(ab, pivots, w):  # type: ignore[no-untyped-def]
+def factor(ab, pivots, w):
     """Factor a banded matrix ab[2 w + i - j, j] in place; returns 1 when singular."""
     n = ab.shape[1]
     for j in range(n):
@@ -39,7 +39,7 @@ def factor(ab, pivots, w):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def solve(ab, pivots, w, b):  # type: ignore[no-untyped-def]
+def solve(ab, pivots, w, b):
     """Solve with the factors of `factor`, in place."""
     n = ab.shape[1]
     for j in range(n):
@@ -57,7 +57,7 @@ def solve(ab, pivots, w, b):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def factor_full(A, pivots):  # type: ignore[no-untyped-def]
+def factor_full(A, pivots):
     """Factor a full matrix in place; returns 1 when singular."""
     n = A.shape[0]
     for j in range(n):
@@ -84,7 +84,7 @@ def factor_full(A, pivots):  # type: ignore[no-untyped-def]
 
 
 @kernel(**PLAIN)
-def solve_full(A, pivots, b):  # type: ignore[no-untyped-def]
+def solve_full(A, pivots, b):
     """Solve with the factors of `factor_full`, in place."""
     n = A.shape[0]
     for j in range(n):

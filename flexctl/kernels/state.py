@@ -109,7 +109,7 @@ def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: boo
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
         zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((3, n)), zeros(NUMBERS),
         zeros(4),
-    )  # fmt: skip
+    )
 
 
 def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:
@@ -120,4 +120,4 @@ def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:
     return Gauge(
         kind, group, np.full(ny, np.inf), np.full(ny, -np.inf), zeros(ny), zeros(ny), zeros(ny), zeros(ny),
         np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1), zeros((2, ny)), number,
-    )  # fmt: skip
+    )

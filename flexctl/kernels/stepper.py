@@ -124,7 +124,7 @@ class Operations(NamedTuple):
 
 
 @kernel(**FAST)
-def predict(motion, h, scheme, soft, straight):  # type: ignore[no-untyped-def]
+def predict(motion, h, scheme, soft, straight):
     """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule.
 
     motion.d is what accelerations move; returns its largest entry.
@@ -154,7 +154,7 @@ def predict(motion, h, scheme, soft, straight):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def correct(q, v, a, shifted, d, cq, cv, ca, cs):  # type: ignore[no-untyped-def]
+def correct(q, v, a, shifted, d, cq, cv, ca, cs):
     """Move the state by a correction."""
     for i in range(q.size):
         q[i] -= cq * d[i]
@@ -165,14 +165,14 @@ def correct(q, v, a, shifted, d, cq, cv, ca, cs):  # type: ignore[no-untyped-def
 
 
 @kernel(**FAST)
-def scale(d, factor):  # type: ignore[no-untyped-def]
+def scale(d, factor):
     """Multiply by a factor."""
     for i in range(d.size):
         d[i] *= factor
 
 
 @kernel(**FAST)
-def save(motion):  # type: ignore[no-untyped-def]
+def save(motion):
     """Keep the state for the case that the step is not good enough."""
     keep = motion.saved
     for i in range(motion.q.size):
@@ -183,7 +183,7 @@ def save(motion):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def restore(motion):  # type: ignore[no-untyped-def]
+def restore(motion):
     """Go back to the state that was saved."""
     keep = motion.saved
     for i in range(motion.q.size):
@@ -194,7 +194,7 @@ def restore(motion):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def aim(motion, k, part, h):  # type: ignore[no-untyped-def]
+def aim(motion, k, part, h):
     """Fill motion.target at a part of the step from grid point k: the quintic with the values at both ends.
 
     A part of 0 gives the right limits at k.
@@ -218,7 +218,7 @@ def aim(motion, k, part, h):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def broyden(d, steps, first, number):  # type: ignore[no-untyped-def]
+def broyden(d, steps, first, number):
     """Broyden's updates of the inverse, applied to the correction d; `steps` are those made with these factors."""
     n = d.size
     for j in range(first, number):
@@ -238,7 +238,7 @@ def broyden(d, steps, first, number):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def bounded(q):  # type: ignore[no-untyped-def]
+def bounded(q):
     """Whether every entry is finite and within BOUND."""
     inside = True
     for i in range(q.size):
@@ -247,7 +247,7 @@ def bounded(q):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def widen(gauge, y):  # type: ignore[no-untyped-def]
+def widen(gauge, y):
     """Take the readings of a grid point into the ranges."""
     for j in range(y.size):
         gauge.low[j], gauge.high[j] = min(gauge.low[j], y[j]), max(gauge.high[j], y[j])
@@ -256,7 +256,7 @@ def widen(gauge, y):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def change_of(motion):  # type: ignore[no-untyped-def]
+def change_of(motion):
     """Largest change of an acceleration in the step."""
     largest = 0.0
     for i in range(motion.a.size):
@@ -265,7 +265,7 @@ def change_of(motion):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def weigh(gauge, scheme, h, deepest):  # type: ignore[no-untyped-def]
+def weigh(gauge, scheme, h, deepest):
     """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail."""
     share = 0.05 if scheme.sampled == 1.0 else 3.0 * h / scheme.length
     rtol, worst = (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
@@ -289,7 +289,7 @@ def weigh(gauge, scheme, h, deepest):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def add_up(gauge, h):  # type: ignore[no-untyped-def]
+def add_up(gauge, h):
     """Take the last local errors into the sums."""
     fade = np.exp(-h / gauge.memory[0])
     for j in range(gauge.local.size):
@@ -298,7 +298,7 @@ def add_up(gauge, h):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def disturb(motion, part):  # type: ignore[no-untyped-def]
+def disturb(motion, part):
     """Take a part of their change in the step off the accelerations: a correction then is the local error."""
     for i in range(motion.a.size):
         motion.x[2, i] = motion.a[i]
@@ -306,7 +306,7 @@ def disturb(motion, part):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def venture(motion, h):  # type: ignore[no-untyped-def]
+def venture(motion, h):
     """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
     for i in range(motion.q.size):
         motion.a[i] = motion.x[2, i]
@@ -317,14 +317,14 @@ def venture(motion, h):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def go_back(motion):  # type: ignore[no-untyped-def]
+def go_back(motion):
     """Undo `venture`."""
     for i in range(motion.q.size):
         motion.q[i], motion.v[i] = motion.saved[5, i], motion.x[2, i]
 
 
 @kernel(**FAST)
-def wait(gauge, motion, good):  # type: ignore[no-untyped-def]
+def wait(gauge, motion, good):
     """Decide when the error is estimated again."""
     known = gauge.number
     for i in range(motion.q.size):
@@ -339,7 +339,7 @@ def wait(gauge, motion, good):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def any_prescribed(drive):  # type: ignore[no-untyped-def]
+def any_prescribed(drive):
     """Whether a joint is prescribed."""
     some = False
     for j in range(drive.size):
@@ -361,7 +361,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     after_jump, rest = (1.0 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
 
-    def run(form, motion, feedback, acting, course, scheme, gauge):  # type: ignore[no-untyped-def]
+    def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         q, v, a, shifted, d, y = motion.q, motion.v, motion.a, motion.shifted, motion.d, gauge.readings[0]

@@ -107,4 +107,4 @@ def no_law() -> Law:
     none, empty, index = np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.int64)
     return Law(
         none, none, none, none, none, none, none, empty, empty, empty, none, index, index, index, 0, np.zeros((3, 1))
-    )  # fmt: skip
+    )

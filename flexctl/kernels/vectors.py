@@ -10,14 +10,14 @@ from .jit import kernel
 
 
 @kernel
-def put(x, out):  # type: ignore[no-untyped-def]
+def put(x, out):
     """Copy a vector."""
     for i in range(out.size):
         out[i] = x[i]
 
 
 @kernel
-def put_matrix(x, out):  # type: ignore[no-untyped-def]
+def put_matrix(x, out):
     """Copy a matrix."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):

@@ -25,7 +25,7 @@ from ..model import FloatArray
 from .controller import Delayed, LinearLaw, bare
 
 if TYPE_CHECKING:
-    from .design import Design
+    from ..design.design import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Blended:
         for law in self.laws[1:]:
             same = (law.measures, law.drives, law.follows, law.sample_time) == (
                 first.measures, first.drives, first.follows, first.sample_time,
-            )  # fmt: skip
+            )
             require(same, "the scheduled laws differ in their signals or control period")
             limits = np.array_equal(law.lower, first.lower) and np.array_equal(law.upper, first.upper)
             require(limits, "the scheduled laws differ in their limits")
@@ -109,7 +109,7 @@ class Blended:
             Dy=np.sum([wi * law.Dy for wi, law in zip(w, laws, strict=True)], axis=0),
             Dr=np.sum([wi * law.Dr for wi, law in zip(w, laws, strict=True)], axis=0),
             lower=laws[0].lower, upper=laws[0].upper, start=np.vstack([law.start for law in laws]),
-        )  # fmt: skip
+        )
 
     def feedback_at(self, value: float) -> FirstOrder:
         """Return `frozen(value)` as a linear system, limits left out."""

@@ -38,7 +38,7 @@ def together(*laws: LinearLaw, limit: float = np.inf) -> LinearLaw:
         start=np.vstack([law.start @ E.T for law, E in zip(laws, y, strict=True)]),
         C=np.hstack([F @ law.C for law, F in zip(laws, u, strict=True)]),
         Dy=np.sum([Dy for Dy, _ in direct], axis=0), Dr=np.sum([Dr for _, Dr in direct], axis=0),
-    )  # fmt: skip
+    )
     return law.limited(-limit, limit)
 
 

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..checks import number, real_array
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
+from ..support.checks import number, real_array
 
 
 @runtime_checkable
@@ -115,7 +115,7 @@ class LinearLaw:
         shapes = {
             "A": (nx, nx), "By": (nx, ny), "Br": (nx, nr), "Bu": (nx, nu), "C": (nu, nx), "Dy": (nu, ny),
             "Dr": (nu, nr), "start": (nx, ny),
-        }  # fmt: skip
+        }
         for label, shape in shapes.items():
             value = getattr(self, label)
             matrix = np.zeros(shape) if value is _ZERO else real_array(f"law matrix {label}", value)
@@ -157,7 +157,7 @@ class LinearLaw:
             self.A + self.Bu @ self.C, self.By + self.Bu @ self.Dy, self.C, self.Dy,
             tuple(Signal(f"x{i + 1}") for i in range(len(self.A))), tuple(Signal(m) for m in self.measures),
             tuple(Signal(d) for d in self.drives), self.sample_time,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)

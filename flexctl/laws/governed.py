@@ -173,7 +173,7 @@ class Governed(_Wrapper):
         """Return the references at time t: r itself where nothing was ever slowed."""
         if pace.lag == 0.0 and pace.s == 1.0 and pace.w == 0.0:
             return r
-        from ..models._kernels.governor import reference_at
+        from .governed_kernel import reference_at
 
         slowed = np.empty(self.path.shape[1])
         reference_at(self.path, self.sample_time, *pace.at(t), pace.w, slowed)
@@ -199,7 +199,7 @@ class Governed(_Wrapper):
 
     def prediction(self, x: FloatArray, sigma: float, s: float, w: float) -> FloatArray:
         """Return the bounded signals [interval, signal] for a state, a pace and its first slope."""
-        from ..models._kernels.governor import Going, Loop, Path, predict
+        from .governed_kernel import Going, Loop, Path, predict
 
         h, end = self.interval * self.sample_time, self._end(sigma)
         slowest = max(min(s, s + w * h / (1.0 - self.keep)), FINEST)
@@ -263,5 +263,5 @@ def _check_path(name: str, motion: Any, sample_time: float) -> None:
     value, rate, _ = motion(t)
     extent, largest = np.ptp(value), np.abs(rate).max()
     smooth = bool(np.all(np.abs(np.diff(value)) <= 1.5 * sample_time * largest + 1e-9 * extent))
-    require(smooth, f'the motion of "{name}" jumps: no pace makes it slower; give e.g. flexctl.trajectories.quintic')
+    require(smooth, f'the motion of "{name}" jumps: no pace makes it slower; give e.g. flexctl.motion.moves.quintic')
     require(bool(rate[-1] == 0.0), f'the motion of "{name}" ends at a rate of {rate[-1]:.3g}/s; it must end at rest')

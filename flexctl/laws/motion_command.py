@@ -3,7 +3,7 @@
     a_i = r_i''      for every joint i, from rest at r_i(0)
 
 Nothing is measured, so there is no loop: poles are those of the arm with its joints held, and what the move leaves in
-them is up to the motion. Put it through a shaper (`flexctl.laws.shaping`) made for these modes. `simulate` hands the
+them is up to the motion. Put it through a shaper (`flexctl.design.shaping`) made for these modes. `simulate` hands the
 motions to the model, whose stepper prescribes the joints.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import NotAvailable, require
 from ..model import FloatArray
-from ..trajectories import Motion
+from ..motion.moves import Motion
 
 
 @dataclass(frozen=True)

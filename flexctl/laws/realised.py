@@ -63,7 +63,7 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
             return LinearLaw(
                 float(law.sample_time), tuple(law.measures), tuple(law.drives), tuple(law.follows),
                 A=A, By=B[:, :n], Br=B[:, n:], C=C, Dy=D[:, :n], Dr=D[:, n:],
-            )  # fmt: skip
+            )
     raise _refused(law, f"{SAMPLES[-1]} Markov parameters show no finite order")
 
 

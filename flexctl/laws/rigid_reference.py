@@ -9,7 +9,7 @@ taken tau away already, and its own J r'' in place of it:
 
     u = C x + Dy y + Dr r - J r'' + tau,     x+ = A x + By y + Br r + Bu (u - tau + J r'')
 
-What the links bend under tau is not in it; see `flexctl.laws.design_model` for that.
+What the links bend under tau is not in it; see `flexctl.design.design_model` for that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, NotAvailable, require
 from ..model import FloatArray, names
-from ..trajectories import Motion
+from ..motion.moves import Motion
 from .controller import LinearLaw
 
 
@@ -74,7 +74,7 @@ class RigidReference:
 @lru_cache(maxsize=8)  # the channels of all joints ask for the same times one after the other
 def _all_of_it(
     model: Any, motions: tuple[Motion, ...], kind: str, shape: tuple[int, ...], times: bytes
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     """Return the torques of all joints, or the tip, at times given by their bytes."""
     t = np.frombuffer(times).reshape(shape)
     parts = [np.asarray(motion(t)) for motion in motions]
@@ -160,4 +160,4 @@ def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
     return replace(
         law, follows=(*law.follows, *channels), Dr=np.hstack([law.Dr - own, added]),
         Br=np.hstack([law.Br + law.Bu @ own, -law.Bu @ added]),
-    )  # fmt: skip
+    )

@@ -26,7 +26,7 @@ from ..model import (
     names,
 )
 from ..models.null_space import check_rank
-from ..operating import check_balanced, linearisation_point
+from .operating import check_balanced, linearisation_point
 from .rounding import cleaned, projected_noise, tangent_noise
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import control
 
     from ..frequency import FrequencyResponse
-    from ..modes import Modes
+    from .modes import Modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class FirstOrder:
 
     def modes(self, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes."""
-        from ..modes import modes
+        from .modes import modes
 
         return modes(self, count)
 
@@ -98,11 +98,11 @@ class FirstOrder:
             self.A, self.B, self.C, self.D, self.dt,
             states=names(self.states), inputs=names(self.inputs), outputs=names(self.outputs),
             name=str(self.provenance.get("plant", "plant")),
-        )  # fmt: skip
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..export import save_linear
+        from ..io.python_control import save_linear
 
         return save_linear(self, path)
 
@@ -162,7 +162,7 @@ class SecondOrder:
 
     def modes(self, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
-        from ..modes import modes
+        from .modes import modes
 
         return modes(self, count)
 
@@ -196,13 +196,13 @@ class SecondOrder:
 
     def with_modal_damping(self, ratio: float) -> SecondOrder:
         """Return the plant with damping ratio `ratio` [1] in every flexible mode, in place of its damping."""
-        from ..modes import modal_damping
+        from .modes import modal_damping
 
         return replace(self, D=modal_damping(self.M, self.K, ratio))
 
     def save(self, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..export import save_linear
+        from ..io.python_control import save_linear
 
         return save_linear(self, path)
 
@@ -262,7 +262,7 @@ def linearise(
     return SecondOrder(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
         coordinates, model.inputs, model.outputs, point, basis, dict(provenance or {"model": model.kind}),
-    )  # fmt: skip
+    )
 
 
 def _without_inertia_of_the_led(

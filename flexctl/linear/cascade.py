@@ -81,7 +81,7 @@ def driven_arm(plant: SecondOrder, found: Actuators) -> SecondOrder:
         plant, M=plant.M[inner], D=plant.D[inner], K=plant.K[inner], B=np.hstack([plant.B[rest], *driving]),
         Cq=plant.Cq[:, rest], Cv=plant.Cv[:, rest], Ca=plant.Ca[:, rest], Du=np.hstack([plant.Du, *through]),
         coordinates=tuple(plant.coordinates[i] for i in rest), inputs=plant.inputs + more, basis=None,
-    )  # fmt: skip
+    )
 
 
 def own_poles(plant: SecondOrder, found: Actuators) -> FirstOrder:
@@ -110,4 +110,4 @@ def cascade(plant: SecondOrder, found: Actuators, modes: int | None = None) -> F
         np.vstack([B, flexible.B[:, :nu] + push @ T]), np.hstack([reach @ S, flexible.C]),
         flexible.D[:, :nu] + reach @ T, (*states, *flexible.states), plant.inputs, plant.outputs, 0.0,
         {**flexible.provenance},
-    )  # fmt: skip
+    )

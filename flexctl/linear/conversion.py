@@ -86,7 +86,7 @@ def continued(plant: FirstOrder) -> FirstOrder:
     return replace(
         plant, A=twice * left @ (plant.A - I), B=twice * left @ plant.B, C=2.0 * plant.C @ left,
         D=plant.D - plant.C @ left @ plant.B, dt=0.0, provenance=note,
-    )  # fmt: skip
+    )
 
 
 def _note(plant: FirstOrder, method: str, dt: float) -> dict[str, object]:

@@ -106,7 +106,7 @@ def condense(plant: SecondOrder, N: FloatArray) -> SecondOrder:
         Cq=plant.Cq @ T, Cv=plant.Cv @ T, Ca=plant.Ca @ T, Du=plant.Du + plant.Cq @ S,
         coordinates=tuple(plant.coordinates[i] for i in kept),
         basis=T if plant.basis is None else plant.basis @ T,
-    )  # fmt: skip
+    )
 
 
 def _refuse_impulses(plant: SecondOrder, gain: FloatArray, bound: FloatArray, what: str) -> None:

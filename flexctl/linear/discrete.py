@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
-from ..integrate import Scheme
+from ..kernels.schemes import Scheme
 from ..model import FloatArray, Signal
 from . import FirstOrder, SecondOrder
 
@@ -55,7 +55,7 @@ def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0
     sampled = replace(
         plant, A=A, B=B, C=np.hstack([plant.C, plant.D]), D=np.zeros_like(plant.D), dt=float(dt),
         states=(*plant.states, *_waiting(plant.inputs, whole + 1)), provenance=note,
-    )  # fmt: skip
+    )
     return delay_inputs(sampled, whole)
 
 
@@ -191,7 +191,7 @@ def scheme_plant(plant: SecondOrder, dt: float, scheme: Scheme, substeps: int = 
     provenance = {
         **plant.provenance, "discretisation": "scheme", "sample_time": float(dt), "substeps": substeps,
         "scheme": {k: float(getattr(scheme, k)) for k in ("alpha_m", "alpha_f", "beta", "gamma")},
-    }  # fmt: skip
+    }
     D = plant.Du + plant.Ca @ read[:, 3 * n :]
     return FirstOrder(A, B, C[:, kept], D, states, plant.inputs, plant.outputs, float(dt), provenance)
 

@@ -61,7 +61,7 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
         inputs=(*(controller.inputs[i] for i in references), *plant.inputs),
         outputs=(*plant.outputs, *(plant.inputs[i] for i in driven)),
         provenance={**plant.provenance, "controller": dict(controller.provenance)},
-    )  # fmt: skip
+    )
 
 
 def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:

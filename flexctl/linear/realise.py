@@ -131,7 +131,7 @@ def _project(plant: SecondOrder) -> SecondOrder:
     return replace(
         plant, M=np.eye(rigid.size), D=D, K=K, B=B, Cq=Cq, Cv=Cv, Ca=Ca,
         coordinates=_modal_names(eigenvalues), basis=Phi if plant.basis is None else plant.basis @ Phi,
-    )  # fmt: skip
+    )
 
 
 def _columns(C: FloatArray, Phi: FloatArray, rigid: npt.NDArray[np.bool_]) -> FloatArray:
@@ -164,7 +164,7 @@ def _truncate(plant: SecondOrder, keep: int, static_correction: bool) -> SecondO
         plant, M=plant.M[k, k], D=plant.D[k, k], K=K, B=B, Cq=Cq, Cv=plant.Cv[:, k], Ca=plant.Ca[:, k], Du=Du,
         coordinates=plant.coordinates[k], basis=None if plant.basis is None else plant.basis[:, k],
         provenance={**plant.provenance, "modes": keep, "static_correction": static_correction},
-    )  # fmt: skip
+    )
 
 
 def _interleaved(plant: SecondOrder) -> FirstOrder:

@@ -59,7 +59,7 @@ class Reduced:
 def modal_truncation(
     plant: SecondOrder | FirstOrder, modes: int | None = None, static_correction: bool = False,
     tolerance: float | None = None,
-) -> FirstOrder:  # fmt: skip
+) -> FirstOrder:
     """Return the plant with its rigid and unstable part and its `modes` lowest flexible modes.
 
     With `static_correction` the modes left out follow statically (feed-through), which makes the low-frequency

@@ -10,8 +10,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..arm import Arm
 from ..errors import NotAvailable, unknown
+from ..machine.arm import Arm
 from ..model import MechanicalModel
 from .features import check_features
 
@@ -68,7 +68,7 @@ def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
     numbers = {drive: [i for i, j in enumerate(arm.joints, 1) if j.drive == drive] for drive in ("motion", "hydraulic")}
     led = {drive: {torques[f"joint{i}"]: f"joint{i}" for i in found} for drive, found in numbers.items()}
     if numbers["hydraulic"]:
-        from .hydraulic import HydraulicDriven
+        from .wrappers.hydraulic import HydraulicDriven
 
         if numbers["motion"]:
             raise NotAvailable(
@@ -76,7 +76,7 @@ def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
             )
         return HydraulicDriven(model, led["hydraulic"], [arm.joints[i - 1] for i in numbers["hydraulic"]])
     if numbers["motion"]:
-        from .motion_driven import motion_driven
+        from .wrappers.motion_driven import motion_driven
 
         return motion_driven(model, led["motion"])
     return model

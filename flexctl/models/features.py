@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection
 
-from ..arm import Arm
 from ..errors import DefinitionError
+from ..machine.arm import Arm
 
 EXACT = {
-    "exact_beam": "flexctl.models.exact_beam:ExactBeam",
-    "transfer_matrix": "flexctl.models.transfer_matrix:TransferMatrixArm",
+    "exact_beam": "flexctl.exact.euler_bernoulli:ExactBeam",
+    "transfer_matrix": "flexctl.exact.transfer_matrix:TransferMatrixArm",
 }
 """Exact models in frequency, name -> "module:Class"; they are no solvers and not in the registry."""
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arm import Arm
 from ..errors import DefinitionError, NotAvailable
 from ..kernels import state
 from ..kernels.engine import Plan, Stepper
 from ..kernels.tables import Course, Law
+from ..machine.arm import Arm
 from ..model import FloatArray, MechanicalModel
 
 IntArray = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ class Static(Stepper):
     def __init__(
         self, model: MechanicalModel, run: Any, form: Any, motion: state.Motion, u: FloatArray, plan: Plan,
         place: IntArray,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model, self.form, self.motion, self.plan, self.place, self.run = model, form, motion, plan, place, run
         self.u, self.held = u.copy(), np.zeros(u.size)
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arm import Arm, Link, Section
 from ..errors import DefinitionError, require
+from ..machine.arm import Arm, Link, Section
 from ..model import FloatArray
 
 

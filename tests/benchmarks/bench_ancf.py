@@ -24,10 +24,10 @@ import numpy as np
 from tip_paths import GAINS, L1, L2, PATHS, inverse, material, motions, paper_arm, section
 
 import flexctl as fx
-from flexctl.integrate import Scheme, generalised_alpha, settled, trapezoidal
+from flexctl.kernels.schemes import Scheme, generalised_alpha, settled, trapezoidal
 from flexctl.laws.controller import LinearLaw
 from flexctl.models.ancf import Ancf
-from flexctl.trajectories import Cycloid
+from flexctl.motion.moves import Cycloid
 
 DURATION, STEP, FINE, EVERY = 25.0, 1e-3, 2.5e-4, 0.05
 
@@ -52,7 +52,7 @@ def theirs(tolerance: float, step: float = STEP, duration: float = DURATION) -> 
     peer = ExudynCableArm(
         (2, 4), (L1, L2), EA=m.youngs_modulus * s.area, EI=m.youngs_modulus * s.second_moment,
         rhoA=m.density * s.area, gains=GAINS["circle"], commands=np.vstack([angles, rates]), step=step,
-    )  # fmt: skip
+    )
     spent, tip = peer.run(duration, step, tolerance, EVERY)
     return spent / round(duration / step), tip
 
@@ -93,7 +93,7 @@ def circle() -> list[dict[str, Any]]:
                 "peer": f"Exudyn cable {tolerance:g}" + (f" (error {errors[tolerance]:.1e})" if peer else ""),
                 "peer_s": best, "ratio": best / min(spent) if best else None, "error": errors[name],
                 "goal": "<= 4 us, >= 3x at equal error",
-            })  # fmt: skip
+            })
     return rows
 
 
@@ -112,15 +112,15 @@ def growth() -> dict[str, Any]:
     return {
         "name": "exponent of the time in elements, 2+4 to 32+64", "ours_s": large, "peer": "2+4", "peer_s": small,
         "ratio": math.log(large / small) / math.log(16.0), "error": None, "goal": "exponent <= 1.15",
-    }  # fmt: skip
+    }
 
 
 def element() -> dict[str, Any]:
     """Elastic force and exact tangent, per element."""
     from numba import njit
 
-    from flexctl.models._kernels import ancf as kernels
-    from flexctl.models.ancf_stepper import beam
+    from flexctl.models.ancf import kernel as kernels
+    from flexctl.models.ancf.stepper import beam
 
     matrix, force, fast = kernels._element_matrix, kernels._element_force, {**kernels.FAST, "cache": False}
 
@@ -145,7 +145,7 @@ def element() -> dict[str, Any]:
     return {
         "name": "elastic force and tangent, per element", "ours_s": best, "peer": None, "peer_s": None, "ratio": None,
         "error": None, "goal": "<= 0.35 us",
-    }  # fmt: skip
+    }
 
 
 def laws() -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def laws() -> list[dict[str, Any]]:
     law = LinearLaw(
         0.0, (*angles, "joint1_rate", "joint2_rate"), ("joint1_torque", "joint2_torque"), angles,
         Dy=np.hstack([-kp, -kd]), Dr=np.kron(kp, [1.0, 0.0, 0.0]) + np.kron(kd, [0.0, 1.0, 0.0]),
-    )  # fmt: skip
+    )
     wanted = {f"{joint}_angle": motion for joint, motion in motions("circle").items()}
 
     def once(n: int, duration: float, scheme: Scheme) -> tuple[float, np.ndarray]:
@@ -171,12 +171,12 @@ def laws() -> list[dict[str, Any]]:
         rows.append({
             "name": f"circle, continuous PD, per step, {name}", "ours_s": min(spent for spent, _ in found),
             "peer": None, "peer_s": None, "ratio": None, "error": off(found[0][1], exact), "goal": "3 to 4 us",
-        })  # fmt: skip
+        })
     small, large = (min(once(n, 5.0, generalised_alpha(0.9))[0] for _ in range(3)) for n in (2, 32))
     rows.append({
         "name": "exponent of that time in elements, 2+4 to 32+64", "ours_s": large, "peer": "2+4", "peer_s": small,
         "ratio": math.log(large / small) / math.log(16.0), "error": None, "goal": "exponent <= 1.15",
-    })  # fmt: skip
+    })
     return rows
 
 
@@ -197,7 +197,7 @@ def start_up() -> list[dict[str, Any]]:
         done = subprocess.run(
             [sys.executable, "-c", code, str(ROOT), str(ROOT / "tests")], check=True, env=environment, text=True,
             stdout=subprocess.PIPE,
-        )  # fmt: skip
+        )
         after = os.times()
         first.append(float(done.stdout))
         whole.append(sum(after[2:4]) - sum(before[2:4]))
@@ -206,7 +206,7 @@ def start_up() -> list[dict[str, Any]]:
         {"name": text, "ours_s": min(spent[1:]), "peer": "first process here", "peer_s": spent[0], "ratio": None,
          "error": None, "goal": goal}
         for text, spent, goal in zip(texts, (first, whole), ("<= 0.6 s", None), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def run() -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ import control
 import numpy as np
 
 from flexctl.frequency import response, transfer
-from flexctl.modes import modes
+from flexctl.linear.modes import modes
 
 OMEGA = np.geomspace(10**0.5, 10**4.2, 1000)
 CHANNELS = {
@@ -102,7 +102,7 @@ def run() -> list[dict[str, Any]]:
                 "ours_s": None, "peer": "", "peer_s": None, "ratio": None, "error": None, "goal": "<= 1.1",
                 "exponent": exponent,
             }
-        )  # fmt: skip
+        )
     for elements, goal in ((10, 20), (50, 40), (150, 100)):
         plant = beams.hub_beam(elements, *CHANNELS["1x1"], ratio=0.005)
         rows.append(compare(f"hub-driven (rigid mode), {2 * elements + 1} coordinates, 1x1", plant, goal))

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analytical import BangBang, step_of, tokhi_arm
 
-from flexctl.arm import Payload
+from flexctl.machine.arm import Payload
 from flexctl.models.finite_difference import FiniteDifference
-from flexctl.models.histories import step_averages
+from flexctl.models.finite_difference.inputs import step_averages
 
 Array = npt.NDArray[np.float64]
 LOAD = Payload(0.02)
@@ -67,7 +67,7 @@ def against_numpy(n: int, form: str, seconds: float) -> dict[str, Any]:
         "name": f"march, {seconds:g} s, n = {n}, {form} form", "ours_s": ours, "peer": "numpy, dense A",
         "peer_s": peer, "ratio": peer / ours, "error": float(np.abs(run.tip - tip).max() / np.abs(tip).max()),
         "goal": ">= 100" if n == 19 and seconds > 1 else None,
-    }  # fmt: skip
+    }
 
 
 def in_real_time(seconds: float) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def in_real_time(seconds: float) -> dict[str, Any]:
         "name": f"march, {seconds:g} s, n = 19, {1e9 * ours / steps:.1f} ns per step", "ours_s": ours,
         "peer": "real time", "peer_s": seconds, "ratio": seconds / ours, "error": None,
         "goal": "> 10000" if seconds > 1 else None,
-    }  # fmt: skip
+    }
 
 
 def per_step(n: int, steps: int = 50_000) -> float:

@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # where flexctl is
 import numpy as np
 
 import flexctl as fx
-from flexctl.statics import accelerations
-from flexctl.trajectories import Sine
+from flexctl.linear.equilibrium import accelerations
+from flexctl.motion.moves import Sine
 
 WITHOUT_CYLINDERS = {"joint.1.drive": "torque", "joint.2.drive": "torque"}
 LONG, STEP, FINE = 0.2, 5e-4, 8e-5  # 127 Hz has 16 steps; what is as accurate as the peer
@@ -88,7 +88,7 @@ def against_control() -> dict[str, Any]:
         return fx.simulate(
             model, duration=LONG, step=FINE, inputs=signals, initial=(at.q, at.v), record_states=True,
             method="trapezoidal",
-        )  # fmt: skip
+        )
 
     ours()
     spent, run = least(ours, 7)
@@ -96,7 +96,7 @@ def against_control() -> dict[str, Any]:
     return {
         "name": "RALF, both links, torques: closed loop of 10 coordinates, 0.2 s", "ours_s": spent, "peer_s": peer,
         "peer": f"input_output_response (error {missed:.1e})", "ratio": peer / spent, "error": error, "goal": ">= 100x",
-    }  # fmt: skip
+    }
 
 
 def against_real_time() -> dict[str, Any]:
@@ -112,7 +112,7 @@ def against_real_time() -> dict[str, Any]:
     return {
         "name": "RALF, both links, cylinders: 4 s in steps of 0.5 ms", "ours_s": spent, "peer": "real time",
         "peer_s": 4.0, "ratio": 4.0 / spent, "error": 0.0, "goal": ">= 20x",
-    }  # fmt: skip
+    }
 
 
 def run() -> list[dict[str, Any]]:

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # where flexctl is
 import numpy as np
 
 import flexctl as fx
-from flexctl.integrate import generalised_alpha, trapezoidal
+from flexctl.kernels.schemes import generalised_alpha, trapezoidal
 from flexctl.models.finite_segment import FiniteSegment
-from flexctl.models.motion_driven import motion_driven
-from flexctl.trajectories import Cycloid, acceleration_of
+from flexctl.models.wrappers.motion_driven import motion_driven
+from flexctl.motion.moves import Cycloid, acceleration_of
 
 MOVE, ANGLE, STEP, LONG = 0.4, math.pi / 6.0, 1e-3, 10.0
 MOTIONS = {f"joint{i}": Cycloid(0.0, ANGLE, MOVE) for i in (1, 2, 3)}
@@ -54,7 +54,7 @@ def theirs(segments: int, tolerance: float = 1e-4, duration: float = MOVE) -> tu
     peer = ExudynChain(
         3, segments, EI=link.bending_stiffness, rhoA=link.mass_per_length, length=link.length, mass=arm.joints[1].mass,
         angle=ANGLE, move=MOVE,
-    )  # fmt: skip
+    )
     spent, tip = peer.run(duration, STEP, tolerance)
     return spent / round(duration / STEP), tip
 
@@ -112,12 +112,12 @@ def against_exudyn() -> list[dict[str, Any]]:
                 "peer": "Exudyn", "peer_s": peer, "ratio": peer / best if peer else None,
                 "error": float(np.abs(found[0][1] - exact).max()),
                 "goal": f">= 20x, within 1e-6 m, {1e9 * best / (3 * segments):.0f} of 60 ns per segment",
-            })  # fmt: skip
+            })
         if segments == 60:
             rows.append({
                 "name": "3 x 60 segments, faster than real time", "ours_s": best, "peer": "real time", "peer_s": STEP,
                 "ratio": STEP / best, "error": None, "goal": ">= 80x",
-            })  # fmt: skip
+            })
     return rows
 
 
@@ -146,7 +146,7 @@ def against_dense() -> list[dict[str, Any]]:
             "name": f"3 x 60 segments, tolerance {tolerance:.0e}, per step", "ours_s": best, "peer": name,
             "peer_s": spent, "ratio": spent / best, "goal": goal,
             "error": float(np.abs([same["tip_x"][-1], same["tip_y"][-1]] - tip).max()),
-        })  # fmt: skip
+        })
     return rows
 
 
@@ -155,7 +155,7 @@ def growth() -> dict[str, Any]:
     return {
         "name": "exponent of the time in segments, 60 to 999", "ours_s": large, "peer": "3 x 20", "peer_s": small,
         "ratio": math.log(large / small) / math.log(333 / 20), "error": None, "goal": "exponent <= 1.05",
-    }  # fmt: skip
+    }
 
 
 def steps() -> dict[str, Any]:
@@ -170,7 +170,7 @@ def steps() -> dict[str, Any]:
     return {
         "name": "steps from 2 ms to 10 us, tip error per (step / 1 ms)^2", "ours_s": None, "peer": None, "peer_s": None,
         "ratio": None, "error": worst, "goal": "no failure, 2e-4 m",
-    }  # fmt: skip
+    }
 
 
 def run() -> list[dict[str, Any]]:

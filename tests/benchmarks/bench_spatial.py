@@ -27,10 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # where flexctl is
 import numpy as np
 
 import flexctl as fx
-from flexctl.arm import Joint
-from flexctl.integrate import generalised_alpha
+from flexctl.kernels.schemes import generalised_alpha
+from flexctl.machine.arm import Joint
 from flexctl.models import build
-from flexctl.trajectories import Cycloid
+from flexctl.motion.moves import Cycloid
 
 MOVE, ANGLE, STEP, LONG, LOOK = 1.0, math.pi / 3.0, 1e-3, 10.0, 0.5
 MOTIONS = {f"joint{i}": Cycloid(0.0, ANGLE, MOVE) for i in (1, 2, 3)}
@@ -73,7 +73,7 @@ def theirs(arm: Any, elements: int, kind: str, gains: Any, trapezoidal: bool, mo
         "EA": E * section.area, "GA": section.shear_factor * G * section.area, "GJ": 2.0 * G * section.second_moment,
         "EI": E * section.second_moment, "rhoA": link.mass_per_length,
         "rhoI": link.material.density * section.second_moment,
-    }  # fmt: skip
+    }
     peer = getattr(exudyn_spatial, kind)(numbers, (0.5, 1.0, 1.0), elements, gains or STIFF, ANGLE, MOVE)
     spent, tip = peer.run(move, STEP, trapezoidal=trapezoidal)
     return spent / round(move / STEP), tip
@@ -104,7 +104,7 @@ def against_exudyn() -> list[dict[str, Any]]:
             "name": f"3R arm in space, 3 x {elements}, {name}, per step", "ours_s": best, "peer": f"Exudyn {kind}",
             "peer_s": peer, "ratio": peer / best if peer else None, "error": float(np.abs(tip - exact).max()),
             "goal": goal,
-        })  # fmt: skip
+        })
     return rows
 
 
@@ -119,7 +119,7 @@ def agreement() -> list[dict[str, Any]]:
         part = float(np.abs(tip - other).max() / np.abs(tip - wanted).max())
         joints = "PD" if gains else "prescribed"
         rows.append({"name": f"tip at 0.5 s, {joints}, part of its error", "peer": f"Exudyn {kind}", "error": part,
-                     "goal": "5e-3"})  # fmt: skip
+                     "goal": "5e-3"})
     return rows
 
 
@@ -128,7 +128,7 @@ def growth() -> dict[str, Any]:
     return {
         "name": "exponent of the time in elements, 3 x 8 to 3 x 128", "ours_s": large, "peer": "3 x 8",
         "peer_s": small, "ratio": math.log(large / small) / math.log(16.0), "error": None, "goal": "exponent <= 1.1",
-    }  # fmt: skip
+    }
 
 
 def against_control() -> dict[str, Any]:
@@ -155,7 +155,7 @@ def against_control() -> dict[str, Any]:
         "name": "3R arm in space, 3 x 1, 0.25 ms, whole call", "ours_s": min(times), "peer": "control, RK45",
         "peer_s": spent, "ratio": spent / min(times), "error": float(np.abs(run["tip_z"] - peer.outputs[row]).max()),
         "goal": ">= 100x",
-    }  # fmt: skip
+    }
 
 
 def run() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 FIRST_STEP = """
 import flexctl as fx
-from flexctl.trajectories import bang_bang
+from flexctl.motion.moves import bang_bang
 arm = fx.load_plant("tokhi_azad_1994")
 fx.simulate(arm, inputs={"hub_torque": bang_bang(0.1, 0.3)}, duration=1e-3, method="generalised_alpha")
 """

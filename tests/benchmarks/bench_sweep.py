@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import flexctl as fx
-from flexctl.workers import cores
+from flexctl.judging.workers import cores
 
 RUNS, REPEATS = 200, 2
 CONTROLLER, SCENARIO = "tokhi_azad_lqg", "5 deg, 0 g"
@@ -36,4 +36,4 @@ def run() -> list[dict[str, Any]]:
             "peer_s": ideal, "ratio": ideal / together, "error": worst, "goal": ">= 0.9",
         },
         {"name": "certificate of the 0.96 m arm", "ours_s": certified, "goal": "< 20 s"},
-    ]  # fmt: skip
+    ]

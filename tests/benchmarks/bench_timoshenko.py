@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # where flexctl is
 import numpy as np
 
 import flexctl as fx
-from flexctl.integrate import generalised_alpha
+from flexctl.kernels.schemes import generalised_alpha
 from flexctl.models import build
-from flexctl.trajectories import Cycloid
+from flexctl.motion.moves import Cycloid
 
 MOVE, ANGLE, STEP, LONG = 2.5, math.pi / 3.0, 1e-3, 10.0
 MOTIONS = {"joint1": Cycloid(0.0, ANGLE, MOVE), "joint2": Cycloid(0.0, ANGLE, MOVE)}
@@ -56,7 +56,7 @@ def theirs(arm: Any, elements: int, tolerance: float = 1e-4) -> tuple[float, np.
         elements, EA=link.material.youngs_modulus * link.section.area, GA=kt * G * link.section.area,
         EI=link.bending_stiffness, rhoA=link.mass_per_length, rhoI=link.material.density * link.section.second_moment,
         length=link.length, angle=ANGLE, move=MOVE, gains=gains,
-    )  # fmt: skip
+    )
     spent, tip = peer.run(MOVE, STEP, tolerance)
     return spent / round(MOVE / STEP), tip
 
@@ -82,7 +82,7 @@ def against_exudyn() -> list[dict[str, Any]]:
                 "name": f"2R beams, {elements} per link, {drive}, per step", "ours_s": best, "peer": "Exudyn",
                 "peer_s": peer, "ratio": peer / best if peer else None, "error": float(np.abs(tip - exact).max()),
                 "goal": f"{goal}, 1e-7 m",
-            })  # fmt: skip
+            })
     return rows
 
 
@@ -92,7 +92,7 @@ def growth() -> dict[str, Any]:
     return {
         "name": "exponent of the time in elements, 8 to 512", "ours_s": large, "peer": "8 per link", "peer_s": small,
         "ratio": math.log(large / small) / math.log(64.0), "error": None, "goal": "exponent <= 1.1",
-    }  # fmt: skip
+    }
 
 
 def against_control() -> dict[str, Any]:
@@ -120,7 +120,7 @@ def against_control() -> dict[str, Any]:
         "name": "2R beams, 2 per link, 4 ms, whole call", "ours_s": min(times), "peer": "control, RK45",
         "peer_s": spent, "ratio": spent / min(times), "error": float(np.abs(run["tip_y"] - peer.outputs[row]).max()),
         "goal": ">= 100x",
-    }  # fmt: skip
+    }
 
 
 def run() -> list[dict[str, Any]]:

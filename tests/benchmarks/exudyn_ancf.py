@@ -18,7 +18,7 @@ class ExudynCableArm:
     def __init__(
         self, elements: tuple[int, int], lengths: tuple[float, float], *, EA: float, EI: float, rhoA: float,
         gains: tuple[tuple[float, float], tuple[float, float]], commands: np.ndarray, step: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`commands`: rows angle 1, angle 2, rate 1, rate 2 at the times 0, step, 2 step .."""
         import exudyn as exu
         from exudyn import itemInterface as items
@@ -35,7 +35,7 @@ class ExudynCableArm:
                 mbs.AddObject(items.ObjectANCFCable2D(
                     physicsLength=length / count, physicsMassPerLength=rhoA, physicsBendingStiffness=EI,
                     physicsAxialStiffness=EA, nodeNumbers=[nodes[k], nodes[k + 1]],
-                ))  # fmt: skip
+                ))
             ends.append((nodes[0], nodes[-1]))
             origin = origin + length * along
         ground = mbs.AddObject(items.ObjectGround())
@@ -51,7 +51,7 @@ class ExudynCableArm:
         self.place = mbs.AddSensor(items.SensorNode(
             nodeNumber=self.tip, outputVariableType=exu.OutputVariableType.Position, storeInternal=True,
             writeToFile=False,
-        ))  # fmt: skip
+        ))
         mbs.Assemble()
         # the angle of the first spring counts from the base frame
         table, springs = commands.copy(), self.springs

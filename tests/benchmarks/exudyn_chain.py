@@ -17,7 +17,7 @@ class ExudynChain:
     """Equal links of rigid segments; every joint follows the same cycloid."""
 
     def __init__(self, links: int, segments: int, *, EI: float, rhoA: float, length: float, mass: float, angle: float,
-                 move: float) -> None:  # fmt: skip
+                 move: float) -> None:
         import exudyn as exu
         from exudyn import itemInterface as items
 
@@ -63,11 +63,11 @@ class ExudynChain:
         function = CreateSymbolicUserFunction(
             self.mbs, function=force, userFunctionName="springForceUserFunction",
             itemTypeName="ObjectConnectorCoordinateSpringDamper",
-        )  # fmt: skip
+        )
         self.alive.append(function)
         self.mbs.AddObject(items.ObjectConnectorCoordinateSpringDamper(
             markerNumbers=[turned, own], stiffness=K, springForceUserFunction=function,
-        ))  # fmt: skip
+        ))
 
     def run(self, duration: float, step: float, tolerance: float, modified: bool = True) -> tuple[float, np.ndarray]:
         """Return CPU seconds and the tip (x, y) [m] at the end."""

@@ -18,7 +18,7 @@ class ExudynArm:
     """Two equal links; joints commanded along one cycloid, by constraints or by springs and dampers."""
 
     def __init__(self, elements: int, *, EA: float, GA: float, EI: float, rhoA: float, rhoI: float, length: float,
-                 angle: float, move: float, gains: tuple[tuple[float, float], ...] | None = None) -> None:  # fmt: skip
+                 angle: float, move: float, gains: tuple[tuple[float, float], ...] | None = None) -> None:
         import exudyn as exu
         from exudyn import itemInterface as items
         from exudyn.advancedUtilities import CreateSymbolicUserFunction
@@ -36,7 +36,7 @@ class ExudynArm:
                 mbs.AddObject(items.ObjectBeamGeometricallyExact2D(
                     nodeNumbers=[a, b], length=h, massPerLength=rhoA, crossSectionInertia=rhoI, bendingStiffness=EI,
                     axialStiffness=EA, shearStiffness=GA, includeReferenceRotations=False,
-                ))  # fmt: skip
+                ))
             ends.append((nodes[0], nodes[-1]))
         ground = mbs.AddNode(items.NodePointGround(referenceCoordinates=[0.0, 0.0, 0.0]))
         fixed = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=ground, coordinate=0))
@@ -60,7 +60,7 @@ class ExudynArm:
                 function = CreateSymbolicUserFunction(
                     mbs, function=offset, userFunctionName="offsetUserFunction",
                     itemTypeName="ObjectConnectorCoordinate",
-                )  # fmt: skip
+                )
                 mbs.AddObject(items.ObjectConnectorCoordinate(markerNumbers=list(pair), offsetUserFunction=function))
             else:
                 kp, kv = gains[i]
@@ -73,10 +73,10 @@ class ExudynArm:
                 function = CreateSymbolicUserFunction(
                     mbs, function=force, userFunctionName="springForceUserFunction",
                     itemTypeName="ObjectConnectorCoordinateSpringDamper",
-                )  # fmt: skip
+                )
                 mbs.AddObject(items.ObjectConnectorCoordinateSpringDamper(
                     markerNumbers=list(pair), stiffness=kp, damping=kv, springForceUserFunction=function,
-                ))  # fmt: skip
+                ))
             self.alive.append(function)
         self.tip = ends[1][1]
         mbs.Assemble()

@@ -24,7 +24,7 @@ class SpatialPeer:
     """Post and two links of one section; see `Beams` and `Frames` for what they are made of."""
 
     def __init__(self, section: dict[str, float], lengths: tuple[float, ...], elements: int,
-                 gains: tuple[tuple[float, float], ...], angle: float, move: float) -> None:  # fmt: skip
+                 gains: tuple[tuple[float, float], ...], angle: float, move: float) -> None:
         import exudyn as exu
         from exudyn import itemInterface as items
 
@@ -49,7 +49,7 @@ class SpatialPeer:
         raise TypeError(f"{type(self).__name__} makes no bodies")
 
     def _joint(self, one: Any, two: Any, R1: np.ndarray, R2: np.ndarray, axes: np.ndarray, gains: tuple[float, float],
-               angle: float, move: float) -> None:  # fmt: skip
+               angle: float, move: float) -> None:
         from exudyn.advancedUtilities import CreateSymbolicUserFunction
 
         esym, w = self.exu.symbolic, 2.0 * math.pi / move
@@ -67,10 +67,10 @@ class SpatialPeer:
         function = CreateSymbolicUserFunction(
             self.mbs, function=torque, userFunctionName="springTorqueUserFunction",
             itemTypeName="ObjectConnectorTorsionalSpringDamper",
-        )  # fmt: skip
+        )
         self.mbs.AddObject(self.items.TorsionalSpringDamper(
             markerNumbers=markers, stiffness=kp, damping=kv, springTorqueUserFunction=function, **turned,
-        ))  # fmt: skip
+        ))
         self.alive.append(function)
 
     def run(
@@ -94,7 +94,7 @@ class SpatialPeer:
         self.mbs.SolveDynamic(
             settings, solverType=kind.TrapezoidalIndex2 if trapezoidal else kind.GeneralizedAlpha,
             updateInitialValues=False,
-        )  # fmt: skip
+        )
         spent = time.process_time() - begun
         return spent, np.array(self.mbs.GetSensorValues(self.tip))
 
@@ -162,7 +162,7 @@ class Frames(SpatialPeer):
             numbers, weights = list(range(first, first + 4)), [0.25] * 4
             found.append(self.mbs.AddMarker(self.items.MarkerSuperElementRigid(
                 bodyNumber=body, meshNodeNumbers=numbers, weightingFactors=weights, offset=[0.0, 0.0, 0.0],
-            )))  # fmt: skip
+            )))
         return found[0], found[1]
 
 

@@ -1,0 +1,1 @@
+"""What makes laws: each file is one way to design one."""

@@ -1,0 +1,124 @@
+"""What a design needs of an arm whose joints are free: a few modes, and how it bends under steady torques.
+
+    eta'' + D eta' + diag(0 .. 0, w_1, ..)^2 eta = b u,     y = rows eta,     followed outputs  z = c eta
+
+    u_ff = J r'',     y_ref = g r + q u_ff
+
+There are as many rigid-body modes as inputs and followed outputs. J is the inertia of the rigid arm as inputs and
+followed outputs see it, g what a measured output reads per followed one when the arm is rigid, and q its quasi-static
+flexibility, over all modes: accelerating the arm bends it, and a reference that leaves that out makes feedback fight
+the bending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import require
+from ..laws.controller import LinearLaw
+from ..linear import FirstOrder, SecondOrder
+from ..linear.modes import normal_modes
+from ..model import FloatArray, index_of, names
+
+
+@dataclass(frozen=True, eq=False)
+class DesignModel:
+    """A plant reduced to its rigid modes and the first flexible ones; see the module docstring.
+
+    Attributes
+    ----------
+    measures, drives, follows : tuple of str
+        Measured outputs, inputs, followed outputs.
+    omega, damping, b, rows, c : ndarray
+        Modal frequencies [rad/s], modal damping matrix, input gains, rows of the measured outputs and of the followed.
+    inertia, gain, flexibility : ndarray
+        J, g and q.
+    """
+
+    measures: tuple[str, ...]
+    drives: tuple[str, ...]
+    follows: tuple[str, ...]
+    omega: FloatArray
+    damping: FloatArray
+    b: FloatArray
+    rows: FloatArray
+    c: FloatArray
+    inertia: FloatArray
+    gain: FloatArray
+    flexibility: FloatArray
+
+    @cached_property
+    def statespace(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A, B, C with the states (eta, eta') and the measured outputs."""
+        k = self.omega.size
+        A: FloatArray = np.block([[np.zeros((k, k)), np.eye(k)], [-np.diag(self.omega**2), -self.damping]])
+        return A, np.vstack([np.zeros_like(self.b), self.b]), np.hstack([self.rows, np.zeros_like(self.rows)])
+
+    @property
+    def feedforward(self) -> FloatArray:
+        """Rows of u_ff on (r, r', r'') of each followed output."""
+        return np.asarray(np.kron(self.inertia, [[0.0, 0.0, 1.0]]), float)
+
+    @property
+    def reference(self) -> FloatArray:
+        """Rows of y_ref on (r, r', r'') of each followed output."""
+        return np.asarray(np.kron(self.gain, [[1.0, 0.0, 0.0]]), float) + self.flexibility @ self.feedforward
+
+    def law(self, K: FirstOrder, limit: float = np.inf) -> LinearLaw:
+        """Return the sampled law u = J r'' + K (y - y_ref) from a sampled K with these measurements."""
+        require(K.dt > 0, "the feedback must be sampled; discretise it first")
+        back = -self.reference
+        law = LinearLaw(
+            K.dt, self.measures, self.drives, self.follows, A=K.A, By=K.B, Br=K.B @ back, C=K.C, Dy=K.D,
+            Dr=K.D @ back + self.feedforward,
+        )
+        return law.limited(-limit, limit)
+
+
+Names = str | tuple[str, ...]
+
+
+def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
+    """Return the design model of a plant.
+
+    Parameters
+    ----------
+    plant : SecondOrder
+        Linear plant with as many rigid-body modes as `drives` and `follows` have names.
+    modes : int
+        Flexible modes to keep; the rest is spill-over, to be certified on the full plant.
+    measures, drives, follows : str or tuple of str
+        Outputs that read positions, strains or the like (no rates or accelerations), inputs, followed outputs.
+    """
+    measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
+    outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
+    columns = [index_of("input", name, plant.inputs) for name in drives]
+    massive = bool(np.all(np.diag(plant.M) > 0))
+    remedy = "design for an arm whose joints are driven by torque; cylinders have servos of their own (laws.valve)"
+    require(massive, f"the plant has states without mass, as hydraulic drives have; {remedy}")
+    normal = normal_modes(plant.M, plant.K)
+    k = normal.rigid
+    same = k == len(drives) == len(follows)
+    counts = f"the plant has {k} rigid-body modes, {len(drives)} inputs and {len(follows)} followed outputs are named"
+    free = "" if k else '; joints with drive = "motion" or "servo" leave no mode free: set joint.N.drive = "torque"'
+    require(k > 0 and same, f"{counts}; this design needs as many of each{free}")
+    require(0 <= modes <= len(plant.M) - k, f"modes = {modes} must lie between 0 and {len(plant.M) - k}")
+    through = np.abs(plant.Du[np.ix_(outputs, columns)]).max()
+    moving = np.abs(plant.Cv[outputs]).max() + np.abs(plant.Ca[outputs]).max() + through
+    wrong = f"the design measures positions; one of {[*measures, *follows]} reads rates, accelerations or the input"
+    require(moving == 0, wrong)
+    b, y = normal.shapes.T @ plant.B[:, columns], plant.Cq[outputs] @ normal.shapes
+    rows, c = y[: len(measures)], y[len(measures) :]
+    rigid = c[:, :k] @ b[:k]
+    wrong = f"{list(drives)} do not move the rigid arm as {list(follows)} read it; outputs are {names(plant.outputs)}"
+    require(bool(np.linalg.cond(rigid) < 1e12), wrong)
+    static = rows[:, k:] @ (b[k:] / normal.omega[k:, None] ** 2)
+    keep = slice(0, modes + k)
+    shapes = normal.shapes[:, keep]
+    return DesignModel(
+        measures, drives, follows, normal.omega[keep], shapes.T @ plant.D @ shapes, b[keep], rows[:, keep], c[:, keep],
+        np.asarray(np.linalg.inv(rigid), float), rows[:, :k] @ np.asarray(np.linalg.inv(c[:, :k]), float), static,
+    )

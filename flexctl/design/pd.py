@@ -1,0 +1,76 @@
+"""Joint PD with the quasi-static hub reference.
+
+    u = kp (r_h - theta) + kd (r_h' - s theta / (tf s + 1)) + J r'',     r_h = r + q_h J r''
+
+J is the inertia of the rigid arm and q_h the quasi-static hub flexibility, sum of c_i b_i / w_i^2 over the flexible
+modes: accelerating the arm bends it, and the hub runs ahead by q_h times the torque. With r_h = r the PD fights the
+bending and takes nearly twice as long over a move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import require
+from ..laws.controller import LinearLaw
+from ..linear import SecondOrder
+from ..linear.modes import normal_modes
+from ..model import index_of
+from ..support.checks import positive
+
+
+def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[float, float]:
+    """Return J [kg m^2] and q_h [rad/(N m)]: the rigid inertia and quasi-static flexibility from `drive` to `measure`.
+
+    Raises
+    ------
+    DefinitionError
+        Unless the plant has exactly one rigid-body mode.
+    """
+    modes = normal_modes(plant.M, plant.K)
+    require(modes.rigid == 1, f"the plant has {modes.rigid} rigid-body modes; this law needs exactly one")
+    row, column = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
+    b, c = modes.shapes.T @ plant.B[:, column], plant.Cq[row] @ modes.shapes
+    moves = abs(c[0] * b[0]) > 0.0
+    require(moves, f'"{drive}" does not turn the rigid arm as "{measure}" reads it; name the joint\'s torque and angle')
+    flexibility = np.sum(c[1:] * b[1:] / modes.omega[1:] ** 2) + plant.Du[row, column]
+    return float(1.0 / (c[0] * b[0])), float(flexibility)
+
+
+def joint_pd(
+    plant: SecondOrder, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
+    drive: str = "hub_torque", follow: str = "tip_angle", limit: float = np.inf,
+) -> LinearLaw:
+    """Return the sampled law.
+
+    Parameters
+    ----------
+    plant : SecondOrder
+        Where J and q_h come from.
+    kp, kd : float
+        Gains [N m/rad], [N m s/rad].
+    filter_time : float
+        Time constant tf of the rate filter [s]; the filter is discretised exactly (step invariant).
+    sample_time : float
+        Control period [s].
+    measure, drive, follow : str
+        Joint angle output, torque input, reference channel (an angle).
+    limit : float
+        Largest torque [N m].
+    """
+    positive("sample_time", sample_time, "s")
+    positive("filter_time", filter_time, "s")
+    J, q_h = rigid_and_bending(plant, measure, drive)
+    # states: filtered angle, last commanded acceleration (for the rate of r_h)
+    decay = float(np.exp(-sample_time / filter_time))
+    A = np.array([[decay, 0.0], [0.0, 0.0]])
+    By = np.array([[1.0 - decay], [0.0]])
+    Br = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    C = np.array([[kd / filter_time, -kd * q_h * J / sample_time]])
+    Dy = np.array([[-kp - kd / filter_time]])
+    Dr = np.array([[kp, kd, (kp * q_h + kd * q_h / sample_time + 1.0) * J]])
+    start = np.array([[1.0], [0.0]])
+    law = LinearLaw(
+        sample_time, (measure,), (drive,), (follow,), A=A, By=By, Br=Br, C=C, Dy=Dy, Dr=Dr, start=start
+    )
+    return law.limited(-limit, limit)

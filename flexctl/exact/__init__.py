@@ -1,0 +1,1 @@
+"""The judges: exact solutions of continuous beams, without a mesh."""

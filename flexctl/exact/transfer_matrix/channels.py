@@ -1,0 +1,167 @@
+"""Inputs and outputs of a transfer-matrix arm: the names, units and frames of `timoshenko_planar.sensors`, and how the
+states of a sweep give them.
+
+With a flexible joint the joint angle is that of its drive; the twist of the spring counts as deformation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import DefinitionError
+from ...machine.arm import Arm, Sensor
+from ...model import ComplexArray, Signal
+from ...models.sensors import chord_signals
+from .chain import Chain
+
+U, W, THETA, MOMENT, GAP_U, GAP_W, GAP_THETA = 0, 1, 2, 5, 6, 7, 8
+SENSOR_UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
+
+
+class Sweep(NamedTuple):
+    """States (probes, 9, inputs, len(s)) and joint angles (drives, inputs, len(s)) of one sweep, SI, per unit input."""
+
+    states: ComplexArray
+    turns: ComplexArray
+
+
+def input_signals(arm: Arm, held: Sequence[int]) -> tuple[Signal, ...]:
+    """Return the inputs, motion-driven joints first."""
+    signals, driven = [], []
+    for i, joint in enumerate(arm.joints, 1):
+        if joint.drive == "motion":
+            driven.append(Signal(f"joint{i}_acceleration", "rad/s^2"))
+        elif i - 1 in held:
+            continue
+        elif joint.drive == "servo":
+            signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
+        elif joint.drive != "free":
+            signals.append(Signal(f"joint{i}_torque", "N m"))
+    return (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"))
+
+
+def output_signals(arm: Arm) -> tuple[Signal, ...]:
+    """Return the outputs, those of the sensors after the others, torques of motion-driven joints last."""
+    signals = []
+    for i in range(1, len(arm.joints) + 1):
+        signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
+    for i in range(1, len(arm.links) + 1):
+        signals += chord_signals(i)
+    for name, unit in (("tip", "m"), ("tip_acceleration", "m/s^2"), ("tip_error", "m")):
+        signals += [Signal(f"{name}_{letter}", unit) for letter in "xy"]
+    taken = {s.name for s in signals}
+    for s in arm.sensors:
+        if s.name in taken:
+            raise DefinitionError(f'the name "{s.name}" is taken by the model; choose another for the sensor')
+        signals.append(Signal(s.name, SENSOR_UNITS[s.kind], f"{s.kind} at {s.position:g} L of link {s.link}"))
+    motions = [i for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
+    return (*signals, *(Signal(f"joint{i}_torque", "N m") for i in motions))
+
+
+def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:
+    """Return what was given per input of the chain (last axis but one) per input of the arm."""
+    columns = {i: 2 + k for k, i in enumerate(reversed(chain.drives))}
+    c, d = np.cos(chain.angle[-1]), np.sin(chain.angle[-1])
+    parts: list[ComplexArray] = []
+    driven = []
+    for i, joint in enumerate(arm.joints):
+        if i not in columns:
+            continue
+        column = x[..., columns[i], :]
+        if joint.drive == "motion":
+            driven.append(column / s**2)
+        elif joint.drive == "servo":
+            parts += [joint.servo_stiffness * column, joint.servo_damping * column]
+        elif joint.drive != "free":
+            parts.append(column)
+    along, across = x[..., 0, :], x[..., 1, :]
+    return np.stack([*driven, *parts, c * along - d * across, d * along + c * across], axis=-2)
+
+
+def output_rows(
+    arm: Arm, chain: Chain, s: ComplexArray, found: Sweep, alpha: float, softening: ComplexArray
+) -> list[ComplexArray]:
+    """Return the outputs, each (inputs, len(s)), from the states; `softening` is 1 + beta s."""
+    states, links = found.states, len(arm.links)
+    angle = dict(zip(chain.drives, found.turns, strict=True))
+    still = np.zeros_like(states[0, 0])
+    rows = []
+    for i in range(links):
+        rows += [angle.get(i, still), s * angle.get(i, still)]
+    rows += _chords(arm, chain, states, [angle.get(i, still) for i in range(links)], s)
+    tip = _turned(chain, states[chain.places[links - 1, 1.0], [U, W]], links - 1)
+    error = _tip_error(chain, states)
+    rows += [*tip, *(s**2 * tip), *error]
+    for sensor in arm.sensors:
+        rows.append(_sensor(arm, chain, sensor, states, angle.get(sensor.link - 1, still), s, softening))
+    for i, joint in enumerate(arm.joints):
+        if joint.drive == "motion":
+            moment = states[chain.places["joint", i], MOMENT]
+            inertia = joint.rotor_inertia * (s**2 + alpha * s) + joint.friction * s
+            rows.append(inertia * angle[i] - moment)
+    return rows
+
+
+def _chords(
+    arm: Arm, chain: Chain, states: ComplexArray, angle: Sequence[ComplexArray], s: ComplexArray
+) -> list[ComplexArray]:
+    """Return for each link the angle of its chord against that of the link before, its rate, and the deflection.
+
+    Either from what links and springs add to the rigid arm, which loses no digits at low frequencies, or from the
+    displacements of the ends, which loses none where waves do not reach them: whichever has the smaller terms.
+    """
+    rows: list[ComplexArray] = []
+    bent: list[ComplexArray] = []  # the end of the link before against its chord
+    before: list[ComplexArray] = []  # that chord, turned back
+    for i, link in enumerate(arm.links):
+        L, root, end = link.length, states[chain.places[i, 0.0]], states[chain.places[i, 1.0]]
+        own = [end[W] / L, -root[W] / L]
+        chord = _exactest([angle[i], end[GAP_W] / L, *bent], [*own, *before])
+        deflection = _exactest([end[GAP_W], -L * root[GAP_THETA]], [end[W], -root[W], -L * root[THETA]])
+        rows += [chord, s * chord, deflection]
+        bent, before = [end[GAP_THETA], -end[GAP_W] / L], [-x for x in own]
+    return rows
+
+
+def _exactest(one: Sequence[ComplexArray], other: Sequence[ComplexArray]) -> ComplexArray:
+    """Return the sum of either terms, the same but for rounding: of those whose largest is smaller."""
+    size = [np.max(np.abs(terms), axis=0) for terms in (one, other)]
+    return np.asarray(np.where(size[0] <= size[1], sum(one), sum(other)))
+
+
+def _turned(chain: Chain, across: ComplexArray, link: int) -> ComplexArray:
+    """Return components along and across a link in the base frame."""
+    c, d = np.cos(chain.angle[link]), np.sin(chain.angle[link])
+    return np.array([c * across[0] - d * across[1], d * across[0] + c * across[1]])
+
+
+def _tip_error(chain: Chain, states: ComplexArray) -> ComplexArray:
+    """Return the tip from that of the rigid arm: what each link and flexible joint adds, its lever included."""
+    ends, error = chain.ends, np.zeros_like(states[0, :2])
+    for i in range(len(ends)):
+        gap = states[chain.places[i, 1.0]]
+        lever = ends[-1] - ends[i]
+        error += _turned(chain, gap[[GAP_U, GAP_W]], i)
+        error += np.array([-lever[1] * gap[GAP_THETA], lever[0] * gap[GAP_THETA]])
+    return error
+
+
+def _sensor(
+    arm: Arm, chain: Chain, sensor: Sensor, states: ComplexArray, angle: ComplexArray, s: ComplexArray,
+    softening: ComplexArray,
+) -> ComplexArray:
+    link, at = sensor.link - 1, states[chain.places[sensor.link - 1, sensor.position]]
+    if sensor.kind == "displacement":
+        return np.asarray(sensor.position * arm.links[link].length * angle + at[GAP_W])
+    if sensor.kind == "acceleration":
+        return np.asarray(s**2 * at[W])
+    section = arm.links[link].section_at(sensor.position)
+    curvature = at[MOMENT] * chain.compliance[link, sensor.position] / softening
+    if sensor.kind == "curvature":
+        return np.asarray(curvature)
+    if section.outer_distance is None:
+        raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
+    return np.asarray(section.outer_distance * curvature)

@@ -1,0 +1,1 @@
+"""The borders: python-control, files, pictures, animations."""

@@ -1,0 +1,19 @@
+"""Pictures of plants and runs: Bode plots, poles and how they move, mode shapes, time histories, comparisons.
+
+Every function takes data objects and returns a figure; it draws into given `axes` if there are any and writes a file if
+there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is imported on first use, pyplot never.
+
+    plot.bode({"19 sections": plant.response(), "exact beam": beam.response()}, path="bode.png")
+"""
+
+from .certificate import certificate
+from .linear import bode, mode_shapes, poles
+from .loci import migration
+from .own import subplots
+from .runs import compare, run, step_lines, surface
+from .tracking import poles_along, stability, tip_errors, tip_path, tracking
+
+__all__ = [
+    "bode", "certificate", "compare", "migration", "mode_shapes", "poles", "poles_along", "run", "stability",
+    "step_lines", "subplots", "surface", "tip_errors", "tip_path", "tracking",
+]

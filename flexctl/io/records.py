@@ -1,0 +1,132 @@
+"""A flat record of arrays, labels and texts as .mat, .npz or .json, bit for bit.
+
+.mat    MATLAB 5 file: matrices by name, labels as cell arrays of text; sparse matrices are read as well
+.npz    NumPy archive, without pickled objects
+.json   one object; numbers with all their digits
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..errors import DefinitionError, did_you_mean, require
+from ..model import FloatArray
+from ..support.files import write_atomically
+from .matfile import OtherVersion, read_mat
+
+Value = FloatArray | list[str] | str | float
+Record = dict[str, Value]
+
+
+def suffix_of(path: Path) -> str:
+    """Return ".mat", ".npz" or ".json", or raise `DefinitionError` that names them."""
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        hint = did_you_mean(suffix, _FORMATS)
+        raise DefinitionError(f'"{path.name}": unknown file type "{suffix}"{hint}; use one of {", ".join(_FORMATS)}')
+    return suffix
+
+
+def write_record(path: str | Path, record: Mapping[str, Value]) -> Path:
+    """Write the record in the format of the suffix; on failure nothing is left behind."""
+    target = Path(path)
+    encode = _FORMATS[suffix_of(target)][0]
+    buffer = io.BytesIO()
+    encode(buffer, record)
+    return write_atomically(target, lambda stream: stream.write(buffer.getvalue()))
+
+
+def read_record(path: str | Path) -> Record:
+    """Read a record, or any .mat, .npz or .json file of matrices."""
+    source = Path(path)
+    decode = _FORMATS[suffix_of(source)][1]
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise DefinitionError(f"cannot read {source}: {error.strerror or error}") from error
+    try:
+        return decode(io.BytesIO(data))
+    except DefinitionError as error:
+        raise DefinitionError(f"{source}: {error}") from error
+    except Exception as error:  # whatever a decoder raises on bytes that are not its own
+        newer = isinstance(error, OtherVersion)
+        hint = "MATLAB 7.3 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
+        raise DefinitionError(f"{source}: {hint} ({error})") from error
+
+
+def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:
+    from scipy.io import savemat
+
+    def cells(labels: list[str]) -> np.ndarray[Any, Any]:
+        column = np.empty((len(labels), 1), dtype=object)
+        column[:, 0] = labels
+        return column
+
+    variables = {k: cells(v) if isinstance(v, list) else v for k, v in record.items()}
+    savemat(stream, variables, long_field_names=True, do_compression=True, oned_as="column")
+
+
+def _read_mat(stream: IO[bytes]) -> Record:
+    return {k: _real(v) if isinstance(v, np.ndarray) else v for k, v in read_mat(stream.read()).items()}
+
+
+def _real(value: np.ndarray[Any, Any]) -> FloatArray:
+    require(value.dtype.kind != "c" or not np.any(value.imag), "a matrix is complex; plants are real")
+    return np.ascontiguousarray(value.real, dtype=float)
+
+
+def _write_npz(stream: IO[bytes], record: Mapping[str, Value]) -> None:
+    arrays: dict[str, Any] = {k: np.array(v, dtype=str) if isinstance(v, list) else v for k, v in record.items()}
+    np.savez_compressed(stream, **arrays)
+
+
+def _read_npz(stream: IO[bytes]) -> Record:
+    with np.load(stream, allow_pickle=False) as data:
+        return {key: _from_npz(data[key]) for key in data.files}
+
+
+def _from_npz(value: np.ndarray[Any, Any]) -> Value:
+    if value.dtype.kind == "U":
+        return str(value) if value.ndim == 0 else [str(v) for v in value]
+    require(value.dtype.kind in "fiubc", f"an array of type {value.dtype} is not a matrix of numbers")
+    return _real(value)
+
+
+def _write_json(stream: IO[bytes], record: Mapping[str, Value]) -> None:
+    lines = []
+    for key, value in record.items():
+        plain = value.tolist() if isinstance(value, np.ndarray) else value
+        try:
+            lines.append(f"{json.dumps(key)}: {json.dumps(plain, allow_nan=False)}")
+        except ValueError as error:
+            raise DefinitionError(f"{key} has entries that are not finite and cannot be written as JSON") from error
+    stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def _read_json(stream: IO[bytes]) -> Record:
+    content = json.loads(stream.read().decode())
+    require(isinstance(content, dict), "the file does not hold one JSON object")
+    return {str(k): v if isinstance(v, str) else _from_json(str(k), v) for k, v in content.items()}
+
+
+def _from_json(key: str, value: Any) -> Value:
+    if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+        return value
+    try:
+        return np.asarray(value, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise DefinitionError(f'"{key}" is not a matrix of numbers: {error}') from error
+
+
+_Codec = tuple[Callable[[IO[bytes], Mapping[str, Value]], None], Callable[[IO[bytes]], Record]]
+_FORMATS: dict[str, _Codec] = {
+    ".mat": (_write_mat, _read_mat),
+    ".npz": (_write_npz, _read_npz),
+    ".json": (_write_json, _read_json),
+}

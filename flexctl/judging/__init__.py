@@ -1,0 +1,1 @@
+"""What a controller is worth: scenarios, certificates, comparisons, sweeps."""

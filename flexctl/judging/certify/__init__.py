@@ -1,0 +1,120 @@
+"""Certification: what is known of a controller on a plant, in one call.
+
+    flexctl.certify("tokhi_azad_lqg")                                  -> Certificate
+    flexctl certify tokhi_azad_lqg --payload 0,25g                     the same from the command line
+
+* the linear loop on the whole plant, sampled, with its computation delay: poles, damping, margins one loop at a time
+  and of all commands or all sensors together, spill-over; of a law that has only `step` it is found numerically
+* payload and stiffness that differ: a grid of loops and runs, in poses too, limits of stability, and how much every
+  command may change whatever the payload, from above and from below
+* other structural dampings, and ranges of any parameters of the plant file
+* where a scenario follows a path, the same loop in poses along it, with the law that is on there
+* runs on the full model: encoder resolution, saturation, a load that comes on, whether they come to rest, the amplitude
+  up to which the linear prediction holds
+
+A certificate says in one sentence for which set it holds, and names the nearest plant for which it does not. What was
+not examined is called so, and never counts as met.
+
+A controller script states what must be reached as ``REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0.0, 0.02)}``;
+see `flexctl.judging.certify.requirements` for the names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..scenario import Progress, Scenario
+from ..workers import run_all
+from .bound import CrossedBounds, PayloadBound
+from .certificate import Certificate
+from .collect import collected
+from .jobs import jobs, perform
+from .requirements import check_scenarios, checked, judged
+from .task import prepared
+from .varied import checked_ranges
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+
+__all__ = ["Certificate", "CrossedBounds", "PayloadBound", "certify"]
+
+BITS = (12, 14, 16, 20)
+
+
+def certify(
+    controller: Any,
+    plant: Plant | str | Path | None = None,
+    *,
+    requirements: Mapping[str, Any] | None = None,
+    scenarios: Sequence[Scenario] | None = None,
+    scenario: str | None = None,
+    model: str | Mapping[str, Any] | None = None,
+    payload: tuple[float, float] | None = None,
+    frequency: tuple[float, float] | None = None,
+    bits: Sequence[int] = BITS,
+    poses: Sequence[Sequence[float]] = (),
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    loads: Mapping[str, float] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Examine a controller on a plant.
+
+    Parameters
+    ----------
+    controller : str, Path, module or Controller
+        A controller of the catalogue, a script, or a law, which then needs `plant` and `scenarios`.
+    plant : Plant, str or Path, optional
+        By default what the script names in PLANT.
+    requirements : mapping, optional
+        Beyond those of the script (REQUIREMENTS), which they replace by name.
+    scenarios : sequence of Scenario, optional
+        By default those of the script.
+    scenario : str, optional
+        Name of the one that is run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
+        law of their own, to compare with, are left out.
+    model : str or mapping, optional
+        Kind of model in which the arm is examined, or {"kind": "ancf", "elements": 16}; the controller is still
+        designed on `plant` as it is. The law then reads and drives what stands for its signals there.
+    payload : (low, high), optional
+        Range of payloads [kg]; by default that of the requirement, else of the scenarios.
+    frequency : (low, high), optional
+        Range of the relative change of all natural frequencies, through Young's modulus; by default +-5 %.
+    bits : sequence of int
+        Encoder resolutions to try.
+    poses : sequence of sequences of float, optional
+        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES), and of a path
+        that the scenario follows.
+    vary : mapping, optional
+        Ranges of parameters of the plant file over which the loop must be stable, absolute values in SI units by key:
+        ``{"joint.1.stiffness": (0.5, 2.0)}``; several vary at once.
+    loads : mapping, optional
+        Constant loads by input of the plant, which come on while the arm holds still; by default a sixth of the limit
+        of every command that has one.
+    workers : int, optional
+        Processes; by default one per core.
+    progress : callable, optional
+        Called with what is done and its part of the whole.
+    """
+    started = time.perf_counter()
+    task = prepared(controller, plant, requirements, scenarios, scenario, model)
+    asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary}
+    stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
+    check_scenarios(stated, [item.name for item in task.items])
+    if "vary" in stated:
+        stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
+    every, given = (*task.poses, *poses), dict(loads or {})
+    task = replace(task, requirements=stated, poses=every, bits=tuple(bits), loads=given)
+    wanted = jobs(task)
+    found: dict[str, Any] = {}
+    names = list(wanted)
+    for number, result in run_all(perform, list(wanted.values()), workers, task.scripts):
+        found[names[number]] = result
+        if progress is not None:
+            progress(names[number], 1.0 / len(wanted))
+    certificate = replace(collected(task, found), elapsed=time.perf_counter() - started)
+    return replace(certificate, verdicts=judged(certificate, stated))

@@ -1,0 +1,191 @@
+"""What is known of a controller on a plant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...simulation.response import Response
+from .bound import INPUT_UNCERTAINTY, PayloadBound
+from .holds import Counterexample, counterexamples, statement
+from .loads import LoadStep
+from .loops import Loop
+from .robust import Limit, Point
+from .runs import QuantisedRun
+
+if TYPE_CHECKING:
+    from ..validity import LinearValidity
+    from .requirements import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What was found.
+
+    Attributes
+    ----------
+    controller, plant : str
+        Names.
+    scenario : str
+        The scenario that was run with other payloads, encoders and amplitudes.
+    drives : tuple of str
+        Inputs that the controller sets.
+    loops : tuple of Loop
+        The linear loop on every variant of the plant that the scenarios use.
+    points : tuple of Point
+        The grid over payload and stiffness, in the pose in which the scenario begins.
+    posed : tuple of Point
+        The linear loop in the other poses, with payloads and stiffnesses.
+    dampings, varied : tuple of Point
+        The linear loop with other structural dampings, and over the ranges of other parameters.
+    limits : tuple of Limit
+        Limits of stability.
+    bounds : mapping
+        How much every command bears whatever the payload, or why that is not known, by pose; "" is the first.
+    loads : tuple of LoadStep
+        What a constant load does that comes on while the arm holds still.
+    quantised : tuple of QuantisedRun
+        Runs with encoders.
+    still : mapping
+        The same ripple with exact sensors: what the run itself has left at its end.
+    validity : LinearValidity or None
+        How far the linear prediction holds.
+    runs, failures, unsettled : mapping
+        Scores of every scenario; why one failed; what does not come to rest in one.
+    saturation : mapping
+        Largest command of all runs in parts of its limit, by input; empty without limits.
+    ratios : mapping
+        How many times less each scenario leaves of the motion than the one it stands against, by signal.
+    verdicts : tuple of Verdict
+        The requirements.
+    notes : tuple of str
+        What could not be examined and why.
+    responses : mapping
+        The nominal run "full" and its prediction "linear", for a picture.
+    identity : mapping
+        Plant, model, overrides, version.
+    elapsed : float
+        Wall-clock time [s].
+    no_loop : str
+        Why the linear loop of a law that measures something was not examined.
+    open_loop : bool
+        Whether the law measures nothing.
+    stated : mapping
+        Ranges of the set that the certificate speaks of.
+    poses : tuple of str
+        Poses that were examined.
+    """
+
+    controller: str
+    plant: str
+    scenario: str
+    drives: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    points: tuple[Point, ...]
+    posed: tuple[Point, ...]
+    dampings: tuple[Point, ...]
+    varied: tuple[Point, ...]
+    limits: tuple[Limit, ...]
+    bounds: Mapping[str, PayloadBound | str]
+    loads: tuple[LoadStep, ...]
+    quantised: tuple[QuantisedRun, ...]
+    still: Mapping[str, float]
+    validity: LinearValidity | None
+    runs: Mapping[str, Mapping[str, float]]
+    failures: Mapping[str, str]
+    unsettled: Mapping[str, str]
+    saturation: Mapping[str, float]
+    notes: tuple[str, ...]
+    responses: Mapping[str, Response]
+    identity: Mapping[str, Any]
+    elapsed: float
+    ratios: Mapping[str, Mapping[str, float]]
+    no_loop: str
+    open_loop: bool
+    stated: Mapping[str, Any]
+    poses: tuple[str, ...]
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def bound(self) -> PayloadBound | str:
+        """The worst bound of all poses, or why there is none: one that is missing counts as the worst."""
+        for pose, bound in self.bounds.items():
+            if isinstance(bound, str):
+                return f"{pose}: {bound}" if pose else bound
+        return max((b for b in self.bounds.values() if not isinstance(b, str)), key=lambda b: b.largest)
+
+    @property
+    def holds(self) -> str:
+        """For which set this holds, and the nearest counterexample, in one sentence."""
+        return statement(self)
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """The nearest plant on which the loop is not stable, None where none was found."""
+        return next(iter(self.counterexamples), None)
+
+    @property
+    def counterexamples(self) -> list[Counterexample]:
+        """The nearest one of every kind (payload, frequencies, damping, several at once), the nearest of all first."""
+        return counterexamples(self)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every requirement is met."""
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def worst(self) -> Point | None:
+        """The point of the grid that grows fastest, or has the smallest disk margin when all are stable."""
+        return min(self.points, key=_rank, default=None)
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.controller} on {self.plant}, {'passed' if self.passed else 'FAILED'})"
+
+    def __str__(self) -> str:
+        lines = [f"{self.controller} on {self.plant}: {'passed' if self.passed else 'FAILED'}"]
+        lines += [f"  {self.holds}"]
+        lines += [f"  {'ok  ' if v.passed else 'FAIL'} {v.name} {v.bound}: {v.found}" for v in self.verdicts]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the time series, for JSON."""
+        valid = self.validity
+        return {
+            "controller": self.controller, "passed": self.passed, "holds": self.holds,
+            "counterexamples": [{**asdict(c), "inside": c.inside} for c in self.counterexamples],
+            "requirements": [v.to_dict() for v in self.verdicts],
+            "scenario": self.scenario, "loops": {loop.variant: loop.to_dict() for loop in self.loops},
+            "not_examined": [x for x in (self.no_loop, *self.notes) if x],
+            "grid": [p.to_dict() for p in self.points], "poses": [p.to_dict() for p in self.posed],
+            "dampings": [p.to_dict() for p in self.dampings], "varied": [p.to_dict() for p in self.varied],
+            "limits": [asdict(limit) for limit in self.limits],
+            "mu": {**_mu(self.bound), "poses": {pose: _mu(b) for pose, b in self.bounds.items() if pose}},
+            "load_steps": [asdict(x) for x in self.loads],
+            "quantisation": [
+                {"bits": q.bits, "quanta": dict(q.quanta), "ripple": dict(q.ripple), "scores": dict(q.scores),
+                 "failure": q.failure} for q in self.quantised],
+            "ripple_with_exact_sensors": dict(self.still),
+            "linear_validity": None if valid is None else valid.to_dict(),
+            "scores": {name: dict(scores) for name, scores in self.runs.items()}, "failures": dict(self.failures),
+            "does_not_settle": dict(self.unsettled),
+            "vibration_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
+            "saturation": dict(self.saturation), "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,
+        }
+
+
+def _mu(bound: PayloadBound | str) -> dict[str, Any]:
+    if isinstance(bound, str):
+        return {"note": bound}
+    return {
+        "largest": bound.largest, "attained": bound.lower, "at_rad_s": bound.frequency, "at_payload_kg": bound.payload,
+        "unstable_at_kg": bound.unstable,
+        "pose": bound.where, "input_uncertainty": INPUT_UNCERTAINTY, "worst_case_gain": bound.worst_case_gain,
+    }
+
+
+def _rank(p: Point) -> tuple[bool, float]:
+    if p.loop is None:
+        return p.stable, 0.0
+    return p.stable, p.loop.smallest("disk_margin") if p.stable else p.loop.decay

@@ -1,0 +1,116 @@
+"""What the jobs found, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import NotAvailable
+from ...laws.linear_part import linear_law
+from ...simulation.response import Response
+from ..validity import LinearValidity, Scaling
+from ..variations import vibration_ratios
+from . import runs
+from .bound import PayloadBound
+from .certificate import Certificate
+from .jobs import FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
+from .loads import LoadStep
+from .loops import Loop
+from .robust import Limit, Point
+from .runs import QuantisedRun
+from .task import Task
+
+
+def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
+    """Return the certificate without its verdicts."""
+    done = {one.name: found[f"run {one.name}"] for one in task.items}
+    good = {name: run for name, run in done.items() if isinstance(run, Response)}
+    bases = {one.name: run for one in task.bases if isinstance(run := found[f"base {one.name}"], Response)}
+    nominal, prediction = good.get(task.chosen.name), found.get("linear prediction")
+    responses = {"linear": prediction, "full": nominal}
+    loops = sorted((x for x in found.values() if isinstance(x, Loop)), key=lambda loop: str(loop.variant))
+    decay = min((loop.decay for loop in loops), default=np.inf)
+    quantised = sorted((x for x in found.values() if isinstance(x, QuantisedRun)), key=lambda q: q.bits)
+    examined = task.chosen.plant(task.plant)
+    identity = {k: task.plant.identity[k] for k in ("plant", "overrides", "version")} | {"model": examined.kind}
+    return Certificate(
+        controller=task.name, plant=task.plant.name, scenario=task.chosen.name, drives=tuple(task.law.drives),
+        loops=tuple(loops), points=_points(found, "grid: "), posed=_points(found, "pose "),
+        dampings=_points(found, "damping "), varied=_points(found, "vary "),
+        limits=tuple(x for x in found.values() if isinstance(x, Limit)), bounds=_bounds(task, found),
+        loads=tuple(x for x in found.values() if isinstance(x, LoadStep)), quantised=tuple(quantised),
+        still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
+        validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
+        failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
+        unsettled=unsettled(task, found, decay), saturation=_saturation(task, good), notes=_notes(found),
+        responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
+        elapsed=0.0, ratios=vibration_ratios({**good, **bases}, {one.name: one.against for one in task.items}),
+        no_loop=_no_loop(task), open_loop=not task.law.measures, stated=_stated(task),
+        poses=("that in which the scenario begins", *(text for text, _, _ in posed(task))),
+    )
+
+
+def _points(found: Mapping[str, Any], prefix: str) -> tuple[Point, ...]:
+    listed = [x for key, x in found.items() if key.startswith(prefix) and isinstance(x, Point)]
+    return tuple(sorted(listed, key=lambda p: (p.pose, p.payload or 0.0, p.frequency)))
+
+
+def _bounds(task: Task, found: Mapping[str, Any]) -> dict[str, PayloadBound | str]:
+    """Return the bound, or why there is none, by pose: empty for that in which the scenario begins."""
+    given = {key.removeprefix("bound "): x for key, x in found.items() if key.startswith("bound ")}
+    told = {pose: x.why if isinstance(x, Failed) else x for pose, x in given.items()}
+    if told:
+        return dict(sorted(told.items()))
+    low, high = payloads(task)
+    return {"": "no range of payloads" if low == high else _no_loop(task) or "the law measures nothing"}
+
+
+def _no_loop(task: Task) -> str:
+    """Return why the linear loop of a law that measures something is not known."""
+    if not task.law.measures:
+        return ""
+    arm, known, _ = task.chosen.fitted(task.law, task.plant)
+    try:
+        linear_law(known, arm.model, runs.start_point(arm, task.chosen))
+    except NotAvailable as error:
+        return str(error)
+    return ""
+
+
+def _stated(task: Task) -> dict[str, Any]:
+    """Return the ranges of the set that the certificate speaks of: payload, frequencies, other parameters."""
+    stated = task.requirements
+    low, high = payloads(task)
+    return {
+        "payload_kg": (low, high), "payload_asked": "payload_kg" in stated,
+        "frequency_change": stated.get("frequency_change"), "frequency_tried": FREQUENCY_CHANGE,
+        "vary": stated.get("vary", {}),
+    }
+
+
+def _validity(task: Task, found: Mapping[str, Any]) -> LinearValidity | None:
+    prediction = found.get("linear prediction")
+    scalings = [x for x in found.values() if isinstance(x, Scaling)]
+    if isinstance(prediction, Response) and any(s.run is not None for s in scalings):
+        return runs.validity(prediction, scalings, task.law)
+    return None
+
+
+def _saturation(task: Task, good: Mapping[str, Response]) -> dict[str, float]:
+    return {
+        d: max(run.scores[f"{d}.peak"] for run in good.values()) / bound
+        for d, bound in runs.limits(task.law).items() if np.isfinite(bound) and good
+    }
+
+
+def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what could not be examined and why; runs and bounds are told of elsewhere."""
+    elsewhere = ("run ", "bound ")
+    notes = [f"{key}: {x.why}" for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)]
+    notes += [f"amplitude {x.factor:g}: {x.failure}" for x in found.values() if isinstance(x, Scaling) and x.failure]
+    notes += [f"{x.bits} bits: {x.failure}" for x in found.values() if isinstance(x, QuantisedRun) and x.failure]
+    notes += [f"load at {x.drive}: {x.failure}" for x in found.values() if isinstance(x, LoadStep) and x.failure]
+    points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
+    return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

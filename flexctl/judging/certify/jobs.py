@@ -1,0 +1,256 @@
+"""What is computed for a certificate: jobs by label, each a function and its arguments, for any process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import FlexctlError, NotAvailable
+from ...laws.linear_part import linear_law
+from ...simulation.path_stability import law_at
+from ...simulation.simulate import as_law
+from ..scenario import Scenario, variants
+from ..translate import Fitted, fitted
+from ..variations import changed
+from . import loads, robust, runs, varied
+from .bound import CrossedBounds
+from .loops import Loop, examine
+from .robust import Point, changed_fitted
+from .settling import NO_TAIL, has_tail, sustained
+from .task import Task
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+
+Job = tuple[Callable[..., Any], tuple[Any, ...]]
+
+FREQUENCY_CHANGE = (-0.05, 0.05)
+PAYLOADS, CHANGES = 5, 3
+"""Points of the grid over payload and frequency."""
+AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
+POSES_OF_A_PATH = 6
+"""Poses in which the linear loop is examined, besides the first, where a scenario follows a path."""
+ENDS = (-0.5, 1.0)  # beyond these changes of frequency no limit is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Failed:
+    """Why a part of a certificate is missing."""
+
+    why: str
+
+
+def perform(job: Job) -> Any:
+    """Return the result of a job, or why there is none; bounds that cross are an error."""
+    function, arguments = job
+    if function is _loop:  # without it there is no certificate
+        return function(*arguments)
+    try:
+        return function(*arguments)
+    except CrossedBounds:
+        raise
+    except FlexctlError as error:
+        return Failed(str(error))
+
+
+def jobs(task: Task) -> dict[str, Job]:
+    """Return what is to be computed, by label, long jobs first."""
+    item, found = task.chosen, _runs(task)
+    for mass, change, text in grid(task):
+        found[f"grid: {text}"] = (robust.point, (task.plant, task.law, item, mass, change, text))
+    base, known, _ = item.fitted(task.law, task.plant)
+    try:
+        linear_law(known, base.model, runs.start_point(base, item))
+    except NotAvailable:
+        return found
+    if item.track is None:
+        found["linear prediction"] = (runs.predicted, (task.plant, task.law, item))
+    return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task)}
+
+
+def _runs(task: Task) -> dict[str, Job]:
+    plant, law, item = task.plant, task.law, task.chosen
+    found: dict[str, Job] = {}
+    # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it
+    for factor in () if item.track is not None else AMPLITUDES:
+        found[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
+    for one in task.items:
+        found[f"run {one.name}"] = (one.run, (law, plant))
+    for one in task.bases:
+        found[f"base {one.name}"] = (one.run, (law, plant))
+    for resolution in sorted({*task.bits, *task.requirements.get("ripple_at_bits", {})} if law.measures else ()):
+        found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
+    if law.measures and item.track is None:
+        for variant, one in _by_variant(task).items():
+            for drive, size in loads.sizes(law, task.loads).items():
+                found[f"load {variant} {drive}"] = (loads.load_step, (plant, law, one, drive, size, variant))
+    return found
+
+
+def _by_variant(task: Task) -> dict[str, Scenario]:
+    """Return the chosen scenario on every variant of the plant that the scenarios use."""
+    base = task.chosen.plant(task.plant)
+    found = {}
+    for variant, arm in variants([one.plant(task.plant) for one in task.items]).items():
+        same = arm.overrides == base.overrides
+        found[variant] = task.chosen if same else replace(task.chosen, overrides=arm.overrides)
+    return found
+
+
+def payloads(task: Task) -> tuple[float, float]:
+    """Return the range of payloads that is asked for, else that of the scenarios [kg]."""
+    stated = task.requirements.get("payload_kg")
+    masses = [item.plant(task.plant).arm.payload.mass for item in task.items]
+    return tuple(stated) if stated else (min(masses), max(masses))
+
+
+def changes(task: Task) -> tuple[float, float]:
+    """Return the range of changes of frequency that is asked for, else +-5 %."""
+    stated = task.requirements.get("frequency_change")
+    return tuple(stated) if stated else FREQUENCY_CHANGE
+
+
+def _range(ends: tuple[float, float], count: int) -> list[float]:
+    return sorted({round(float(x), 12) for x in np.linspace(*ends, count)})
+
+
+def grid(task: Task, count: int = PAYLOADS) -> list[tuple[float, float, str]]:
+    """Return payload, change of frequency and label of every point of the grid."""
+    steps = sorted({*_range(changes(task), CHANGES), 0.0})
+    masses = _range(payloads(task), count)
+    return [(m, x, f"{1e3 * m:g} g, frequencies {100 * x:+g} %") for m in masses for x in steps]
+
+
+def along(item: Scenario) -> list[tuple[float, tuple[float, ...]]]:
+    """Return times and joint angles of some poses after the first of the path that a scenario follows, if any."""
+    if item.track is None:
+        return []
+    times = np.linspace(0.0, item.track.path.duration, POSES_OF_A_PATH + 1)[1:]
+    return [(float(t), tuple(pose)) for t, pose in zip(times, item.track.joints(times).angles, strict=True)]
+
+
+def posed(task: Task) -> list[tuple[str, Sequence[float], Any]]:
+    """Return label, joint angles and law of every pose besides the one in which the scenario begins."""
+    told = [(f"joints at {', '.join(f'{float(np.degrees(x)):.4g}' for x in pose)} deg", pose) for pose in task.poses]
+    found = [(text, tuple(pose), task.law) for text, pose in told]
+    # padded: loops are sorted by name
+    return found + [(f"t = {t:5.2f} s of the path", pose, law_at(task.law, t)) for t, pose in along(task.chosen)]
+
+
+def _loops(task: Task) -> dict[str, Job]:
+    law, item = task.law, task.chosen
+    found: dict[str, Job] = {}
+    for variant, arm in variants([one.plant(task.plant) for one in task.items]).items():
+        on = fitted(arm, law)
+        found[f"loop {variant}"] = (_loop, (on, item, variant))
+        for sign, end in zip((-1, 1), ENDS, strict=True):
+            search = ("frequency_change", (0.0, 0.02 * sign, end), variant)
+            found[f"limit {variant} {sign}"] = (robust.stability_limit, (on, item, *search))
+    low, high = payloads(task)
+    upwards = (low, 0.25 * (high or 0.01), 100.0 * (high or 0.01))
+    base = item.plant(task.plant)
+    for text, pose, own in [("", None, law), *posed(task)]:
+        on = fitted(base, own)
+        if text:
+            found[f"loop {text}"] = (_loop, (on, item, text, pose))
+        found[f"payload limit {text}"] = (robust.stability_limit, (on, item, "payload_kg", upwards, text, pose))
+    return found
+
+
+def _bounds(task: Task) -> dict[str, Job]:
+    low, high = payloads(task)
+    if low == high:
+        return {}
+    base, item = task.chosen.plant(task.plant), task.chosen
+    return {
+        f"bound {text}": (_bound, (base, law, item, low, high, text, pose))
+        for text, pose, law in [("", None, task.law), *posed(task)]
+    }
+
+
+def _bound(
+    base: Plant, law: Any, item: Scenario, low: float, high: float, text: str, pose: Sequence[float] | None
+) -> Any:
+    arm, known, _ = fitted(base, law)
+    found = robust.payload_bound(arm, known, low, high, runs.start_point(arm, item, pose), text)
+    return Failed(found) if isinstance(found, str) else found
+
+
+def _posed(task: Task) -> dict[str, Job]:
+    """Return the linear loop in every pose with every payload (both ends and the middle) and stiffness."""
+    found: dict[str, Job] = {}
+    base = task.chosen.plant(task.plant)
+    for text, pose, law in posed(task):
+        for mass, change, what in grid(task, 3):
+            about = Point(mass, change, None, pose=text)
+            found[f"pose {text}: {what}"] = (_posed_point, (base, law, task.chosen, about, pose))
+    return found
+
+
+def _posed_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float]) -> Point:
+    extra = changed(base, about.payload, about.frequency)
+    return robust.loop_point(changed_fitted(base, law, extra), item, about, pose)
+
+
+def _dampings(task: Task) -> dict[str, Job]:
+    found: dict[str, Job] = {}
+    for variant, one in _by_variant(task).items():
+        arm = one.plant(task.plant)
+        mass = arm.arm.payload.mass if variant else None
+        for other in varied.dampings(arm):
+            about = Point(mass, 0.0, None, values={other.name: dict(other.table)}, damping=other.part)
+            found[f"damping {variant}: {other.name}"] = (_damped, (arm, task.law, one, about))
+    return found
+
+
+def _damped(arm: Plant, law: Any, item: Scenario, about: Point) -> Point:
+    (table,) = about.values.values()
+    extra = {"damping": table}
+    try:
+        return robust.loop_point(changed_fitted(arm, law, extra), item, about)
+    except NotAvailable as error:  # a model without modal damping
+        return replace(about, unknown=str(error))
+
+
+def _varied(task: Task) -> dict[str, Job]:
+    ranges = task.requirements.get("vary")
+    if not ranges:
+        return {}
+    base, law, item = task.chosen.plant(task.plant), task.law, task.chosen
+    found: dict[str, Job] = {}
+    for values in varied.samples(ranges):
+        about = Point(None, 0.0, None, values=values)
+        found[f"vary {about.where()}"] = (varied.varied_point, (base, law, item, about))
+    for text, pose, own in posed(task):
+        for values in varied.samples(ranges)[:: 4 if len(ranges) == 1 else 1]:
+            about = Point(None, 0.0, None, values=values, pose=text)
+            found[f"vary {about.where()}"] = (varied.varied_point, (base, own, item, about, pose))
+    found["vary search"] = (varied.searched, (base, law, item, ranges))
+    return found
+
+
+def _loop(on: Fitted, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
+    plant, law, words = on
+    point = runs.start_point(plant, item, pose)
+    found = examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
+    return replace(found, margins={words.told(name): margin for name, margin in found.margins.items()})
+
+
+def unsettled(task: Task, found: Mapping[str, Any], decay: float) -> dict[str, str]:
+    """Return by run what does not come to rest, and of a law without a known loop why that was not looked at."""
+    told = {}
+    for one in task.items:
+        run = found[f"run {one.name}"]
+        if isinstance(run, Failed) or not task.law.measures:
+            continue
+        law = as_law(task.law)
+        motions = one.motions(law)
+        text = sustained(run, law, motions, decay)
+        if not text and not np.isfinite(decay) and not has_tail(run, motions):
+            text = f"not examined {NO_TAIL}"
+        if text:
+            told[one.name] = text
+    return told

@@ -1,0 +1,90 @@
+"""A constant load that comes on while the arm holds still: how far it gives way, and when it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import FlexctlError
+from ...model import names
+from ...motion.signals import PiecewiseConstant
+from .runs import Scaled, limits
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+    from ..scenario import Scenario
+
+PART = 1.0 / 6.0
+"""Default size of the load in parts of the limit of that input."""
+BAND = 1e-3
+"""Part of the scenario's move within which the arm counts as back."""
+FIRST = 0.05
+"""When the load comes on, in parts of the run."""
+
+
+@dataclass(frozen=True)
+class LoadStep:
+    """What a load at an input of the plant does.
+
+    Attributes
+    ----------
+    variant, drive : str
+        The plant, the input at which the load acts.
+    size : float
+        The load, in the unit of that input.
+    output : str
+        The followed output that gives way most, in parts of its move.
+    peak, left : float
+        Its largest deviation, and what is left of it at the end of the run, in its unit.
+    recovery : float
+        Time after which it stays within 0.1 % of the scenario's move [s]; inf if it does not come back in the run.
+    watched : float
+        Time for which it was watched [s].
+    failure : str
+        Why there is no run.
+    """
+
+    variant: str
+    drive: str
+    size: float
+    output: str = ""
+    peak: float = np.nan
+    left: float = np.nan
+    recovery: float = np.nan
+    watched: float = np.nan
+    failure: str = ""
+
+
+def sizes(law: Any, given: Mapping[str, float]) -> dict[str, float]:
+    """Return the loads by input: those given, else a sixth of the limit where there is one."""
+    if given:
+        return dict(given)
+    return {drive: PART * bound for drive, bound in limits(law).items() if np.isfinite(bound)}
+
+
+def load_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, variant: str) -> LoadStep:
+    """Return what a load of a size does at an input while the law holds the arm where the scenario begins."""
+    held = {name: Scaled(m, 0.0) for name, m in item.motions(law).items()}
+    moves = {name: float(np.ptp(m(np.linspace(0.0, item.duration, 501))[0])) for name, m in item.motions(law).items()}
+    begin = FIRST * item.duration
+    signal = PiecewiseConstant((begin,), (0.0, size))
+    still = replace(item, reference=held, inputs={drive: signal}, payload=(), against="")
+    try:
+        run = still.run(law, plant)
+    except FlexctlError as error:
+        return LoadStep(variant, drive, size, failure=str(error))
+    after, found = run.t >= begin, []
+    t = run.t[after] - begin
+    for name in [n for n in law.follows if n in names(run.outputs) and moves.get(n, 0.0) > 0.0]:
+        off = np.abs(run[name][after] - run[name][0])
+        outside = np.flatnonzero(off > BAND * moves[name])
+        back = 0.0 if not outside.size else np.inf if outside[-1] == t.size - 1 else float(t[outside[-1] + 1])
+        found.append((off.max() / moves[name], LoadStep(
+            variant, drive, size, name, float(off.max()), float(off[-1]), back, float(t[-1])
+        )))
+    if not found:
+        return LoadStep(variant, drive, size, failure="it follows no output that moves")
+    return max(found, key=lambda pair: (pair[1].recovery, pair[0]))[1]

@@ -1,0 +1,284 @@
+"""What a controller must reach: stated in its script as REQUIREMENTS = {name: bound}, or on the command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DefinitionError, require, unknown
+from .holds import of_the_set, within
+
+if TYPE_CHECKING:
+    from . import Certificate
+    from .robust import Point
+
+NOT_EXAMINED = "not examined"
+
+LEAST = {
+    "disk_margin": "smallest disk margin of all loops, one at a time",
+    "disk_margin_inputs": "smallest disk margin of all commands together",
+    "disk_margin_sensors": "smallest disk margin of all sensors together",
+    "gain_margin": "smallest factor by which a gain may grow",
+    "phase_margin_deg": "smallest phase margin [deg]",
+    "delay_margin": "smallest additional delay [s]",
+    "damping": "smallest damping ratio of the closed loop",
+    "decay_rate": "slowest decay of the closed loop [1/s]",
+    "linear_amplitude": "factor on the move up to which the linear prediction holds",
+}
+"""Requirements that must be at least so large, the worst of all variants of the plant that the scenarios use."""
+MOST = {
+    "mu": "30 % over what every command bears whatever the payload (skewed structured singular value), in every pose",
+    "load_recovery_s": "longest time after which a load that comes on leaves 0.1 % of the move [s]",
+    "peak_over_limit": "largest command, in parts of its limit",
+}
+RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
+VARY = "vary"
+"""{key of the plant file: (low, high)}: the loop is stable whatever these values are."""
+VIBRATION = "vibration_ratio"
+"""How many times less is left of the motion than in the run that a scenario stands against: at least a number for the
+worst run and signal, or {scenario: number}."""
+RIPPLE = "ripple_at_bits"
+"""{bits: largest ripple of a command} with encoders of so many bits."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One requirement and what was found.
+
+    Attributes
+    ----------
+    name, bound, found : str
+        The requirement, what it asks for, what there is.
+    passed : bool
+        Whether it is met; never where it was not examined.
+    examined : bool
+        Whether that is known.
+    """
+
+    name: str
+    bound: str
+    found: str
+    passed: bool
+    examined: bool = True
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        return "met" if self.passed else "NOT MET" if self.examined else "NOT EXAMINED"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries for JSON."""
+        return {
+            "name": self.name, "required": self.bound, "found": self.found, "passed": self.passed,
+            "verdict": self.word.lower(),
+        }
+
+
+def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the requirements, or refuse a name or bound that is not understood, before anything is computed.
+
+    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s", or for
+    those of some scenarios: "5 deg: tip_angle.settle_1pct_s" is about "5 deg" and "5 deg, 20 g".
+    """
+    found: dict[str, Any] = {}
+    for name, bound in requirements.items():
+        if name in RANGES:
+            found[name] = _range(name, bound)
+        elif name == VARY:
+            proper = isinstance(bound, Mapping) and bool(bound)
+            require(proper, f"requirement {VARY} = {bound!r}; write {{key: (low, high)}}")
+            found[name] = dict(bound)
+        elif name == RIPPLE:
+            proper = isinstance(bound, Mapping) and bool(bound)
+            require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
+            found[name] = {int(bits): _number(name, value) for bits, value in dict(bound).items()}
+        elif name == VIBRATION and isinstance(bound, Mapping):
+            found[name] = {str(run): _number(name, value) for run, value in bound.items()}
+        elif name in LEAST or name == VIBRATION or name in MOST or "." in name:
+            found[name] = _number(name, bound)
+        else:
+            scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, VARY, VIBRATION, RIPPLE, *scores])
+    return found
+
+
+def _number(name: str, bound: Any) -> float:
+    proper = isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound)
+    require(proper, f"requirement {name} = {bound!r} is not a finite number")
+    return float(bound)
+
+
+def _range(name: str, bound: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(x) for x in bound)
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"requirement {name} = {bound!r} is not a range; write (low, high)") from error
+    least = 0.0 if name == "payload_kg" else -0.9
+    proper = math.isfinite(high) and least <= low <= high
+    require(proper, f"requirement {name} = ({low:g}, {high:g}): {least:g} <= low <= high")
+    return low, high
+
+
+def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    """Return a verdict for each requirement; that the loop is stable on every variant is always one."""
+    verdicts = [_stable(found)]
+    for name, bound in requirements.items():
+        if name in RANGES:
+            verdicts.append(_over_range(found, name, bound))
+        elif name == VARY:
+            verdicts.append(_varied(found))
+        elif name == RIPPLE:
+            verdicts += [_ripple(found, bits, most) for bits, most in bound.items()]
+        elif name == VIBRATION:
+            wanted = bound if isinstance(bound, Mapping) else {"": bound}
+            verdicts += [_vibration(found, run, least) for run, least in wanted.items()]
+        elif name in LEAST:
+            verdicts.append(_at_least(name, bound, _WORST[name](found)))
+        elif name in MOST:
+            verdicts.append(_at_most(name, bound, _WORST[name](found)))
+        else:
+            verdicts.append(_score(found, name, bound))
+    return tuple(verdicts)
+
+
+def _stable(found: Certificate) -> Verdict:
+    """Return the verdict on the set: every loop, in every pose, and every run."""
+    wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
+    wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
+    open_ = {name: text for name, text in found.unsettled.items() if text.startswith(NOT_EXAMINED)}
+    wrong += [f"run {name} does not settle: {text}" for name, text in found.unsettled.items() if name not in open_]
+    missing = [f"the linear loop: {found.no_loop}"] if found.no_loop else []
+    missing += [f"run {name}, {text.removeprefix(NOT_EXAMINED).strip()}" for name, text in open_.items()]
+    told = "; ".join([*wrong, *([f"{NOT_EXAMINED} {'; '.join(missing)}"] if missing else [])])
+    nearest = found.counterexample
+    outside = f"stable; {nearest.what} (outside the set)" if nearest and not nearest.inside else "stable"
+    passed = not wrong and not missing
+    return Verdict("stable", "on every variant and in every run", told or outside, passed, bool(wrong) or not missing)
+
+
+def _worst_loop(key: str) -> Callable[[Certificate], float]:
+    return lambda found: min((loop.smallest(key) for loop in found.loops), default=math.nan)
+
+
+def _together(key: str) -> Callable[[Certificate], float]:
+    return lambda found: min((loop.simultaneous(key) for loop in found.loops), default=math.nan)
+
+
+def _recovery(found: Certificate) -> float:
+    if not found.loads or any(x.failure for x in found.loads):
+        return math.nan
+    return max(x.recovery for x in found.loads)
+
+
+_WORST: dict[str, Callable[[Certificate], float]] = {
+    **{key: _worst_loop(key) for key in ("disk_margin", "gain_margin", "phase_margin_deg", "delay_margin")},
+    "disk_margin_inputs": _together("inputs"),
+    "disk_margin_sensors": _together("sensors"),
+    "load_recovery_s": _recovery,
+    "damping": lambda found: min((loop.least_damped[0] for loop in found.loops), default=math.nan),
+    "decay_rate": lambda found: min((loop.decay for loop in found.loops), default=math.nan),
+    "linear_amplitude": lambda found: found.validity.parting if found.validity else math.nan,
+    "mu": lambda found: math.nan if isinstance(found.bound, str) else found.bound.largest,
+    "peak_over_limit": lambda found: max(found.saturation.values(), default=math.nan),
+}
+
+
+def _at_least(name: str, bound: float, value: float) -> Verdict:
+    return Verdict(name, f">= {bound:g}", _told(value), bool(value >= bound), not math.isnan(value))
+
+
+def _at_most(name: str, bound: float, value: float) -> Verdict:
+    return Verdict(name, f"<= {bound:g}", _told(value), bool(value <= bound), not math.isnan(value))
+
+
+def _told(value: float) -> str:
+    return NOT_EXAMINED if math.isnan(value) else f"{value:.4g}"
+
+
+def concerns(name: str, scenario: str) -> bool:
+    """Whether a requirement speaks of a scenario."""
+    which, separator, _ = name.rpartition(": ")
+    return not separator or f"{scenario},".startswith(f"{which},")
+
+
+def check_scenarios(requirements: Mapping[str, Any], scenarios: Collection[str]) -> None:
+    """Refuse a requirement that speaks of none of the scenarios."""
+    for name in requirements:
+        if not any(concerns(name, scenario) for scenario in scenarios):
+            raise unknown(f'requirement "{name}": scenario', name.rpartition(": ")[0], scenarios)
+
+
+def _score(found: Certificate, name: str, bound: float) -> Verdict:
+    score = name.rpartition(": ")[2]
+    about = {run: scores for run, scores in found.runs.items() if concerns(name, run)}
+    values = {run: scores[score] for run, scores in about.items() if score in scores}
+    if not values:
+        known = sorted({key for scores in about.values() for key in scores})
+        raise unknown("requirement: score", score, known)
+    worst = max(values, key=lambda run: values[run])
+    return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
+
+
+def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:
+    at = "payload" if name == "payload_kg" else "frequency"
+    every = (*found.points, *found.posed)
+    inside = [p for p in every if getattr(p, at) is not None and of_the_set(found, p)]
+    told = f"{bound[0]:g} to {bound[1]:g}"
+    wrong = [p for p in inside if not p.stable]
+    close = [limit for limit in found.limits if limit.what == name and limit.reached and within(limit.value, bound)]
+    missing = [p for p in inside if not p.examined]
+    text = ", ".join(_places(wrong, at)) or ("stable" if not missing and inside else "")
+    if close:
+        least = min(close, key=lambda limit: abs(limit.value))
+        text += f"; the limit is {least.value:.4g}{f' ({least.variant})' if least.variant else ''}"
+    if missing or not inside:
+        why = missing[0].unknown if missing else "no such point"
+        text = f"{text}; {NOT_EXAMINED}: {why}".removeprefix("; ")
+    passed = bool(inside) and not wrong and not close and not missing
+    return Verdict(name, told, text, passed, bool(wrong or close) or (bool(inside) and not missing))
+
+
+def _places(wrong: Sequence[Point], at: str) -> list[str]:
+    """Return where it goes wrong: the value that the requirement is about, the other one, and the pose."""
+    found = []
+    for p in wrong[:6]:
+        value, other = getattr(p, at), p.frequency if at == "payload" else 0.0
+        place = f"{p.state} at {value:g}" + (f" with frequencies {100 * other:+g} %" if other else "")
+        found.append(place + (f", {p.pose}" if p.pose else ""))
+    return found + ([f"and {len(wrong) - 6} more"] if len(wrong) > 6 else [])
+
+
+def _varied(found: Certificate) -> Verdict:
+    told = ", ".join(f"{key} = {a:g}..{b:g}" for key, (a, b) in found.stated["vary"].items())
+    wrong = [p for p in found.varied if p.examined and not p.stable]
+    missing = [p for p in found.varied if not p.examined]
+    if wrong:
+        worst = min(wrong, key=lambda p: p.loop.decay if p.loop else 0.0)
+        return Verdict(VARY, told, f"{worst.state} at {worst.where()}", False)
+    if missing or not found.varied:
+        why = missing[0].unknown if missing else found.no_loop or "the law measures nothing"
+        return Verdict(VARY, told, f"{NOT_EXAMINED}: {why}", False, False)
+    slow = min(found.varied, key=lambda p: p.loop.decay if p.loop else 0.0)
+    least = min(p.loop.smallest("disk_margin") for p in found.varied if p.loop and p.loop.margins)
+    rate = slow.loop.decay if slow.loop else math.nan
+    return Verdict(VARY, told, f"stable, disk margin {least:.3g}, slowest decay {rate:.3g} 1/s at {slow.where()}", True)
+
+
+def _vibration(found: Certificate, run: str, least: float) -> Verdict:
+    """Return the verdict on one scenario, or on the worst of all where none is named."""
+    known = [*found.runs, *found.failures]
+    if run and run not in known:
+        raise unknown(f"scenario of the requirement {VIBRATION}", run, known)
+    chosen = [found.ratios.get(run, {})] if run else list(found.ratios.values())
+    worst = min((x for ratios in chosen for x in ratios.values()), default=math.nan)
+    return _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
+
+
+def _ripple(found: Certificate, bits: int, most: float) -> Verdict:
+    name, run = f"ripple at {bits} bits", next((q for q in found.quantised if q.bits == bits), None)
+    if run is None or run.failure:
+        return Verdict(name, f"<= {most:g}", run.failure if run else NOT_EXAMINED, False, False)
+    value = max(run.ripple[drive] for drive in found.drives)
+    return Verdict(name, f"<= {most:g}", f"{value:.4g}", value <= most)

@@ -1,0 +1,87 @@
+"""Whether a run comes to rest: limit cycles, windup, runs that are still moving when they end.
+
+What is left after the motion is cut into two halves. A signal is sustained if it moves in the second half by more than
+0.7 of what it did in the first (half of the energy), and by more than 2 % of the move (of the largest command, for an
+input). A linear loop whose slowest pole decays more slowly than that is given the square root of what it predicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...model import FloatArray, names
+from ...motion.moves import Motion
+
+if TYPE_CHECKING:
+    from ...simulation.response import Response
+
+LEFT = 0.02
+"""Part of the move, or of the largest command, below which what is left counts as rest."""
+KEPT = float(np.sqrt(0.5))
+SHORTEST = 0.1
+"""Part of the run that must follow the motion."""
+NO_TAIL = "whether it settles: the run ends with the motion"
+
+
+def sustained(run: Response, law: Any, motions: Mapping[str, Motion], decay: float = np.inf) -> str:
+    """Return what does not come to rest in a run, empty if everything does.
+
+    Parameters
+    ----------
+    run : Response
+        The run.
+    law : Controller
+        Its law: what it follows and drives is looked at.
+    motions : mapping
+        References of the run.
+    decay : float
+        Decay rate of the slowest pole of its linear loop [1/s], if it has one.
+    """
+    begin, end = _tail(run, motions)
+    if end - begin < SHORTEST * end:
+        return ""
+    bar = max(KEPT, float(np.exp(-0.5 * max(decay, 0.0) * 0.5 * (end - begin)))) if np.isfinite(decay) else KEPT
+    found = []
+    for name, signal, size, left in _signals(run, law, motions):
+        first, second = (float(np.ptp(signal[part])) for part in _halves(run.t, begin, end))
+        if second > left * size and second > 1.02 * bar * first:
+            cause = "grows" if second > 1.1 * first else "goes on"
+            found.append(
+                f"{name} {cause}: {second:.3g} peak to peak in the last {0.5 * (end - begin):.3g} s, {first:.3g} before"
+            )
+    return "; ".join(found)
+
+
+def has_tail(run: Response, motions: Mapping[str, Motion]) -> bool:
+    """Whether the run goes on long enough after its motion to be judged."""
+    begin, end = _tail(run, motions)
+    return end - begin >= SHORTEST * end
+
+
+def _tail(run: Response, motions: Mapping[str, Motion]) -> tuple[float, float]:
+    lengths = [float(m.duration) for m in motions.values()]
+    finite = [x for x in lengths if np.isfinite(x)]
+    begin = max(finite, default=0.0) if len(finite) == len(lengths) else float(run.t[-1])
+    return begin, float(run.t[-1])
+
+
+def _halves(t: FloatArray, begin: float, end: float) -> tuple[Any, Any]:
+    middle = 0.5 * (begin + end)
+    return (t >= begin) & (t <= middle), t >= middle
+
+
+def _signals(run: Response, law: Any, motions: Mapping[str, Motion]) -> list[tuple[str, FloatArray, float, float]]:
+    """Return name, signal, its size and the part of it that counts as rest."""
+    found = []
+    for name in dict.fromkeys(law.follows):
+        if name in names(run.outputs) and name in motions:
+            wanted = np.asarray(motions[name](run.t)[0])
+            size = max(float(np.ptp(wanted)), float(np.ptp(run[name])))
+            found.append((name, run[name] - wanted, size, LEFT))
+    for name in law.drives:
+        if name in names(run.inputs):
+            found.append((name, run[name], float(np.abs(run[name]).max()), LEFT))
+    return found

@@ -1,0 +1,96 @@
+"""What is examined: controller, plant, scenarios, requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DefinitionError, require
+from ...simulation.simulate import as_law
+from .. import scenario as judged_by
+from ..scenario import Scenario, design, label
+from .requirements import concerns
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is examined.
+
+    Attributes
+    ----------
+    name : str
+        The controller's.
+    plant : Plant
+        The nominal one, for which the law is designed.
+    law : Controller
+        The law.
+    items, bases : tuple of Scenario
+        Scenarios of this law, and those of other laws against which they stand.
+    chosen : Scenario
+        The one that is run on plants that differ.
+    requirements : mapping
+        What is required, checked.
+    scripts : tuple of str
+        Scripts that a worker has to load.
+    poses : tuple of sequences of float
+        Joint angles [rad].
+    bits : tuple of int
+        Encoder resolutions.
+    loads : mapping
+        Load steps by input; by default a sixth of its limit.
+    """
+
+    name: str
+    plant: Plant
+    law: Any
+    items: tuple[Scenario, ...]
+    bases: tuple[Scenario, ...]
+    chosen: Scenario
+    requirements: Mapping[str, Any]
+    scripts: tuple[str, ...]
+    poses: tuple[Sequence[float], ...]
+    bits: tuple[int, ...] = ()
+    loads: Mapping[str, float] = field(default_factory=dict)
+
+
+def prepared(
+    controller: Any, plant: Any, requirements: Mapping[str, Any] | None, given: Sequence[Scenario] | None,
+    only: str | None, model: str | Mapping[str, Any] | None,
+) -> Task:
+    """Return the task of `flexctl.certify`, nothing of it computed."""
+    from ...catalogue import load_controller, load_plant, own_plant
+
+    script = load_controller(controller) if isinstance(controller, str | Path) else controller
+    is_script = isinstance(script, ModuleType)
+    own = own_plant(script) if isinstance(script, ModuleType) else None
+    where = plant if plant is not None else own
+    if where is None:
+        raise DefinitionError("name the plant: the controller does not say which (PLANT)")
+    arm: Plant = load_plant(where) if isinstance(where, str | Path) else where
+    if is_script:
+        law, items = design(script, arm), list(given or judged_by.scenarios(script, arm))
+    else:
+        law, items = controller, list(given or ())
+        require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
+    every, law, items = items, as_law(law), [item for item in items if item.law is None]
+    require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
+    if model is not None:
+        every, items = ([item.in_formulation(model, arm) for item in some] for some in (every, items))
+    against = {item.against for item in items}
+    bases = tuple(item for item in every if item.law is not None and item.name in against)
+    chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
+    if chosen is None:
+        raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
+    own = getattr(script, "REQUIREMENTS", {})  # of these, what speaks of the scenarios given
+    own = {key: bound for key, bound in own.items() if not given or any(concerns(key, item.name) for item in items)}
+    stated = {**own, **(requirements or {})}
+    path = getattr(script, "__file__", None) if is_script else None
+    poses = tuple(getattr(script, "POSES", ())) if is_script else ()
+    name = label(script).removesuffix(".py") if is_script else type(law).__name__
+    return Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses)

@@ -1,0 +1,133 @@
+"""Plants that differ: structural damping, and any parameters of the plant file within ranges.
+
+Damping is what is known least of an arm. Whatever was asked for, the linear loop is examined without any, with 0.1 % in
+every mode, with half of what the plant has and with twice that; dampers of joints stay.
+
+Ranges are tried at their ends, in the middle and in all combinations (up to three parameters; beyond, at the corners
+and at points spread evenly), and from the point that decays most slowly a search goes on for a worse one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import DefinitionError, NotAvailable, require
+from ...laws.linear_part import linear_law
+from ..translate import Fitted
+from .loops import examine, growth, loop_poles
+from .robust import Point, changed_fitted
+from .runs import start_point
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+    from ..scenario import Scenario
+
+Ranges = Mapping[str, tuple[float, float]]
+
+FACTORS = (0.5, 2.0)
+LEAST_DAMPING = 1e-3
+SPREAD, CORNERS = 24, 6
+"""Points beside the corners, and the largest number of parameters of which all corners are tried."""
+SEARCHED = 40
+"""Loops that the search for a worse point may examine."""
+
+
+@dataclass(frozen=True)
+class OtherDamping:
+    """A structural damping that differs: what it is called, its table, and its size in parts of the plant's own."""
+
+    name: str
+    table: Mapping[str, Any]
+    part: float
+
+
+def dampings(plant: Plant) -> list[OtherDamping]:
+    """Return other structural dampings than the plant's own."""
+    own = plant.arm.damping
+    sizes = {"alpha": own.alpha, "beta": own.beta, "ratio": own.ratio}
+    none = {"kind": "none", "alpha": 0.0, "beta": 0.0, "ratio": 0.0}
+    little = {**none, "kind": "modal", "ratio": LEAST_DAMPING}
+    # of Rayleigh damping the ratio differs from mode to mode; 0.1 % counts as next to none
+    part = LEAST_DAMPING / own.ratio if own.ratio else 0.0 if own.kind != "none" else 2.0
+    found = [OtherDamping(f"damping {100 * LEAST_DAMPING:g} %", little, part)]
+    if own.kind == "none":
+        return found
+    found.append(OtherDamping("no structural damping", none, 0.0))
+    for factor in FACTORS:
+        scaled = {key: factor * value for key, value in sizes.items()}
+        found.append(OtherDamping(f"{factor:g} times the damping", {"kind": own.kind, **scaled}, factor))
+    return found
+
+
+def checked_ranges(vary: Mapping[str, Any], plant: Plant) -> dict[str, tuple[float, float]]:
+    """Return the ranges of parameters, each tried on the plant at both ends before anything is computed."""
+    found = {}
+    for key, ends in vary.items():
+        try:
+            low, high = (float(x) for x in ends)
+        except (TypeError, ValueError) as error:
+            raise DefinitionError(f"vary {key} = {ends!r} is not a range; write (low, high)") from error
+        require(bool(np.isfinite([low, high]).all() and low <= high), f"vary {key} = {low:g}..{high:g}: low <= high")
+        for value in (low, high):
+            plant.with_(overrides={key: value})
+        found[key] = (low, high)
+    return found
+
+
+def samples(ranges: Ranges) -> list[dict[str, float]]:
+    """Return the points of the ranges that are examined."""
+    keys, count = list(ranges), len(ranges)
+    parts: list[tuple[float, ...]]
+    if count == 1:
+        parts = [(x,) for x in np.linspace(0.0, 1.0, 9)]
+    elif count <= 3:
+        parts = list(itertools.product((0.0, 0.5, 1.0), repeat=count))
+    else:
+        from scipy.stats import qmc
+
+        ends = list(itertools.product((0.0, 1.0), repeat=count)) if count <= CORNERS else []
+        spread = qmc.LatinHypercube(count, seed=0).random(SPREAD + (0 if ends else 2**CORNERS))
+        parts = [*ends, (0.5,) * count, *map(tuple, spread)]
+    return [_inside(ranges, dict(zip(keys, map(float, part), strict=True))) for part in dict.fromkeys(parts)]
+
+
+def _inside(ranges: Ranges, part: Mapping[str, float]) -> dict[str, float]:
+    return {key: low + part[key] * (high - low) for key, (low, high) in ranges.items()}
+
+
+def varied_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
+    """Return the linear loop with its margins on a plant with other values."""
+    on = changed_fitted(base, law, about.values)
+    try:
+        at = start_point(on.plant, item, pose)
+        return replace(about, loop=examine(on.plant.linearise(at), linear_law(on.law, on.plant.model, at)))
+    except NotAvailable as error:
+        return replace(about, unknown=str(error))
+
+
+def searched(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Point:
+    """Return the point of the ranges whose linear loop decays most slowly, as far as a pattern search finds it."""
+    fixed = dict.fromkeys(ranges, 0.5)
+
+    def rate(part: Mapping[str, float]) -> float:
+        on: Fitted = changed_fitted(base, law, _inside(ranges, part))
+        at = start_point(on.plant, item)
+        linear = linear_law(on.law, on.plant.model, at)
+        return growth(loop_poles(on.plant.linearise(at), linear), linear.feedback().dt)
+
+    best, worst, step, count = fixed, rate(fixed), 0.5, 1
+    while step > 0.02 and count < SEARCHED:
+        tried = [{**best, key: float(np.clip(best[key] + sign * step, 0.0, 1.0))} for key in ranges for sign in (-1, 1)]
+        rates = [(rate(part), part) for part in tried if part != best]
+        count += len(rates)
+        top = max(rates, key=lambda pair: pair[0], default=(worst, best))
+        if top[0] > worst:
+            worst, best = top
+        else:
+            step *= 0.5
+    return varied_point(base, law, item, Point(None, 0.0, None, values=_inside(ranges, best)))

@@ -1,0 +1,241 @@
+"""Controllers side by side: several on one plant, or one on several plants and formulations of an arm.
+
+    flexctl.compare(["tokhi_azad_pd", "tokhi_azad_lqg"])
+    flexctl.compare(["tokhi_azad_lqg"], models=["finite_difference", "timoshenko_planar"])
+
+Every controller is designed once, on the plant its script names (the design model), and run on each plant and
+formulation (the truth model). A run in another formulation has the words of the law, see `flexctl.judging.translate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import FlexctlError, NotAvailable, require
+from ..laws.linear_part import linear_law
+from ..model import names
+from ..simulation.response import Response
+from ..simulation.simulate import as_law
+from .certify.loops import examine
+from .scenario import Progress, Scenario, design, model_table, scenarios
+from .variations import vibration_ratios
+from .workers import run_all
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One run of a comparison.
+
+    Attributes
+    ----------
+    label : str
+        What tells it from the others of the same scenario.
+    scenario : str
+        The scenario.
+    response : Response or None
+        The run, its signals called as the law calls them.
+    disk_margin : float or None
+        Smallest disk margin of the linear loop on this plant, 0 if it is unstable; None for a law that is not linear.
+    failure : str
+        Why there is no run.
+    """
+
+    label: str
+    scenario: str
+    response: Response | None
+    disk_margin: float | None
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of a comparison."""
+
+    runs: tuple[Compared, ...]
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.runs)} runs, {sum(bool(run.failure) for run in self.runs)} failed)"
+
+    @property
+    def scenarios(self) -> dict[str, dict[str, Response]]:
+        """Return the runs by scenario and label."""
+        found: dict[str, dict[str, Response]] = {}
+        for run in self.runs:
+            if run.response is not None:
+                found.setdefault(run.scenario, {})[run.label] = run.response
+        return found
+
+    @property
+    def signals(self) -> list[str]:
+        """Return the names of all that any run follows and measures, and of the inputs that ever act in any."""
+        runs = [run.response for run in self.runs if run.response is not None]
+        followed = [n for r in runs for n in _followed(r)]
+        acting = [n for r in runs for n in names(r.inputs) if np.any(r[n])]
+        return list(dict.fromkeys([*followed, *acting]))
+
+    @property
+    def differences(self) -> list[str]:
+        """Return a sentence for each signal that some runs follow or drive and others do not: they lack its scores."""
+        runs = {run.label: run.response for run in self.runs if run.response is not None}
+        told = []
+        for signal in self.signals:
+            known = {label: signal in _followed(r) or signal in names(r.inputs) for label, r in runs.items()}
+            having = ", ".join(label for label, there in known.items() if there)
+            for label in (label for label, there in known.items() if not there):
+                own = ", ".join(_followed(runs[label])) or "nothing that is measured"
+                told.append(f"{label} has no scores of {signal}, which {having} has: it follows {own}")
+        return told
+
+    @property
+    def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return by scenario, label and signal how many times less is left of the motion than in the first run."""
+        return {
+            name: vibration_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
+            for name, runs in self.scenarios.items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return scores and margins by label and scenario, for JSON."""
+        found: dict[str, Any] = {}
+        ratios = self.ratios
+        for run in self.runs:
+            numbers = {} if run.response is None else dict(run.response.scores)
+            less = ratios.get(run.scenario, {}).get(run.label, {})
+            found.setdefault(run.label, {})[run.scenario] = {
+                "scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "vibration_ratios": less
+            }
+        return {"runs": found, "differences": self.differences}
+
+
+def _followed(run: Response) -> list[str]:
+    """Return what a run follows and measures."""
+    return [name for name in names(run.references) if name in names(run.outputs)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    label: str
+    law: Any
+    plant: Plant
+    item: Scenario
+    kind: str | Mapping[str, Any] | None
+
+
+def compare(
+    controllers: Sequence[str | Path],
+    plants: Sequence[Any] = (),
+    *,
+    models: Sequence[str | Mapping[str, Any]] = (),
+    only: Sequence[str] = (),
+    overrides: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run controllers through the scenarios that they have in common.
+
+    Parameters
+    ----------
+    controllers : sequence of str or Path
+        Controllers of the catalogue or scripts.
+    plants : sequence of str, Path or Plant, optional
+        Plants to run on; by default the one that each script names.
+    models : sequence of str or mapping, optional
+        Formulations to run in, by registry name or as {"kind": "ancf", "elements": 16}; by default each plant's own.
+        The controller is designed on the plant's own formulation all the same.
+    only : sequence of str, optional
+        Names of the scenarios.
+    overrides : mapping, optional
+        Overrides of every plant, for the design too.
+    workers : int, optional
+        Processes; by default one per core.
+    progress : callable, optional
+        Called with what is done and its part of the whole.
+    """
+    jobs, scripts = _jobs(controllers, plants, models, only, overrides)
+    found: dict[int, Compared] = {}
+    for number, run in run_all(_performed, jobs, workers, scripts):
+        found[number] = run
+        if progress is not None:
+            progress(f"{run.label}, {run.scenario}", 1.0 / len(jobs))
+    return Comparison(tuple(found[number] for number in sorted(found)))
+
+
+def _jobs(
+    controllers: Sequence[str | Path], plants: Sequence[Any], models: Sequence[str | Mapping[str, Any]],
+    only: Sequence[str], overrides: Mapping[str, Any] | None,
+) -> tuple[list[_Job], list[str]]:
+    from ..catalogue import load_controller, load_plant, own_plant
+    from ..models import model_class
+
+    require(bool(controllers), "no controller to compare; name at least one")
+    for known in models:
+        model_class(model_table(known)["kind"])
+    scripts = {Path(name).stem: load_controller(name) for name in controllers}
+    require(len(scripts) == len(controllers), f"two controllers share a name: {[str(c) for c in controllers]}")
+    jobs: list[list[_Job]] = []
+    for name, script in scripts.items():
+        own = own_plant(script)
+        require(bool(plants) or own is not None, f"{name} names no plant (PLANT): give one")
+        formulations: list[str | Mapping[str, Any] | None] = [*models] or [None]
+        for place in plants or (own,):
+            arm = load_plant(place, overrides=overrides) if isinstance(place, str | Path) else _checked(place)
+            law = as_law(design(script, arm))
+            for kind in formulations:
+                parts = (name if len(scripts) > 1 else "", arm.name if len(plants) > 1 else "", _told(kind))
+                label = ", ".join(filter(None, parts)) or name
+                jobs.append([_Job(label, law, arm, item, kind) for item in scenarios(script, arm, only)])
+    return _common(jobs), [str(script.__file__) for script in scripts.values()]
+
+
+def _told(model: str | Mapping[str, Any] | None) -> str:
+    """Return a formulation in words: "ancf, elements = 16"."""
+    options = {} if model is None else model_table(model)
+    kind = options.pop("kind", "")
+    return ", ".join([kind, *(f"{key} = {value}" for key, value in options.items())])
+
+
+def _checked(plant: Any) -> Plant:
+    require(hasattr(plant, "with_"), f"a {type(plant).__name__} is not a plant; give a name, a path or a Plant")
+    found: Plant = plant
+    return found
+
+
+def _common(jobs: list[list[_Job]]) -> list[_Job]:
+    """Return the jobs of the scenarios that all have, scenario by scenario."""
+    shared = [item.item.name for item in jobs[0]]
+    for group in jobs[1:]:
+        shared = [name for name in shared if name in {job.item.name for job in group}]
+    told = {group[0].label: [job.item.name for job in group] for group in jobs}
+    require(bool(shared), f"the controllers have no scenario in common: {told}")
+    return [job for name in shared for group in jobs for job in group if job.item.name == name]
+
+
+def _performed(job: _Job) -> Compared:
+    try:
+        response, margin = _run(job)
+    except FlexctlError as error:
+        return Compared(job.label, job.item.name, None, None, str(error))
+    return Compared(job.label, job.item.name, response, margin)
+
+
+def _run(job: _Job) -> tuple[Response, float | None]:
+    item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
+    arm, law, _ = item.fitted(job.law, job.plant)
+    return item.run(job.law, job.plant), _margin(arm, law)
+
+
+def _margin(arm: Plant, law: Any) -> float | None:
+    try:
+        return examine(arm.linearise(), linear_law(law, arm.model)).smallest("disk_margin")
+    except NotAvailable:
+        return None
+
+

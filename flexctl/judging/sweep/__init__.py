@@ -1,0 +1,161 @@
+"""Parameter sweeps: a controller in closed loop over many plants or many settings of its own.
+
+    from flexctl.sweep import Span, sweep
+    table = sweep("tokhi_azad_lqg", over={"payload.mass": [0.0, 0.01, 0.02], "controller.LIMIT": [0.2, 0.3]})
+    table = sweep("tokhi_azad_lqg", over={"payload.mass": Span(0.0, 0.02)}, method="lhs", count=50, path="sweep.csv")
+
+`flexctl.judging.sweep.case` says how parameters are called, `.samples` how they are sampled, `.store` what is written,
+`.journal` how a sweep that was interrupted goes on, `.cluster` how a Dask cluster is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...errors import require
+from ..workers import WorkerLost, run_all
+from .case import Case, Study, check, digest_of, perform
+from .cluster import run_on_cluster
+from .journal import Journal
+from .samples import Span, as_values, drawn
+from .store import Table, checked_path, tabulated
+
+__all__ = ["Span", "Table", "sweep"]
+
+
+def sweep(
+    controller: str | Path,
+    plant: str | Path | None = None,
+    *,
+    over: Mapping[str, Any],
+    method: str = "grid",
+    count: int | None = None,
+    seed: int = 0,
+    overrides: Mapping[str, Any] | None = None,
+    scenarios: Sequence[str] = (),
+    redesign: bool = False,
+    linear: bool = False,
+    path: str | Path | None = None,
+    resume: bool = True,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Table:
+    """Run a controller through its scenarios with other values of plant or controller parameters.
+
+    Parameters
+    ----------
+    controller : str or Path
+        A controller of the catalogue or the path of a script.
+    plant : str or Path, optional
+        By default what the script names in PLANT.
+    over : mapping
+        Name of a parameter -> list of values or `Span`; see `flexctl.judging.sweep.case` for the names.
+    method : str
+        "grid" (all combinations), "random" or "lhs" (Latin hypercube), the latter two with `count` points.
+    count, seed : int
+        Number of points; seed of the random numbers.
+    overrides : mapping
+        Overrides of the plant for all cases and for the design.
+    scenarios : sequence of str
+        Names of the scenarios; all by default.
+    redesign : bool
+        Design the controller anew on the plant of every case; by default it does not know what changes.
+    linear : bool
+        Add stability and margins of the linear loop.
+    path : path, optional
+        Table to write: .csv, .parquet or .nc. Only with it can a sweep be resumed.
+    resume : bool
+        Continue a sweep that was interrupted; otherwise start afresh.
+    workers : int, optional
+        Processes on this machine; by default one per core.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers do the cases instead.
+    progress : callable, optional
+        Called with the number of cases that are done, failed, and all.
+
+    Returns
+    -------
+    Table
+        A row for every case and scenario; failed ones with their reason.
+
+    Raises
+    ------
+    DefinitionError
+        Before the first case: when a name is wrong or no case can be run; while another process writes the same table.
+    """
+    target = None if path is None else checked_path(path)
+    points = drawn({name: as_values(name, given) for name, given in over.items()}, method, count, seed)
+    study = _study(controller, plant, overrides, scenarios, redesign, linear, points)
+    cases = [Case(study, tuple(point.items())) for point in points]
+    about = {"study": asdict(study), "points": points}
+    journal = Journal(target, about) if target is not None else None
+    if journal is not None:
+        journal.open(resume)
+    done: dict[int, list[dict[str, Any]]] = {} if journal is None else journal.done
+    finished = False
+    try:
+        _report(progress, done, len(cases))
+        for number, rows in _performed(cases, [n for n in range(len(cases)) if n not in done], workers, scheduler):
+            if journal is None:
+                done[number] = rows
+            else:
+                journal.add(number, rows)
+            _report(progress, done, len(cases))
+        table = tabulated(list(over), ((n, points[n], rows) for n, rows in done.items()))
+        if target is not None:
+            table.save(target)
+        finished = True
+    finally:
+        if journal is not None:
+            journal.close(finished)
+    return table
+
+
+def _study(
+    controller: str | Path, plant: str | Path | None, overrides: Mapping[str, Any] | None, scenarios: Sequence[str],
+    redesign: bool, linear: bool, points: Sequence[Mapping[str, Any]],
+) -> Study:
+    from ...catalogue import load_controller, load_plant, own_plant
+    from .. import scenario as judged
+
+    script = load_controller(controller)
+    where = plant if plant is not None else own_plant(script)
+    require(where is not None, f"{controller} names no plant (PLANT): give one")
+    # what is wrong with the whole study is said now, not in every row
+    nominal = load_plant(str(where), overrides=overrides)
+    with judged.written_for(script, nominal):
+        check(script, nominal, judged.scenarios(script, nominal, scenarios), points)
+    names = tuple(str(Path(x).resolve()) if Path(x).suffix else str(x) for x in (controller, str(where)))
+    return Study(
+        names[0], names[1], tuple((overrides or {}).items()), tuple(scenarios), redesign, linear, digest_of(*names)
+    )
+
+
+def _performed(
+    cases: Sequence[Case], waiting: Sequence[int], workers: int | None, scheduler: str | None
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yield (number, rows) of the waiting cases as they are done."""
+    chosen = [cases[n] for n in waiting]
+    if not chosen:
+        return
+    if scheduler is not None:
+        results = run_on_cluster(perform, chosen, scheduler, _lost)
+    else:
+        results = run_all(perform, chosen, workers, lost=_lost)
+    for k, rows in results:
+        yield waiting[k], rows
+
+
+def _lost(case: Case, error: WorkerLost) -> list[dict[str, Any]]:
+    names = case.study.scenarios or ("",)
+    return [{"scenario": name, "status": "failed", "reason": str(error), "wall_s": 0.0} for name in names]
+
+
+def _report(progress: Callable[[int, int, int], None] | None, done: Mapping[int, Sequence[Any]], total: int) -> None:
+    if progress is not None:
+        failed = sum(any(row["status"] != "ok" for row in rows) for rows in done.values())
+        progress(len(done), failed, total)

@@ -1,0 +1,41 @@
+"""Runs in which the tip of an arm follows a track, as scenarios of a controller script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..motion.track import Track
+from .scenario import Scenario
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+
+
+def tracked(
+    name: str, plant: Plant, track: Track, law: Any, feedforward: bool = True, *, own: bool = False,
+    arm: dict[str, Any] | None = None, **options: Any,
+) -> Scenario:
+    """Return the run of a law along a whole track, from rest with straight links where it begins.
+
+    Parameters
+    ----------
+    name : str
+        Label of the run.
+    plant : Plant
+        The nominal plant.
+    track : Track
+        What the tip follows. Its torques are those of its own arm, whatever the arm of the run is.
+    law : Controller
+        The law; its channels tell which references are needed.
+    feedforward : bool
+        Whether the torques of the rigid arm are fed forward.
+    own : bool
+        Whether the law is the script's design: then another controller can be run in its place.
+    arm : mapping, optional
+        How the arm of this run differs from the nominal one.
+    **options
+        Further arguments of `flexctl.simulate`: step, method, scheme.
+    """
+    references = track.references(plant, law, feedforward)
+    options = {"initial": track.start, **options}
+    return Scenario(name, references, track.path.duration, arm or {}, options=options, law=None if own else law)

@@ -1,0 +1,62 @@
+"""How the plant of a run differs from the one a controller was designed for, and what a move leaves of vibration.
+
+Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotAvailable
+from ..model import OperatingPoint, index_of
+from ..motion.resting import Rest
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+    from ..simulation.response import Response
+
+
+def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) -> dict[str, Any]:
+    """Return the overrides for a payload [kg] and a relative change of all natural frequencies."""
+    found: dict[str, Any] = {} if payload is None else {"payload.mass": payload}
+    if frequency:
+        moduli = {r.key: r.value for r in plant.rows if re.fullmatch(r"material\.[^.]+\.youngs_modulus", r.key)}
+        if not moduli:
+            raise NotAvailable(f"{plant.name} has no Young's modulus: its stiffness cannot be varied")
+        found |= {key: float(f"{value * (1.0 + frequency) ** 2:.12g}") for key, value in moduli.items()}
+    return found
+
+
+def frequencies(plant: Plant, settings: Mapping[str, Any], changes: Iterable[float]) -> dict[str, dict[str, Any]]:
+    """Return overrides by what to add to a scenario's name: settings with natural frequencies changed by each part."""
+    return {
+        f", frequencies {100 * x:+g} %" if x else "": {**settings, **changed(plant, frequency=x)} for x in changes
+    }
+
+
+def resting(plant: Plant, outputs: Iterable[str], until: float) -> dict[str, Rest]:
+    """Return references of outputs that should read what they read at rest once a move is over, at `until` [s]."""
+    point = OperatingPoint.at_rest(plant.model)
+    y = plant.model.output(point.q, point.v, point.a, point.u)
+    return {name: Rest(float(y[index_of("output", name, plant.model.outputs)]), until) for name in outputs}
+
+
+def vibration_ratios(runs: Mapping[str, Response], against: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return by run and signal how many times less vibration is left than in the run it stands against.
+
+    Parameters
+    ----------
+    runs : mapping
+        Runs by name.
+    against : mapping
+        Name of the run that each is compared with; those with none, or one that is missing, are left out.
+    """
+    pairs = {name: (runs[other], run) for name, run in runs.items() if (other := against.get(name, "")) in runs}
+    return {
+        name: {
+            key.removesuffix(".vibration"): base.scores[key] / max(left, 1e-300)
+            for key, left in run.scores.items() if key.endswith(".vibration") and key in base.scores
+        } for name, (base, run) in pairs.items()
+    }

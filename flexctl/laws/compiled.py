@@ -1,0 +1,122 @@
+"""Laws as data for the compiled time loop: the linear law, one phase or many, with its wrappers; no law at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of
+from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
+from .scheduled import ScheduledLaw
+
+if TYPE_CHECKING:
+    from ..kernels.tables import Law
+
+
+def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[Law, FloatArray] | None:
+    """Return the law and its memory for the time loop, or None when it is not linear inside standard wrappers.
+
+    `times` [s] are those of its calls, or of the grid if it is continuous.
+    """
+    delay, limit, noisy, quantised = 0, np.inf, None, None
+    # exactly these types: a subclass may step differently
+    while type(law) not in (LinearLaw, ScheduledLaw):
+        if type(law) is Delayed:
+            delay += law.samples
+        elif type(law) is Saturated:
+            limit = min(limit, law.limit)
+        elif type(law) is Noisy and noisy is None and quantised is None:
+            noisy = law
+        elif type(law) is Quantised and quantised is None:
+            quantised = law
+        else:
+            return None
+        law = law.law
+    phases = law.laws if isinstance(law, ScheduledLaw) else (law,)
+    if np.isfinite(limit) and any(np.any(one.Bu) for one in phases):
+        return None  # the law feeds back its own limited command, not the one clipped outside
+    lower = np.concatenate([np.maximum(one.lower, -limit) for one in phases])
+    upper = np.concatenate([np.minimum(one.upper, limit) for one in phases])
+    if np.any(lower > upper):
+        return None  # disjoint limits: clipping twice is not clipping once
+    noise = np.zeros((0, len(law.measures))) if noisy is None else noisy.sequence(times.size)
+    quantum = np.zeros(len(law.measures)) if quantised is None else quantised.steps
+    if law.sample_time == 0:
+        phases = tuple(unlimited(one) for one in phases)
+    matrices = [np.vstack([getattr(one, key) for one in phases]) for key in ("A", "By", "Br", "Bu", "C", "Dy", "Dr")]
+    kernel = _law(matrices, lower, upper, quantum, noise, law, model)
+    phase = law.phase(times) if isinstance(law, ScheduledLaw) else np.zeros(0, np.int64)
+    kernel = kernel._replace(phase=phase, continuous=int(law.sample_time == 0))
+    return kernel, np.zeros((1 + delay, max(len(phases[0].A), len(law.drives), 1)))
+
+
+def begin(law: Any, y: FloatArray, memory: FloatArray) -> None:
+    """Put the state with which a law begins at measured outputs y into its memory; see `LinearLaw.start`."""
+    while type(law) not in (LinearLaw, ScheduledLaw):
+        law = law.law
+    state = law.initial_at(y)
+    memory[0, : state.size] = state
+
+
+def unlimited(law: LinearLaw) -> LinearLaw:
+    """Return a law without limits in the form with Bu = 0: the command that it feeds back is known."""
+    A, By, Br = law.A + law.Bu @ law.C, law.By + law.Bu @ law.Dy, law.Br + law.Bu @ law.Dr
+    return replace(law, A=A, By=By, Br=Br, Bu=np.zeros_like(law.Bu))
+
+
+def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
+    """Whether the compiled loop of a model can integrate a continuous law together with it.
+
+    The law must be linear (in phases or not) without limits, the model nonlinear and compiled, and no sensor may read
+    accelerations or feed the inputs through.
+    """
+    if type(law) is LinearLaw:
+        free = not (np.isfinite(law.lower).any() or np.isfinite(law.upper).any())
+    else:
+        free = type(law) is ScheduledLaw and not law.limited
+    if not free or isinstance(model, LinearMechanics) or not runs_compiled(model):
+        return False
+    rows = [index_of("output", name, model.outputs) for name in law.measures]
+    point = OperatingPoint.at_rest(model)
+    c = model.output_tangent(point.q, point.v, point.a, point.u)
+    return not (np.any(c.acceleration[rows]) or np.any(c.input[rows]))
+
+
+def runs_compiled(model: MechanicalModel) -> bool:
+    """Whether a model is stepped by compiled code: its own stepper, or its functions."""
+    if getattr(model, "own_stepper", False):
+        return True
+    compiled = model.compiled()
+    return compiled is not None and (not model.closures or compiled.closure is not None)
+
+
+def hold_law(law: Any, model: MechanicalModel) -> Law:
+    """Return the law that applies what stands in the reference table, for controllers called from Python."""
+    nu, zero = len(law.drives), np.zeros
+    matrices = [zero((0, 0)), zero((0, 0)), zero((0, nu)), zero((0, nu)), zero((nu, 0)), zero((nu, 0)), np.eye(nu)]
+    bound = np.full(nu, np.inf)
+    held = LinearLaw(1.0, (), tuple(law.drives))
+    return _law(matrices, -bound, bound, zero(0), zero((0, 0)), held, model)
+
+
+def empty_law() -> tuple[Law, FloatArray]:
+    """Return the law that does nothing."""
+    from ..kernels.tables import no_law
+
+    return no_law(), np.zeros((1, 1))
+
+
+def _law(
+    matrices: list[FloatArray], lower: FloatArray, upper: FloatArray, quantum: FloatArray, noise: FloatArray,
+    law: LinearLaw | ScheduledLaw, model: MechanicalModel,
+) -> Law:
+    from ..kernels.tables import Law
+
+    measures = np.array([index_of("output", name, model.outputs) for name in law.measures], np.int64)
+    drives = np.array([index_of("input", name, model.inputs) for name in law.drives], np.int64)
+    A, By, Br, Bu, C, Dy, Dr = (np.ascontiguousarray(m, float) for m in matrices)
+    sensors = (quantum, np.ascontiguousarray(noise), measures, drives)
+    scratch = np.zeros((3, max(len(A), measures.size, drives.size, 1)))
+    return Law(A, By, Br, Bu, C, Dy, Dr, lower, upper, *sensors, np.zeros(0, np.int64), 0, scratch)

@@ -1,0 +1,152 @@
+"""Equilibrium and consistent accelerations.
+
+    h(q, 0) + G(q)^T lam = B u,   g(q) = 0          equilibrium
+    M a + G^T lam = B u - h,      G a = -bias       accelerations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConvergenceError, DefinitionError, require
+from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
+from ..models.continuation import Balance, Outcome, follow
+
+
+def accelerations(
+    model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, t: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return the accelerations and closure forces of a state."""
+    M, G = model.mass(q), model.closure_jacobian(q)
+    n, m = M.shape[0], G.shape[0]
+    kkt = np.block([[M, closure_forces(model, q)], [G, np.zeros((m, m))]])
+    right = np.concatenate([model.input_matrix(q) @ u - model.force(q, v, t), -model.closure_bias(q, v)])
+    try:
+        solution = np.linalg.solve(kkt, right)
+    except np.linalg.LinAlgError as error:
+        raise ConvergenceError(
+            f"the mass matrix of {model.kind} is singular on the free directions at t = {t:.6g} s; give every free "
+            "coordinate a mass, or eliminate it",
+            time=t,
+        ) from error
+    return solution[:n], solution[n:]
+
+
+def model_of(system: Any) -> MechanicalModel:
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
+    from . import SecondOrder  # `linear` finds its operating point here
+
+    if isinstance(system, SecondOrder):
+        from .as_model import LinearModel
+
+        return LinearModel(system)
+    model: MechanicalModel = getattr(system, "model", system)
+    if not (hasattr(model, "force") and hasattr(model, "tangent")):
+        kind = type(system).__name__
+        raise DefinitionError(f"a {kind} has no equilibrium: give a plant, a mechanical model or a SecondOrder")
+    return model
+
+
+def equilibrium(
+    system: Any,
+    *,
+    hold: Mapping[str, float] | None = None,
+    balance: Sequence[str] | None = None,
+    u: Mapping[str, float] | FloatArray | None = None,
+    guess: FloatArray | None = None,
+    tolerance: float = 1e-11,
+    iterations: int = 4000,
+) -> OperatingPoint:
+    """Return the rest state in which all forces balance.
+
+    Loads and pose are brought on in steps (see `flexctl.models.continuation`): the equilibrium is the one that grows
+    out of the undeformed arm, its joints at the values they are held at, or out of the guess.
+
+    Parameters
+    ----------
+    system : Plant, MechanicalModel or SecondOrder
+        The arm.
+    hold : mapping, optional
+        Coordinates kept at a value, e.g. ``{"theta": 0.5}`` [unit of the coordinate].
+    balance : sequence of str, optional
+        Inputs that are free to take the value the equilibrium needs; by default as many of the first inputs as
+        coordinates are held.
+    u : mapping or ndarray, optional
+        The other inputs (zero by default), e.g. ``{"tip_force_y": 5.0}`` [unit of the input].
+    guess : ndarray, optional
+        Start of the continuation; by default the undeformed arm with its joints as they are held, the others as in the
+        reference pose.
+    tolerance : float
+        Accepted size of the last correction relative to the pose.
+    iterations : int
+        Newton iterations, of all steps together, before giving up.
+
+    Raises
+    ------
+    ConvergenceError
+        When there is no equilibrium nearby, e.g. an arm under gravity without its joints held, or one that buckles
+        before all of its load is on; the message says at which part of it.
+    """
+    model = model_of(system)
+    p, held = len(model.inputs), dict(hold or {})
+    indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
+    enough = balance is not None or len(indices) <= p
+    require(enough, f"{len(indices)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
+    inputs = names(model.inputs)[: len(indices)] if balance is None else list(balance)
+    free_inputs = [index_of("input", name, model.inputs) for name in inputs]
+    given = as_inputs(model, u)
+    finite = all(np.isfinite(x).all() for x in (given, list(held.values()), [] if guess is None else guess))
+    require(bool(finite), "hold, guess and u must be finite")
+    q = _start(model, held, guess)
+    equations = Balance(model, q, indices, free_inputs, given)
+    found = follow(equations, tolerance, iterations)
+    if not found.complete:
+        raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
+    return equations.point(found.last.x)
+
+
+def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None) -> FloatArray:
+    """Return all inputs of a model, those that are not named being zero."""
+    p = len(model.inputs)
+    if isinstance(u, Mapping):
+        values = np.zeros(p)
+        for name, value in u.items():
+            values[index_of("input", name, model.inputs)] = value
+        return values
+    values = np.zeros(p) if u is None else np.array(u, float)
+    require(values.shape == (p,), f"u has shape {values.shape}; {model.kind} has {p} inputs")
+    return values
+
+
+def posed(model: MechanicalModel, variables: Mapping[str, float]) -> FloatArray:
+    """Return the undeformed arm with these joint variables, by coordinate, the others as in the reference pose.
+
+    A model that cannot be posed is left in its reference pose.
+    """
+    inner: Any = getattr(model, "inner", model)
+    arm, pose = getattr(inner, "arm", None), getattr(inner, "pose", None)
+    if arm is None or pose is None:
+        return model.reference().copy()
+    driven = getattr(inner, "driven", range(len(arm.joints)))
+    q: FloatArray = pose([variables.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
+    return np.concatenate([q, np.zeros(len(model.coordinates) - q.size)])
+
+
+def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray | None) -> FloatArray:
+    n = len(model.coordinates)
+    q = posed(model, hold) if guess is None else np.array(guess, float)
+    require(q.shape == (n,), f"guess has shape {q.shape}; {model.kind} has {n} coordinates")
+    return q
+
+
+def _refusal(model: MechanicalModel, hold: Mapping[str, float], found: Outcome) -> str:
+    joints = [name for name in getattr(model, "joints", {}).values() if name not in hold]
+    remedy = f"hold the joints too ({', '.join(joints)})" if joints else "reduce the load, or give a guess (guess=...)"
+    part = f"{100.0 * found.last.s:.4g} % of the way from the start to the full load and pose"
+    return (
+        f"no equilibrium of {model.kind} found beyond {part} after {found.iterations} iterations, last correction "
+        f"{found.size:.3g}: there it buckles, turns back or has no stiffness; {remedy}"
+    )

@@ -1,0 +1,168 @@
+"""Operating points: the posed arm at rest, and what is unbalanced where an arm is said to rest.
+
+One rule for all drives: every joint stands at its variable, and the input of what drives it, a torque or force, the
+command of a servo or a cylinder, has the value that keeps it there. Free joints stand where the forces let them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConvergenceError, require, unknown
+from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
+from ..models.continuation import largest
+from .equilibrium import as_inputs, equilibrium, model_of, posed
+
+Pose = Mapping[str, float] | Sequence[float] | FloatArray
+SMALL = 1e-6
+"""Unbalanced force relative to the largest of those that should balance, up to which a point counts as at rest."""
+
+
+class NotBalanced(UserWarning):
+    """A plant is linearised where its arm would not stay."""
+
+
+def drives(model: MechanicalModel) -> dict[str, str]:
+    """Return the input that holds each driven joint, by coordinate."""
+    inner, known = getattr(model, "inner", model), set(names(model.inputs))
+    found: dict[str, str] = {}
+    for source in (inner, model):
+        torques: Mapping[str, str] = getattr(source, "joints", {})
+        commands: Mapping[str, Sequence[str]] = getattr(source, "commands", {})
+        found |= {coordinate: torque for torque, coordinate in torques.items()}
+        found |= {coordinate: own[0] for coordinate, own in commands.items()}
+    found |= {name: model.inputs[i].name for i, name in enumerate(getattr(model, "led", ()))}
+    return {coordinate: name for coordinate, name in found.items() if name in known}
+
+
+def rest_point(
+    system: Any, pose: Pose | None = None, u: Mapping[str, float] | FloatArray | None = None
+) -> OperatingPoint:
+    """Return the equilibrium of the posed arm: its joints held, each by the input that drives it.
+
+    Parameters
+    ----------
+    system : Plant, MechanicalModel or SecondOrder
+        The arm.
+    pose : mapping or sequence, optional
+        Joint variables by coordinate, ``{"joint2": 0.5}`` [rad; m of prismatic joints], or of all driven joints in
+        order; those of the reference pose by default.
+    u : mapping or ndarray, optional
+        Other inputs that act, ``{"tip_force_y": 5.0}`` [unit of the input].
+
+    Raises
+    ------
+    ConvergenceError
+        When there is no such equilibrium.
+    """
+    model = model_of(system)
+    held, given = drives(model), as_inputs(model, u)
+    chosen = _variables(model, held, pose)
+    if not chosen and not given.any():
+        point = _as_it_stands(model)
+        if point is not None:
+            return point
+    q = posed(model, chosen) if chosen else model.reference()
+    hold = {s.name: chosen.get(s.name, float(q[i])) for i, s in enumerate(model.coordinates) if s.name in held}
+    taken = [name for name in held.values() if given[names(model.inputs).index(name)]]
+    require(not taken, f"{', '.join(taken)} holds a joint of {model.kind} and takes what this needs: leave it out")
+    return equilibrium(model, hold=hold, balance=[held[name] for name in hold], u=given, guess=q)
+
+
+def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | None) -> dict[str, float]:
+    if pose is None:
+        return {}
+    if not isinstance(pose, Mapping):
+        values = [float(x) for x in pose]
+        require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
+        return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
+    for name in pose:
+        if name not in held:
+            raise unknown(f"driven joint of {model.kind}", name, held)
+    chosen = {name: float(value) for name, value in pose.items()}
+    require(bool(np.isfinite(list(chosen.values())).all()), f"pose {chosen} must be finite")
+    return chosen
+
+
+def _as_it_stands(model: MechanicalModel) -> OperatingPoint | None:
+    """Return the reference pose where it is an equilibrium, else None."""
+    own = getattr(model, "rest_point", None)
+    if own is not None:
+        point: OperatingPoint = own()
+        return point
+    point = OperatingPoint.at_rest(model)
+    if unbalanced(model, point, 0.0) is None:
+        return point
+    if drives(model):
+        return None
+    point = carried(model, point.q)
+    return None if unbalanced(model, point) else point
+
+
+def carried(model: MechanicalModel, q: FloatArray) -> OperatingPoint:
+    """Return a pose at rest with the closure forces that balance it best, and the inputs of what drives its joints.
+
+    A model that names no drives may use all of its inputs.
+    """
+    q, zero, u = np.asarray(q, float), np.zeros(len(model.coordinates)), np.zeros(len(model.inputs))
+    W, B = closure_forces(model, q), model.input_matrix(q)
+    own = _inputs_of(model) or list(range(u.size))
+    parts = np.hstack([W, -B[:, own]])
+    found = np.asarray(np.linalg.lstsq(parts, -model.force(q, zero), rcond=1e-10)[0], float)
+    u[own] = found[W.shape[1] :]
+    return OperatingPoint(q, zero, zero, u, found[: W.shape[1]])
+
+
+def _inputs_of(model: MechanicalModel) -> list[int]:
+    """Return the indices of the inputs that hold joints."""
+    known = names(model.inputs)
+    return [known.index(name) for name in drives(model).values()]
+
+
+def unbalanced(model: MechanicalModel, point: OperatingPoint, small: float = SMALL) -> str | None:
+    """Return what is unbalanced at a point of rest, in words, or None where it is an equilibrium.
+
+    With `small` above 0 it is no matter if `u` leaves out what holds the joints, which changes no matrix.
+    """
+    q, zero = point.q, np.zeros(point.q.size)
+    B, W = model.input_matrix(q), closure_forces(model, q)
+    terms = [model.force(q, zero), W @ point.lam, -B @ point.u]
+    left = np.asarray(sum(terms, zero))
+    K = model.tangent(q, zero, zero, point.u, point.lam).stiffness
+    floor = 4.0 * np.finfo(float).eps * largest(K) * (1.0 + largest(q))
+    if small:
+        own = B[:, _inputs_of(model)]
+        left = left - own @ np.linalg.lstsq(own, left, rcond=1e-10)[0]
+        floor = 100.0 * floor + small * max(map(largest, terms))
+    if largest(left) <= floor:
+        return None
+    worst = int(np.argmax(np.abs(left)))
+    signal = model.coordinates[worst]
+    unit = {"m": "N", "rad": "N m"}.get(signal.unit, f"J/({signal.unit})")
+    return f"{abs(left[worst]):.3g} {unit} at {signal.name} of the {max(map(largest, terms)):.3g} that act there"
+
+
+def linearisation_point(model: MechanicalModel) -> OperatingPoint:
+    """Return where a model is linearised by default: `rest_point`, or its reference pose with a warning."""
+    try:
+        return rest_point(model)
+    except ConvergenceError as error:
+        point = carried(model, model.reference())
+        _warn(model, unbalanced(model, point), f"no equilibrium was found ({error})")
+        return point
+
+
+def check_balanced(model: MechanicalModel, point: OperatingPoint) -> None:
+    """Warn when an arm would not stay at a point at which it is linearised at rest."""
+    if not (point.v.any() or point.a.any()):
+        remedy = "take flexctl.rest_point or flexctl.equilibrium"
+        _warn(model, unbalanced(model, point), f"the point given is no equilibrium: {remedy}")
+
+
+def _warn(model: MechanicalModel, what: str | None, why: str) -> None:
+    if what is not None:
+        warnings.warn(f"{model.kind} is linearised where it is not at rest, {what}: {why}", NotBalanced, stacklevel=4)

@@ -1,0 +1,321 @@
+"""Finite differences for one flexible link that turns about a hub in a horizontal plane.
+
+    rho y_tt + EI y_xxxx = f(x, t)                                       0 < x < L
+    y = 0,                Ih y_xtt - EI y_xx  = tau(t)                   x = 0
+    Mp y_tt - EI y_xxx = 0,  Ip y_xtt + EI y_xx = 0                      x = L
+
+y(x, t) [m] is the displacement along the arc, rigid rotation included; y_x at the hub is the hub angle. The link has n
+sections of length dx and nodes 0 .. n. With D the second differences at nodes 1 .. n-1 (y_0 = 0) the elastic energy of
+the interior is (EI/dx^3) |D y|^2 / 2 and the mass rho dx per node, half of it at node n:
+
+    M y'' + K y = B u,      K = (EI/dx^3) D'D + ends,      M = rho dx diag(1, .., 1, 1/2) + ends
+
+`form` says what the ends are.
+
+"slope" (default)
+    Central slopes at both ends; the moment at the ghost node is elastic. theta = y_x(0) is a coordinate if Ih > 0,
+    phi = y_x(L) if Ip > 0:  K += (2EI/dx^3)(y_1 - dx theta)^2 and (2EI/dx^3)(y_{n-1} - y_n + dx phi)^2, as quadratic
+    forms; M is diagonal. Second order. For Ih = 0 the hub angle is y_1/dx + dx tau/(2EI).
+"paper"
+    The scheme of the paper, its misprints removed: one-sided slopes y_1/dx and (y_n - y_{n-1})/dx, hence
+    M += (Ih/dx^2) e_1 e_1' + (Ip/dx^2)(e_n - e_{n-1})(e_n - e_{n-1})', hub angle y_1/dx. First order if Ih or Ip > 0:
+    the hub then acts as Ih/(1 + w^2 Ih dx/(2EI)) at frequency w.
+
+Both are symmetric, K is zero for y = x theta, and Mp = 0, Ip = 0, Ih = 0 need no special case. Assumptions: slender,
+small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. For Ih = 0 the hub rate is
+y_1'/dx, the rate that the torque works on: the hub angle jumps with the torque, and this is its slope between jumps.
+
+Source: M. O. Tokhi and A. K. M. Azad, "Real-time finite difference simulation of a single-link flexible manipulator
+system", Research Report 541, ACSE, University of Sheffield, 1994: (1)-(3) the beam, (10)-(39) the scheme. Wrong there,
+and right here: sign of tau in (14) and (16); m22 = -2c after (22); F1 of (27) is EI dt^2/(Ip dx); Q4 of (30) is
+dt^2 dx/(rho dx^3 + Ih); T and P of (36), (37) (M and K above replace them); (42) is sufficient, not necessary; with
+c = 0.2 and 19 sections the step is 242.666 us, not 21 us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import DefinitionError, require, unknown
+from ...machine.arm import Actuator, Arm, Payload, Sensor
+from ...model import FloatArray, LinearMechanics, OutputTangent, Signal
+from ..features import takers
+from ..ranges import ARC, BENDING, Driven, squared
+from .inputs import InputHistory
+from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
+from .mesh import second_differences, unit_load, weights
+
+if TYPE_CHECKING:
+    from ...linear import FirstOrder
+
+FORMS = ("slope", "paper")
+OUTPUTS = {"hub_angle": "rad", "hub_rate": "rad/s", "tip": "m", "tip_angle": "rad"}
+UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
+
+
+class FiniteDifference(LinearMechanics):
+    """One flexible link with hub and payload by finite differences; see the module for the equations.
+
+    Parameters
+    ----------
+    arm : Arm
+        An arm with exactly one link, without gravity.
+    sections : int
+        n: number of sections, 3 to 2000.
+    form : str
+        "slope" (second order) or "paper".
+
+    Attributes
+    ----------
+    M, D, K, B, sensors
+        Constant matrices in the order of `coordinates`: theta (if any) [rad], y1 .. yn [m], phi (if any) [rad].
+    dx : float
+        Length of a section [m].
+    """
+
+    kind = "finite_difference"
+
+    def __init__(self, arm: Arm, *, sections: int = 19, form: str = "slope") -> None:
+        _check(arm, sections, form)
+        self.arm, self.sections, self.form = arm, sections, form
+        self.dx = arm.links[0].length / sections
+        first = int(self.has_theta)
+        self.nodes = slice(first, first + sections)
+        self.coordinates = self._coordinates()
+        self.inputs = (Signal("hub_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
+        self.outputs = (
+            *(Signal(name, unit) for name, unit in OUTPUTS.items()),
+            *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in arm.sensors),
+        )
+        self.K, self.B = self._stiffness(), self._input_matrix()
+        self.M = self._hub_and_link_mass()
+        self._take_payload()
+
+    @property
+    def has_theta(self) -> bool:
+        """Whether the hub's slope is a coordinate."""
+        return self.form == "slope" and self.arm.joints[0].hub_inertia > 0
+
+    @property
+    def has_phi(self) -> bool:
+        """Whether the tip's slope is a coordinate."""
+        return self.form == "slope" and self.arm.payload.inertia > 0
+
+    def with_payload(self, mass: float, inertia: float = 0.0) -> FiniteDifference:
+        """Return the model with another payload [kg], [kg m^2]; only the mass rows at the tip are computed anew.
+
+        Where phi appears or vanishes (slope form, inertia from or to zero) the model is built from the start.
+        """
+        arm = replace(self.arm, payload=Payload(mass, inertia))
+        if self.form == "slope" and (inertia > 0) != self.has_phi:
+            return FiniteDifference(arm, sections=self.sections, form=self.form)
+        other = copy(self)
+        other.arm, other.M = arm, self.M.copy()
+        other._take_payload()
+        return other
+
+    def scheme(self, dt: float) -> tuple[FloatArray, FloatArray]:
+        """Return A, B of the march Y+ = A Y - Y- + B tau with step dt [s]; B has one column per input."""
+        return scheme(self, dt)
+
+    def scheme_plant(self, dt: float) -> FirstOrder:
+        """Return the march itself as a discrete plant: states Y and its backward difference; see `finite_difference.march`."""
+        return scheme_plant(self, dt)
+
+    def stability_limit(self) -> float:
+        """Return the largest stable step 2/omega_max of the explicit march [s].
+
+        It holds without damping and, since the march takes it centrally, with mass-proportional damping; stiffness-
+        proportional or modal damping would lower it, and the march refuses them.
+        """
+        return stability_limit(self)
+
+    def march(
+        self,
+        torque: InputHistory,
+        dt: float,
+        *,
+        duration: float | None = None,
+        steps: int | None = None,
+        payload: Sequence[tuple[float, Payload]] = (),
+        forces: Mapping[str, InputHistory] | None = None,
+        initial: InitialState | None = None,
+        stride: int = 0,
+    ) -> March:
+        """Run the explicit march, compiled.
+
+        Parameters
+        ----------
+        torque : float, array or callable
+            Hub torque [N m]: constant, one value per step, or a signal of time. A signal is averaged over the steps, so
+            that jumps between two steps (listed in its `breakpoints`) leave no drift.
+        dt : float
+            Step [s]; refused above `stability_limit`.
+        duration, steps
+            One of them: simulated time [s], rounded to whole steps, or number of steps.
+        payload : sequence of (time, Payload)
+            Payloads taken or left at the tip during the run, without impact; only the affected rows are recomputed.
+        forces : mapping
+            Histories [N] of the actuators along the link, by name.
+        initial : (position, rate)
+            Initial coordinates; zero by default.
+        stride : int
+            Record all coordinates every `stride` steps; 0: never.
+        """
+        return run(self, torque, dt, duration, steps, payload, forces or {}, initial, stride)
+
+    def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
+        """Return how far recorded coordinates and rates (nt x n) drive them: small slopes, no axial force."""
+        y = np.hstack([np.zeros((len(q), 1)), q[:, self.nodes]])
+        hub = q[:, :1] if self.has_theta else y[:, 1:2] / self.dx
+        spin = v[:, 0] if self.has_theta else v[:, 0] / self.dx
+        bent = np.abs(np.diff(y, axis=1) / self.dx - hub).max(axis=1)
+        other = "model = timoshenko_planar, ancf or finite_segment"
+        return [
+            squared("bending angle of link 1", bent, "rad", BENDING, other),
+            squared("spin of link 1", spin, "rad/s", ARC, other, self._first_held()),
+        ]
+
+    def _first_held(self) -> float:
+        """Return the lowest natural frequency [rad/s] with the hub held."""
+        from scipy.linalg import eigh  # heavy, and needed here only
+
+        rest = slice(1, None)  # theta, or y1 = 0
+        return float(np.sqrt(eigh(self.K[rest, rest], self.M[rest, rest], eigvals_only=True)[0]))
+
+    def _coordinates(self) -> tuple[Signal, ...]:
+        hub = [Signal("theta", "rad", "slope at the hub")] if self.has_theta else []
+        tip = [Signal("phi", "rad", "slope at the tip")] if self.has_phi else []
+        return (*hub, *(Signal(f"y{i}", "m") for i in range(1, self.sections + 1)), *tip)
+
+    def _stiffness(self) -> FloatArray:
+        n, dx, EI = self.sections, self.dx, self.arm.links[0].bending_stiffness
+        y = self.nodes
+        K = np.zeros((len(self.coordinates),) * 2)
+        second = second_differences(n)
+        K[y, y] = EI / dx**3 * (second.T @ second)
+        ends = np.zeros((2, len(K)))
+        if self.has_theta:
+            ends[0, :2] = -dx, 1.0
+        if self.has_phi:
+            ends[1, -3:] = 1.0, -1.0, dx
+        total: FloatArray = K + 2.0 * EI / dx**3 * (ends.T @ ends)
+        return total
+
+    def _hub_and_link_mass(self) -> FloatArray:
+        rho, Ih = self.arm.links[0].mass_per_length, self.arm.joints[0].hub_inertia
+        diagonal = np.zeros(len(self.coordinates))
+        diagonal[self.nodes] = rho * self.dx
+        diagonal[0] += Ih if self.has_theta else Ih / self.dx**2
+        return np.diag(diagonal)
+
+    def _take_payload(self) -> None:
+        """Set the mass rows of nodes n-1, n and of phi, and what depends on them."""
+        Mp, Ip = self.arm.payload.mass, self.arm.payload.inertia
+        rho_dx = self.arm.links[0].mass_per_length * self.dx
+        end = self.nodes.stop
+        block = np.diag([rho_dx, 0.5 * rho_dx + Mp])
+        if self.has_phi:
+            self.M[end, end] = Ip
+        else:
+            block += Ip / self.dx**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        self.M[end - 2 : end, end - 2 : end] = block
+        self.D, self.sensors = self._damping(), self._sensors()
+
+    def _input_matrix(self) -> FloatArray:
+        B = np.zeros((len(self.coordinates), len(self.inputs)))
+        B[0, 0] = 1.0 if self.has_theta else 1.0 / self.dx
+        for j, actuator in enumerate(self.arm.actuators, 1):
+            B[self.nodes, j] = _load(actuator, self.sections)
+        return B
+
+    def _damping(self) -> FloatArray:
+        damping = self.arm.damping
+        if damping.kind == "modal":
+            from ...linear.modes import modal_damping  # a higher layer, needed here only
+
+            D: FloatArray = modal_damping(self.M, self.K, damping.ratio)
+            return D
+        if damping.kind == "rayleigh":
+            return damping.alpha * self.M + damping.beta * self.K
+        return np.zeros_like(self.M)
+
+    def _sensors(self) -> OutputTangent:
+        """Return the output rows: hub angle, hub rate, tip, tip angle y(L)/L, then the sensors along the link."""
+        ny, n, p = len(self.outputs), len(self.coordinates), len(self.inputs)
+        rows = OutputTangent(*(np.zeros((ny, width)) for width in (n, n, n, p)))
+        rows.position[0, 0] = rows.rate[1, 0] = 1.0 if self.has_theta else 1.0 / self.dx
+        if self.form == "slope" and not self.has_theta:
+            rows.input[0, 0] = self.dx / (2.0 * self.arm.links[0].bending_stiffness)
+        rows.position[2, self.nodes.stop - 1] = 1.0
+        rows.position[3, self.nodes.stop - 1] = 1.0 / self.arm.links[0].length
+        for i, sensor in enumerate(self.arm.sensors, len(OUTPUTS)):
+            self._fill(rows, i, sensor)
+        return rows
+
+    def _fill(self, rows: OutputTangent, i: int, sensor: Sensor) -> None:
+        row = weights(sensor.position, self.sections)
+        if sensor.kind in ("displacement", "acceleration"):
+            require(sensor.position > 0, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+            target = rows.position if sensor.kind == "displacement" else rows.acceleration
+            target[i, self.nodes] = row[1:]
+            return
+        scale = strain_scale(self.arm, sensor)
+        for target, per_node in zip((rows.position, rows.acceleration, rows.input), self._curvature(), strict=True):
+            target[i] = scale * row @ per_node
+
+    def _curvature(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return y_xx at nodes 0 .. n from coordinates, accelerations and inputs.
+
+        At an end: from the slope where it is a coordinate, else from the balance of moments there.
+        """
+        n, dx, EI = self.sections, self.dx, self.arm.links[0].bending_stiffness
+        N, y = len(self.coordinates), self.nodes
+        q, a, u = np.zeros((n + 1, N)), np.zeros((n + 1, N)), np.zeros((n + 1, len(self.inputs)))
+        q[1:n, y] = second_differences(n) / dx**2
+        if self.has_theta:
+            q[0, :2] = -2.0 / dx, 2.0 / dx**2
+        else:
+            u[0, 0] = -1.0 / EI
+            a[0, 0] = self.arm.joints[0].hub_inertia / (EI * dx)
+        if self.has_phi:
+            q[n, -3:] = 2.0 / dx**2, -2.0 / dx**2, 2.0 / dx
+        else:
+            a[n, y.stop - 2 : y.stop] = np.array([1.0, -1.0]) * self.arm.payload.inertia / (EI * dx)
+        return q, a, u
+
+
+def _load(actuator: Actuator, n: int) -> FloatArray:
+    require(actuator.end > 0, f'actuator "{actuator.name}": a force on the root does nothing; give end above 0')
+    return unit_load(actuator.start, actuator.end, n)[1:]
+
+
+def strain_scale(arm: Arm, sensor: Sensor) -> float:
+    """Return what multiplies the curvature: 1, or the outermost fibre's distance for a strain."""
+    if arm.payload.inertia == 0:
+        free = f'sensor "{sensor.name}": the curvature at the free tip is zero; give a position below 1'
+        require(sensor.position < 1, free)
+    if sensor.kind == "curvature":
+        return 1.0
+    distance = arm.links[0].section.outer_distance
+    if distance is None:
+        raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in [[link]]')
+    return distance
+
+
+def _check(arm: Arm, sections: Any, form: Any) -> None:
+    count = len(arm.links)
+    require(count == 1, f"finite_difference is a model of one link, the arm has {count}; use {takers('links')}")
+    whole = isinstance(sections, int | np.integer) and not isinstance(sections, bool)
+    require(whole and 3 <= sections <= 2000, f"sections = {sections!r} must be a whole number from 3 to 2000")
+    if form not in FORMS:
+        raise unknown("form of finite_difference", str(form), FORMS)
+    weight = f"gravity = {tuple(arm.gravity)} m/s^2; set it to zero, or use {takers('gravity')}"
+    require(not any(arm.gravity), f"finite_difference is horizontal, {weight}")
+    for name in {s.name for s in arm.sensors} & set(OUTPUTS) | {a.name for a in arm.actuators} & {"hub_torque"}:
+        raise DefinitionError(f'the name "{name}" is taken by the model; choose another for the sensor or actuator')

@@ -1,0 +1,437 @@
+"""The time loop of `models.finite_segment`: the steps of `loop.run_implicit`, at a cost linear in the segments.
+
+A Riccati sweep. Beyond hinge k everything answers to the acceleration x of the hinge and to the angle before it:
+
+    change of force    S dx + s dtheta_(k-1) + f        (S 2 x 2, not symmetric when the arm turns)
+    change of moment   w . dx + z dtheta_(k-1) + n      (of the spring, on the body before it)
+
+Body k adds itself to this, its own change dtheta_k is eliminated, and at the base nothing moves: dtheta then follows
+outwards. With e = R' a - R w^2, R = (c, s), R' = (-s, c) and p = de/dtheta for the step, G the inertia and weight of
+the body, F the force beyond it, (l, d, m, J) the body, N the moment of its hinge and kappa = dN/dtheta:
+
+    h = m d R' + l S^T R' - w,    c = m d p + l S p + s,    r = J a + d R'.G + l R'.F + N_k - N_(k+1) + l R'.f - n
+    H = J ca - R.(d G + l F) + m d^2 R'.p + l R'.(l S p + s) - l w.p - z,    q = 1 / (H + kappa),   g = q kappa
+    dtheta_k = g dtheta_(k-1) - q (h.dx + r)
+    S <- S + m - q c h^T,   s <- g c,   f <- f - q r c,   w <- -g h,   z <- -g H,   n <- -g r
+
+A prescribed joint has q = 0, g = 1, and its torque is what is left. Positions always come from the angles, so that the
+chain never opens; the angles are integrated (not, as in the printed method, the positions with their histories), so
+that these are the steps of every other model, and steps of microseconds lose nothing to rounding.
+
+Sine and cosine are polynomials without branches, and loops over the arrays (structure of arrays) vectorise but for the
+two sweeps. The accelerations are extrapolated before a step. A correction of size d leaves an error of the order of
+d^2, because the tangent is exact; it is accepted below 100 times the tolerance (or its square root, if that is less):
+with the usual 1e-10 two passes make a step of 1 ms, with 1e-6 one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from ....kernels.jit import kernel
+from ....kernels.loops import loops
+from ....kernels.state import FULL, PRESCRIBED
+from ....kernels.stepper import Operations
+from ....kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
+
+
+class Segments(NamedTuple):
+    """Constants of an arm, J joints, n bodies; `models.finite_segment.stepper.segments` makes them."""
+
+    body: np.ndarray  # rows l, d, m, J, spring, damper, span
+    joint: np.ndarray  # rows rotor, kp, kv + friction, link length
+    gains: np.ndarray  # lever of each input, then weight and scale of each output
+    numbers: np.ndarray  # alpha, gx, gy
+    joints: np.ndarray  # first body beyond each joint
+    inputs: np.ndarray  # for each input: joint, or J (tip x), J + 1 (tip y)
+    outputs: np.ndarray  # for each output: kind, body, other, joint
+
+
+class Work(NamedTuple):
+    """Scratch arrays; `work` makes them."""
+
+    rows: np.ndarray  # (ROWS, n)
+    near: np.ndarray  # (2, n) sine and cosine of angles nearby
+    push: np.ndarray  # (J,) what the bodies ask of each prescribed joint
+    commanded: np.ndarray  # (J,) acceleration of each prescribed joint
+    every: np.ndarray  # the numbers of all outputs
+
+
+class Form(NamedTuple):
+    """All that a step needs besides `kernels.state.Motion`, whose coordinates are the angles of the bodies."""
+
+    segments: Segments
+    work: Work
+
+
+SEGMENTS = types.NamedTuple((MAT, MAT, VEC, VEC, INT, INT, INT), Segments)
+WORK = types.NamedTuple((MAT, MAT, VEC, VEC, INT), Work)
+FORM = types.NamedTuple((SEGMENTS, WORK), Form)
+
+# rows of the work array
+(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG, ROWS) = range(19)
+
+
+@kernel(**FAST)
+def _turn(x, c, s, n):
+    """Cosine and sine of every angle (fdlibm's polynomials after reduction to pi/4)."""
+    for i in range(n):
+        k = np.floor(x[i] * 0.6366197723675814 + 0.5)
+        r = (x[i] - k * 1.5707963267948966) - k * 6.123233995736766e-17
+        z = r * r
+        p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+        p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
+        sine = r + r * z * (-1.66666666666666324348e-01 + z * p)
+        p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 - z * 1.13596475577881948265e-11)
+        p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
+        cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
+        m = k - 4.0 * np.floor(0.25 * k)
+        odd = (m == 1.0) | (m == 3.0)
+        c0 = sine if odd else cosine
+        s0 = cosine if odd else sine
+        c[i] = -c0 if (m == 1.0) | (m == 2.0) else c0
+        s[i] = -s0 if m >= 2.0 else s0
+
+
+@kernel(**FAST)
+def _turn_further(d, c, s, n):
+    """Turn back by corrections so small that the third power of each is below rounding."""
+    for i in range(n):
+        c0, s0 = c[i], s[i]
+        c[i] = c0 + d[i] * (s0 - 0.5 * d[i] * c0)
+        s[i] = s0 - d[i] * (c0 + 0.5 * d[i] * s0)
+
+
+@kernel(**FAST)
+def _accelerations(alpha, w, a, c, s, acc, ex, ey, n):
+    """What each body adds to the acceleration, per length: e = R' (a + alpha w) - R w^2."""
+    for k in range(n):
+        acc[k] = a[k] + alpha * w[k]
+        square = w[k] * w[k]
+        ex[k] = -s[k] * acc[k] - c[k] * square
+        ey[k] = c[k] * acc[k] - s[k] * square
+
+
+@kernel(**FAST)
+def _slopes(ca, cv, cq, w, acc, c, s, px, py, n):
+    """p = de/dtheta along the step."""
+    for k in range(n):
+        across, along = ca - cq * w[k] * w[k], -cq * acc[k] - 2.0 * cv * w[k]
+        px[k] = along * c[k] - across * s[k]
+        py[k] = along * s[k] + across * c[k]
+
+
+@kernel(**FAST)
+def _loads(l, d, m, ex, ey, gx, gy, outx, outy, n):
+    """Inertia and weight of each body: G = m (acceleration of its centre - g)."""
+    ax, ay = -gx, -gy
+    for k in range(n):
+        outx[k] = m[k] * (ax + d[k] * ex[k])
+        outy[k] = m[k] * (ay + d[k] * ey[k])
+        ax += l[k] * ex[k]
+        ay += l[k] * ey[k]
+
+
+@kernel(**FAST)
+def _hinges(cv, cq, K, C, x, v, moment, kappa, free, n):
+    """Moments of springs and dampers and their derivatives."""
+    moment[0], kappa[0], free[0] = K[0] * x[0] + C[0] * v[0], cq * K[0] + cv * C[0], 1.0
+    for k in range(1, n):
+        moment[k] = K[k] * (x[k] - x[k - 1]) + C[k] * (v[k] - v[k - 1])
+        kappa[k] = cq * K[k] + cv * C[k]
+        free[k] = 1.0
+
+
+@kernel(**FAST)
+def _relative(x, k):
+    return x[k] - x[k - 1] if k > 0 else x[k]
+
+
+@kernel(**FAST)
+def _own_moment(seg, state, i):
+    """Rotor, servo spring and damper, friction of joint i."""
+    k, J = seg.joints[i], seg.joint
+    rate = _relative(state.v, k)
+    rotor = J[0, i] * (_relative(state.a, k) + seg.numbers[0] * rate)
+    return rotor + J[1, i] * _relative(state.q, k) + J[2, i] * rate
+
+
+@kernel(**FAST)
+def _joint_hinges(seg, state, u, ca, cv, cq, W):
+    """The hinges that are joints; `ca` counts the mass damping."""
+    J, drive = seg.joint, state.drive
+    for i in range(seg.joints.size):
+        k = seg.joints[i]
+        if drive[i] == PRESCRIBED:
+            W[NN, k], W[KAPPA, k], W[FREE, k] = 0.0, 1.0, 0.0
+        else:
+            W[NN, k], W[KAPPA, k] = _own_moment(seg, state, i), ca * J[0, i] + cq * J[1, i] + cv * J[2, i]
+    for j in range(seg.inputs.size):
+        i = seg.inputs[j]
+        if i < seg.joints.size and drive[min(i, drive.size - 1)] != PRESCRIBED:
+            W[NN, seg.joints[i]] -= seg.gains[j] * u[j]
+
+
+@kernel(**FAST)
+def _inwards(body, ca, cq, fx, fy, W, n):
+    """Eliminate from the tip to the base; (fx, fy) is the force beyond the tip."""
+    l, d, m, J = body[0], body[1], body[2], body[3]
+    S00 = S01 = S10 = S11 = s0 = s1 = w0 = w1 = z = f0 = f1 = rest = moment = 0.0
+    for k in range(n - 1, -1, -1):
+        c, s, px, py, gx, gy, L, D, M = W[COS, k], W[SIN, k], W[PX, k], W[PY, k], W[GX, k], W[GY, k], l[k], d[k], m[k]
+        Lx, Ly, md = -L * s, L * c, M * D
+        r = J[k] * W[ACC, k] + D * (c * gy - s * gx) + Lx * (fx + f0) + Ly * (fy + f1) + W[NN, k] - moment - rest
+        lp0, lp1 = L * px, L * py
+        c0, c1 = S00 * lp0 + S01 * lp1 + s0, S10 * lp0 + S11 * lp1 + s1
+        H = J[k] * ca - cq * (c * (D * gx + L * fx) + s * (D * gy + L * fy)) + md * D * (c * py - s * px)
+        H += Lx * c0 + Ly * c1 - w0 * lp0 - w1 * lp1 - z
+        h0, h1 = Lx * S00 + Ly * S10 - md * s - w0, Lx * S01 + Ly * S11 + md * c - w1
+        c0, c1 = c0 + md * px, c1 + md * py
+        q = W[FREE, k] / (H + W[KAPPA, k])
+        g = 1.0 - W[FREE, k] + q * W[KAPPA, k]
+        qh0, qh1, qr = q * h0, q * h1, q * r
+        S00, S01, S10, S11 = S00 + M - c0 * qh0, S01 - c0 * qh1, S10 - c1 * qh0, S11 + M - c1 * qh1
+        f0, f1, s0, s1 = f0 - qr * c0, f1 - qr * c1, g * c0, g * c1
+        w0, w1, z, rest = -g * h0, -g * h1, -g * H, -g * r
+        fx, fy, moment = fx + gx, fy + gy, W[NN, k]
+        W[H0, k], W[H1, k], W[HH, k], W[RR, k], W[QQ, k], W[GG, k] = h0, h1, H, r, q, g
+
+
+@kernel(**FAST)
+def _outwards(seg, state, torque, W, n):
+    """Corrections from the base to the tip, and the torques of prescribed joints; returns the largest correction."""
+    l = seg.body[0]
+    ax = ay = before = size = 0.0
+    i = 0
+    for k in range(n):
+        push = W[H0, k] * ax + W[H1, k] * ay + W[RR, k]
+        step = W[GG, k] * before - W[QQ, k] * push
+        if i < seg.joints.size and k == seg.joints[i]:
+            if state.drive[i] == PRESCRIBED:
+                torque[i] = push + W[HH, k] * step
+            i += 1
+        state.d[k] = -step
+        before = step
+        ax += l[k] * W[PX, k] * step
+        ay += l[k] * W[PY, k] * step
+        size = max(size, abs(step))
+    return size if np.isfinite(before) and np.isfinite(ax + ay) else np.inf
+
+
+@kernel(**FAST)
+def _pass(seg, state, u, ca, cv, cq, torque, W):
+    """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
+    B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
+    ca = ca + alpha * cv
+    _accelerations(alpha, state.v, state.a, W[COS], W[SIN], W[ACC], W[EX], W[EY], n)
+    _slopes(ca, cv, cq, state.v, W[ACC], W[COS], W[SIN], W[PX], W[PY], n)
+    _loads(B[0], B[1], B[2], W[EX], W[EY], seg.numbers[1], seg.numbers[2], W[GX], W[GY], n)
+    _hinges(cv, cq, B[4], B[5], state.q, state.v, W[NN], W[KAPPA], W[FREE], n)
+    _joint_hinges(seg, state, u, ca, cv, cq, W)
+    fx = fy = 0.0
+    for j in range(u.size):
+        i = seg.inputs[j] - seg.joints.size
+        fx -= u[j] if i == 0 else 0.0
+        fy -= u[j] if i == 1 else 0.0
+    _inwards(B, ca, cq, fx, fy, W, n)
+    return _outwards(seg, state, torque, W, n)
+
+
+@kernel(**INSIDE)
+def lead(form, motion):
+    """Set the first body beyond each prescribed joint where the command wants it."""
+    q, v, a, shifted, target = motion.q, motion.v, motion.a, motion.shifted, motion.target
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            p = form.segments.joints[i]
+            x0 = v0 = a0 = s0 = 0.0
+            if p > 0:
+                x0, v0, a0, s0 = q[p - 1], v[p - 1], a[p - 1], shifted[p - 1]
+            q[p], v[p], a[p] = x0 + target[i, 0], v0 + target[i, 1], a0 + target[i, 2]
+            shifted[p] = s0 + target[i, 2]
+            form.work.commanded[i] = target[i, 2]
+
+
+@kernel(**INSIDE)
+def leap(form, motion):
+    """Set the prescribed accelerations to their right limits; returns whether one jumped."""
+    jump, commanded = False, form.work.commanded
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            change, p = motion.target[i, 3] - commanded[i], form.segments.joints[i]
+            jump = jump or change != 0.0
+            motion.a[p] += change
+            motion.shifted[p] += change
+            commanded[i] += change
+    return jump
+
+
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):
+    """One correction; see `kernels.stepper.Operations`."""
+    W = form.work.rows
+    _turn(motion.q, W[COS], W[SIN], motion.q.size)
+    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work.push, W)
+
+
+@kernel(**INSIDE)
+def finish(form, motion, u, size):
+    """Add what the joints themselves take to their torques; angles whose correction is small are turned further."""
+    W, n = form.work.rows, motion.q.size
+    if size <= 1e-6:
+        _turn_further(motion.d, W[COS], W[SIN], n)
+    else:
+        _turn(motion.q, W[COS], W[SIN], n)
+    for i in range(motion.drive.size):
+        if motion.drive[i] == PRESCRIBED:
+            motion.torque[i] = form.work.push[i] + _own_moment(form.segments, motion, i)
+
+
+@kernel(**INSIDE)
+def refresh(form, motion):
+    """Make sine and cosine those of the state."""
+    _turn(motion.q, form.work.rows[COS], form.work.rows[SIN], motion.q.size)
+
+
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):
+    """Size of a correction that is accepted; see the module docstring."""
+    return min(1e2 * tolerance, np.sqrt(tolerance))
+
+
+@kernel(**FAST)
+def _sum(seg, state, W, begin, last, part, which):
+    """Place (which 0, 1) or acceleration (2, 3) from the inboard end of body `begin` to a part of body `last`."""
+    l, total = seg.body[0], 0.0
+    for k in range(begin, last + 1):
+        c, s, a, square = W[COS, k], W[SIN, k], state.a[k], state.v[k] * state.v[k]
+        length = l[k] * (part if k == last else 1.0)
+        e = c if which == 0 else s if which == 1 else -s * a - c * square if which == 2 else c * a - s * square
+        total += length * e
+    return total
+
+
+@kernel(**FAST)
+def _tip(l, c, s, v, a, n):
+    """Place and acceleration of the tip."""
+    px = py = ax = ay = 0.0
+    for k in range(n):
+        square = v[k] * v[k]
+        px += l[k] * c[k]
+        py += l[k] * s[k]
+        ax += l[k] * (-s[k] * a[k] - c[k] * square)
+        ay += l[k] * (c[k] * a[k] - s[k] * square)
+    return px, py, ax, ay
+
+
+@kernel(**FAST)
+def _chord(seg, state, W, kind, root, end):
+    """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
+    l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0
+    for k in range(root, end + 1):
+        c, s = l[k] * W[COS, k], l[k] * W[SIN, k]
+        px += c
+        py += s
+        vx -= s * state.v[k]
+        vy += c * state.v[k]
+    if kind == 8:
+        c, s = W[COS, root], W[SIN, root]
+        return state.q[root] + np.arctan2(c * py - s * px, c * px + s * py)
+    return (px * vy - py * vx) / (px * px + py * py)
+
+
+@kernel(**FAST)
+def _measure(seg, state, W, rows, y):
+    """Sensor readings; the kinds are those of `models.finite_segment.sensors`. Rows COS and SIN must be those of the state."""
+    n, x = state.q.size, state.q
+    px, py, ax, ay = _tip(seg.body[0], W[COS], W[SIN], state.v, state.a, n)
+    for at in range(rows.size):
+        row = rows[at]
+        kind, body = seg.outputs[4 * row], seg.outputs[4 * row + 1]
+        other, joint = seg.outputs[4 * row + 2], seg.outputs[4 * row + 3]
+        w, scale = seg.gains[seg.inputs.size + 2 * row], seg.gains[seg.inputs.size + 2 * row + 1]
+        if kind == 0:
+            y[at] = _relative(x, body)
+        elif kind == 1:
+            y[at] = _relative(state.v, body)
+        elif kind == 2:
+            y[at] = px if body == 0 else py
+        elif kind == 3:
+            y[at] = ax if body == 0 else ay
+        elif kind == 4:
+            total, angle = px if body == 0 else py, 0.0
+            for i in range(seg.joints.size):
+                angle += _relative(x, seg.joints[i])
+                total -= seg.joint[3, i] * (np.cos(angle) if body == 0 else np.sin(angle))
+            y[at] = total
+        elif kind == 5:
+            first, second = _relative(x, body) / seg.body[6, body], _relative(x, other) / seg.body[6, other]
+            y[at] = scale * ((1.0 - w) * first + w * second)
+        elif kind == 6:
+            dx, dy = _sum(seg, state, W, other, body, w, 0), _sum(seg, state, W, other, body, w, 1)
+            turned = x[other] - (x[joint - 1] if joint > 0 else 0.0)
+            y[at] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
+        elif kind > 7:
+            y[at] = _chord(seg, state, W, kind, other, body)
+            if w >= 0.0:
+                y[at] -= _chord(seg, state, W, kind, int(w), joint - 1)
+        else:
+            dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
+            y[at] = -W[SIN, body] * dx + W[COS, body] * dy
+
+
+@kernel(**INSIDE)
+def store(form, motion, record, k):
+    """Record grid point k; the input of a prescribed joint is the torque that it needs."""
+    seg, drive = form.segments, motion.drive
+    for j in range(seg.inputs.size):
+        i = seg.inputs[j]
+        if i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED:
+            record.u[k, j] = motion.torque[i]
+    if record.q.shape[0] > 1:
+        for p in range(motion.q.size):
+            record.q[k, p], record.v[k, p] = motion.q[p], motion.v[p]
+        for i in range(seg.joints.size):
+            p = seg.joints[i]
+            record.q[k, p], record.v[k, p] = _relative(motion.q, p), _relative(motion.v, p)
+
+
+@kernel(**INSIDE)
+def measure(form, motion, u, y):
+    """Sensor readings."""
+    _measure(form.segments, motion, form.work.rows, form.work.every, y)
+
+
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):
+    """Some of them."""
+    near = form.work.near
+    _turn(motion.q, near[COS], near[SIN], motion.q.size)
+    _measure(form.segments, motion, near, rows, y)
+
+
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def never(form):
+    """The arm is not linear."""
+    return False
+
+
+OPERATIONS = Operations(
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL
+)
+LOOPS = loops(OPERATIONS, FORM)
+
+
+def work(bodies: int, joints: int, outputs: int) -> Work:
+    """Return scratch arrays for a chain with so many bodies, joints and outputs."""
+    return Work(
+        np.zeros((ROWS, bodies)), np.zeros((2, bodies)), np.zeros(joints), np.zeros(joints), np.arange(outputs)
+    )

@@ -1,0 +1,54 @@
+"""The compiled stepper of `finite_segment`.
+
+It takes the same steps as the general loop, at a cost linear in the segments; see
+`models.finite_segment.kernel.stepper`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernels.engine import Plan, Stepper
+from ...model import FloatArray
+from ..joint_drives import driven
+from .kernel import general as finite_segment
+from .kernel import stepper as kernels
+
+if TYPE_CHECKING:
+    from . import FiniteSegment
+
+
+def segments(model: FiniteSegment) -> kernels.Segments:
+    """Return the constants of a model as the kernels want them."""
+    chain, sensors = model.chain, model.sensors
+    bodies, levers = finite_segment.inputs(model)
+    number = {int(k): i for i, k in enumerate(chain.joint)} | {-1: chain.joint.size, -2: chain.joint.size + 1}
+    gains = [*levers, *(x for c in sensors.channels for x in (c.weight, c.scale))]
+    outputs = [x for c in sensors.channels for x in (c.kind, c.body, c.other, c.joint)]
+    return kernels.Segments(
+        np.ascontiguousarray([
+            chain.length, chain.centre, chain.mass, chain.inertia, chain.stiffness, model.damper, chain.span
+        ]),
+        np.ascontiguousarray([model.rotor, model.kp, model.kv + model.friction, sensors.lengths]),
+        np.array(gains, float), np.array([model.alpha, *model.gravity]), chain.joint.astype(np.int64),
+        np.array([number[k] for k in bodies], np.int64), np.array(outputs, np.int64),
+    )
+
+
+def stepper(model: FiniteSegment, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    joints, n = model.chain.joint.size, model.chain.length.size
+    angles, rates = (np.array(model.angles(x), float) for x in (q, v))
+    motion = driven(model.arm, angles, rates, np.arange(n), n, plan)
+    form = kernels.Form(segments(model), kernels.work(n, joints, len(model.outputs)))
+    return Chain(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)
+
+
+class Chain(Stepper):
+    """The common step; its coordinates are the angles of the bodies in the base frame."""
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates."""
+        return self.model.coordinates_of(self.motion.q), self.model.coordinates_of(self.motion.v)  # type: ignore[attr-defined]

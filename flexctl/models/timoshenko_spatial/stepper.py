@@ -1,0 +1,107 @@
+"""The compiled stepper of `timoshenko_spatial`, and the analyses with commanded joints.
+
+It takes the same steps as the plain engine; see `models.timoshenko_spatial.kernel` for what makes it fast, and
+`timoshenko_spatial` for what "linear" and "quasi_static" mean. Rigid kinks and bodies move exactly in every analysis.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernels.engine import Plan, Stepper
+from ...model import FloatArray
+from ..joint_drives import Static, check_analysis, driven
+from . import kernel as kernels
+from .mesh import IntArray
+
+if TYPE_CHECKING:
+    from . import TimoshenkoSpatial
+    from .sensors import Station
+
+MODES = {"nonlinear": kernels.NONLINEAR, "linear": kernels.LINEAR, "quasi_static": kernels.QUASI_STATIC}
+
+
+def beam(model: TimoshenkoSpatial) -> kernels.Beam:
+    """Return the constants of a model as the kernels want them."""
+    mesh, bodies = model.mesh, model.mesh.bodies
+    slides, share = mesh.slide >= 0, np.diff(mesh.station, axis=1)[:, 0]
+    EA, GA, _, GJ, EI2, EI3 = mesh.stiffness.T
+    element = np.column_stack(
+        [np.where(slides, share, mesh.length), EA, GA, GJ, EI2, EI3, mesh.rhoA, mesh.rhoJ, 1.0 - mesh.station]
+    )
+    rigid, links = np.zeros(mesh.joint.size), np.arange(mesh.joint.size)
+    for e in np.flatnonzero(mesh.offset.any(axis=(1, 2))):
+        rigid += mesh.offset[e, :, 2]
+    flexible = np.where(mesh.prismatic, 0.0, mesh.kinks - rigid)
+    joint = np.column_stack([mesh.rotor, model.kp, model.kv, mesh.turn, mesh.twist, rigid, flexible, mesh.lengths])
+    centres = bodies.offset[np.arange(bodies.mass.size), bodies.link]
+    body = np.column_stack([bodies.mass, centres, bodies.inertia.reshape(-1, 9)]).reshape(-1, 13)
+    place = _places(model)
+    joints = {int(phi): i for i, phi in enumerate(mesh.joint)}
+    joints |= {int(mesh.node[-1, axis]): links.size + axis for axis in range(3)}
+    outputs = _outputs(model, place)
+    gains = [model.B[row, k] for k, row in enumerate(model.rows)] + [x for c in outputs for x in c[1]]
+    reach = mesh.lengths + np.where(mesh.prismatic, model.arm.reference_joints, mesh.kinks)
+    whole = [np.column_stack([mesh.link, mesh.kink, mesh.slide]), np.column_stack([bodies.node, bodies.link])]
+    kind, holder = (np.ascontiguousarray(x, np.int64).reshape(-1, x.shape[1]) for x in whole)
+    return kernels.Beam(
+        np.ascontiguousarray(element), kind, np.ascontiguousarray(joint), mesh.prismatic.astype(np.int64),
+        mesh.root.astype(np.int64), np.ascontiguousarray(body), holder,
+        np.array([model.alpha, model.beta, reach.sum(), *model.gravity]), np.array(gains, float),
+        np.array([joints[row] for row in model.rows], np.int64), np.array([c[0] for c in outputs], np.int64),
+    )
+
+
+def _places(model: TimoshenkoSpatial) -> IntArray:
+    """Return where each coordinate stands in the state of the kernels."""
+    mesh = model.mesh
+    place = np.zeros(mesh.size, np.int64)
+    place[mesh.node[1:]] = np.arange(6, 6 * len(mesh.node)).reshape(-1, 6)
+    place[mesh.joint] = 6 * len(mesh.node) + np.arange(mesh.joint.size)
+    return place
+
+
+def _outputs(model: TimoshenkoSpatial, place: IntArray) -> list[tuple[tuple[int, ...], tuple[float, float]]]:
+    """Return (kind, place, other, code) and (weight, scale) of each output, in the order of `SpatialSensors`."""
+    mesh, plain = model.mesh, (0.0, 1.0)
+    found: list[tuple[tuple[int, ...], tuple[float, float]]] = []
+    for phi in place[mesh.joint]:
+        found += [((kernels.POSITION, int(phi), 0, 0), plain), ((kernels.RATE, int(phi), 0, 0), plain)]
+    tip = [int(x) for x in place[mesh.node[-1, :3]]]
+    for kind in (kernels.POSITION, kernels.ACCELERATION):
+        found += [((kind, x, 0, 0), plain) for x in tip]
+    found += [((kernels.ERROR, 0, 0, axis), plain) for axis in range(3)]
+    return found + [_station(s) for s in model.sensors.stations]
+
+
+def _station(s: Station) -> tuple[tuple[int, ...], tuple[float, float]]:
+    kinds = {"displacement": kernels.DISPLACEMENT, "acceleration": kernels.TRANSVERSE}
+    kind = kinds.get(s.kind, kernels.CURVATURE)
+    return (kind, s.place, s.other, s.direction + 3 * (s.joint + 1)), (s.weight, s.scale)
+
+
+class _Checked(Stepper):
+    """The common step, which says which slide went in."""
+
+    def check(self, result: tuple[float, float, float, float], h: float) -> None:
+        """Raise an error unless the loop reports success."""
+        if result[0] == kernels.RETRACTED:
+            self.model._check_free(self.state()[0], result[1])  # type: ignore[attr-defined]
+        super().check(result, h)
+
+
+def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    check_analysis(model.arm, model.analysis, plan.commands)
+    mesh, place, mode = model.mesh, _places(model), MODES[model.analysis]
+    J, size = mesh.joint.size, 6 * len(mesh.node) + mesh.joint.size
+    motion = driven(model.arm, q, v, place, size, plan)
+    work = kernels.work(mesh.length.size, J, len(mesh.bodies.mass), len(model.outputs))
+    motion = motion._replace(d=work.r[:size], lift=work.r[:0])
+    form = kernels.Form(beam(model), work, mode, model.stiffening)
+    if mode == kernels.QUASI_STATIC:
+        return Static(model, kernels.run_static, form, motion, u, plan, place)
+    model._check_free(q, float(plan.tables.t[first]))
+    return _Checked(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)

@@ -1,0 +1,1 @@
+"""Models around models: joints that follow a motion, joints moved by hydraulic cylinders."""

@@ -1,0 +1,180 @@
+"""What is said after a run, or when one fails: laws beyond the range of their design, unstable loops, growing motions.
+
+A bounded record does not show that a loop is stable: growth may be slow, or a limit holds it. And a law that blends
+designs stays what it is beyond the last of them, without anybody noticing. Nor does a record show that a model was
+driven beyond what it assumes: `driven` asks the model, whose class declares it (`flexctl.models.ranges`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..design.design import Design
+from ..errors import Caution, ConvergenceError, NotAvailable
+from ..model import FloatArray, Signal, names
+from ..models.ranges import ALLOWED, Driven
+from .growth import told
+from .path_stability import HiddenInstability, grows
+from .response import Response
+
+SLACK = 0.02
+"""Part of the range of a law by which its variable may overshoot without a word."""
+
+
+RECORDED = 2**23
+"""Largest number of coordinates times points of the grid that is recorded to see how far a model was driven."""
+
+
+class BeyondModel(Caution):
+    """A run went where the assumptions of its model cost more than 5 %."""
+
+
+class OutsideDesign(Caution):
+    """A law was used beyond what it was designed for."""
+
+
+def after_run(controller: Any, run: Response) -> None:
+    """Warn of what a finished run does not show by itself; see the module docstring."""
+    for law in layers(controller):
+        if isinstance(law, Design):
+            _warn_of_unstable(law)
+        ranges: Mapping[str, tuple[float, float]] = getattr(law, "designed_for", {})
+        for name, (low, high) in ranges.items():
+            if name in names(run.outputs):
+                _warn_of_range(run, name, low, high)
+
+
+def formulation(model: Any) -> Any:
+    """Return the model of the arm itself, where joints are moved by motions or cylinders the one inside."""
+    while hasattr(model, "inner") or hasattr(model, "moved"):
+        model = getattr(model, "inner", None) or model.moved
+    return model
+
+
+def watched(model: Any, duration: float, step: float) -> bool:
+    """Whether a run is recorded to be asked afterwards how far its model was driven: where that costs little memory."""
+    return hasattr(formulation(model), "assumptions") and len(model.coordinates) * duration / step <= RECORDED
+
+
+def driven(model: Any, run: Response) -> tuple[Driven, ...]:
+    """Return how far a run drove the assumptions of its model; empty for one without any, or without recorded states.
+
+    Parameters
+    ----------
+    model : MechanicalModel
+        The plant of the run.
+    run : Response
+        With coordinates and rates.
+    """
+    inner = formulation(model)
+    if run.q is None or run.v is None or not hasattr(inner, "assumptions"):
+        return ()
+    n = len(inner.coordinates)  # those of cylinders come behind
+    return tuple(inner.assumptions(run.q[:, :n], run.v[:, :n]))
+
+
+def with_range(model: Any, run: Response, keep: bool) -> Response:
+    """Return the run with how far its model was driven in its provenance, warned of where that costs more than 5 %.
+
+    Without its coordinates and rates unless they are to be kept.
+    """
+    found = driven(model, run)
+    for one in found:
+        if one.cost > ALLOWED:
+            _warn_of_model(model, run, one)
+    told = {one.what: {"value": one.value, "unit": one.unit, "cost": one.cost, "bound": one.bound} for one in found}
+    run = run if keep else replace(run, q=None, v=None)
+    return replace(run, provenance={**run.provenance, "driven": told}) if told else run
+
+
+def _warn_of_model(model: Any, run: Response, one: Driven) -> None:
+    warnings.warn(
+        f"{model.kind}: {one.what} reached {one.value:.3g} {one.unit} at t = {run.t[one.sample]:.4g} s, where what the "
+        f"model leaves out costs about {100 * one.cost:.2g} % of the deflection (5 % at {one.bound:.3g} {one.unit}); "
+        f"use {one.remedy}, or move less",
+        BeyondModel,
+        stacklevel=4,
+    )
+
+
+def layers(law: Any) -> Iterator[Any]:
+    """Yield a law and every law inside it, from the outermost."""
+    while law is not None:
+        yield law
+        law = getattr(law, "law", None)
+
+
+def _warn_of_range(run: Response, name: str, low: float, high: float) -> None:
+    value = run[name]
+    beyond = np.maximum(low - value, value - high)
+    k = int(beyond.argmax())
+    if beyond[k] <= SLACK * (high - low):
+        return
+    unit = run.unit(name)
+    scale, shown = (180.0 / np.pi, "deg") if unit == "rad" else (1.0, unit)
+    first = int(np.flatnonzero(beyond > SLACK * (high - low))[0])
+    warnings.warn(
+        f"{name} = {scale * value[k]:.4g} {shown} at t = {run.t[k]:.4g} s is outside {scale * low:.4g} to "
+        f"{scale * high:.4g} {shown}, for which the law was designed (since t = {run.t[first]:.4g} s): it acts there "
+        "as at the nearest design, and nothing is known of that loop; add designs, or keep the motion inside",
+        OutsideDesign,
+        stacklevel=4,
+    )
+
+
+def _warn_of_unstable(design: Design) -> None:
+    pole = unstable_pole(design)
+    if pole is not None:
+        warnings.warn(
+            f"the loop of the design is unstable on its own linear plant: {_pole(pole)}. A bounded run only shows that "
+            "it is short, that a limit holds the motion, or that the integrator damps it; see Design.poles and "
+            "flexctl.certify",
+            HiddenInstability,
+            stacklevel=4,
+        )
+
+
+def _pole(pole: complex) -> str:
+    return f"{pole.real:+.3g} 1/s at {abs(pole.imag) / (2 * np.pi):.4g} Hz"
+
+
+def unstable_pole(design: Design) -> complex | None:
+    """Return the pole [rad/s] of a design's loop that grows most; None where none does, or there is no linear loop."""
+    try:
+        poles = design.poles if design.law.measures else np.zeros(0, complex)
+    except NotAvailable:
+        return None
+    return complex(poles[np.argmax(poles.real)]) if grows(poles, design.sample_time) else None
+
+
+def explained(
+    error: ConvergenceError, controller: Any, t: FloatArray, y: FloatArray, outputs: tuple[Signal, ...]
+) -> ConvergenceError:
+    """Return the error of a run that failed, with whether its motion was growing and its design's loop is unstable.
+
+    Parameters
+    ----------
+    error : ConvergenceError
+        With the time of the failure; one without is returned as it is.
+    controller : Controller or None
+        The law as it was given.
+    t, y : ndarray
+        The time grid [s] and the outputs recorded so far; rows after the failure are ignored.
+    outputs : tuple of Signal
+        Their names.
+    """
+    until = int(np.searchsorted(t, error.time, side="left")) if np.isfinite(error.time) else 0
+    if until == 0:
+        return error
+    parts = [told(str(error), t[:until], y[:until, : len(outputs)], names(outputs))]
+    for law in layers(controller):
+        pole = unstable_pole(law) if isinstance(law, Design) else None
+        if pole is not None:
+            parts.append(f"the loop of the design is unstable on its own linear plant: {_pole(pole)}")
+    message = "; ".join(parts)
+    return ConvergenceError(message, time=error.time, iteration=error.iteration, residual=error.residual)

@@ -1,0 +1,103 @@
+"""Runs in which joints are commanded: what `simulate(.., motions=..)` makes of a model.
+
+A model with its own `stepper` takes commands as they are. Any other model that names its `joints` is wrapped by
+`wrappers.motion_driven` and gets the accelerations of the motions as inputs; the angles then follow up to the error of
+the integrator, and the torques are outputs. Servo joints get angle and rate as inputs in either case, hydraulic ones
+the angle less the reference angle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..laws.compiled import acts_within_steps
+from ..model import FloatArray, MechanicalModel
+from ..models.wrappers.motion_driven import MotionDriven, motion_driven
+from ..motion.moves import InputSignal, Motion, Part, Step, acceleration_of
+
+
+class Commanded(NamedTuple):
+    """The model to run, the motions that its stepper takes, signals for its inputs, and its start (or None)."""
+
+    plant: MechanicalModel
+    motions: Mapping[str, Motion]
+    signals: Mapping[str, InputSignal]
+    start: tuple[FloatArray, FloatArray] | None
+
+
+def commanded(
+    plant: MechanicalModel, law: Any, motions: Mapping[str, Motion] | None, inputs: Mapping[str, InputSignal]
+) -> Commanded:
+    """Return how to run a model whose joints follow these motions; what is driven by motion otherwise stays put."""
+    if not motions:
+        return Commanded(plant, {}, {}, None)
+    found = dict(motions)
+    inner = plant
+    if isinstance(plant, MotionDriven):
+        inner, here = plant.inner, plant.reference()
+        for i in plant.p:
+            found.setdefault(plant.coordinates[i].name, Step(float(here[i]), float(here[i])))
+    torques: Mapping[str, str] = getattr(inner, "joints", {})
+    servos: Mapping[str, tuple[str, ...]] = getattr(inner, "commands", {})
+    origins: Mapping[str, float] = getattr(inner, "origins", {})
+    _check(inner, found, {*torques.values(), *servos})
+    signals: dict[str, InputSignal] = {
+        name: Part(found[joint], k, 0.0 if k else origins.get(joint, 0.0))
+        for joint in servos
+        if joint in found
+        for k, name in enumerate(servos[joint])
+    }
+    taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
+    for name in (*(() if law is None else law.drives), *inputs):
+        require(name not in taken, f'"{name}" is driven although its joint is commanded; leave one of them out')
+    start = getattr(inner, "start", None)
+    began = start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()}) if start else None
+    continuous = law is not None and law.sample_time == 0
+    within = continuous and acts_within_steps(law, inner)
+    if getattr(inner, "own_stepper", False) and (within or not continuous):
+        return Commanded(inner, found, signals, began)
+    analysis = getattr(inner, "analysis", "nonlinear")
+    if analysis != "nonlinear":
+        raise NotAvailable(f'analysis = "{analysis}" takes no modal damping and no continuous law; use "nonlinear"')
+    driven = {torque: joint for torque, joint in torques.items() if joint in found}
+    for joint in driven.values():
+        _check_followable(joint, found[joint])
+    signals |= {f"{joint}_acceleration": acceleration_of(found[joint]) for joint in driven.values()}
+    if began is None:
+        began = _moved(inner, found)
+    return Commanded(motion_driven(inner, driven) if driven else inner, {}, signals, began)
+
+
+def _check_followable(joint: str, motion: Motion) -> None:
+    """Refuse a motion that its acceleration does not tell in full."""
+    for b in motion.breakpoints:
+        left, right = (np.array(motion(t)[:2], float) for t in (np.nextafter(b, -np.inf), b))
+        if b > 0 and np.any(np.abs(right - left) > 1e-6 * (1.0 + np.abs(left))):
+            raise DefinitionError(
+                f'motions["{joint}"] jumps in value or rate at t = {b:.6g} s, which no joint can follow; give a motion '
+                "with finite accelerations"
+            )
+
+
+def _moved(model: MechanicalModel, motions: Mapping[str, Motion]) -> tuple[FloatArray, FloatArray]:
+    """Return the reference pose with the commanded coordinates where their motions begin."""
+    q, v = model.reference().copy(), np.zeros(len(model.coordinates))
+    for i, coordinate in enumerate(model.coordinates):
+        if coordinate.name in motions:
+            q[i], v[i] = (float(x) for x in motions[coordinate.name](0.0)[:2])
+    return q, v
+
+
+def _check(model: MechanicalModel, motions: Mapping[str, Any], joints: set[str]) -> None:
+    if not joints:
+        raise NotAvailable(f"{model.kind} names no joints to command; wrap it by flexctl.models.wrappers.motion_driven")
+    for name, motion in motions.items():
+        if name not in joints:
+            raise unknown(f"commanded joint of {model.kind}", name, joints)
+        if not isinstance(motion, Motion):
+            kind = type(motion).__name__
+            raise DefinitionError(f'motions["{name}"] is a {kind}; give a motion of flexctl.motion.moves')

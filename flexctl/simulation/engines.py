@@ -1,0 +1,210 @@
+"""The steppers behind `simulate`: each advances one model along a prepared time grid, with the law inside.
+
+| engine | for | method |
+|---|---|---|
+| a model's `stepper` | the formulations | generalised-alpha family, whole run compiled for their structure |
+| `implicit` | models with compiled functions, closures included | the same step, with band or bordered matrices |
+| `plain` | every model | the same step in plain Python |
+| `Explicit` | linear models without closures | central differences below their stability limit |
+| `Exact` | linear models without closures | exact for inputs that are linear within a step |
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import scipy.linalg as sla
+
+from ..errors import ConvergenceError, DefinitionError, NotAvailable
+from ..kernels import explicit, state
+from ..kernels import linear as linear_kernels
+from ..kernels.engine import Plan, Stepper, check
+from ..kernels.tables import Law, Record, Tables
+from ..linear.equilibrium import accelerations
+from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent
+
+
+def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a model with compiled functions."""
+    from ..kernels import general
+
+    compiled = model.compiled()
+    if compiled is None:
+        raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
+    n, m, closed = q.size, len(model.closures), compiled.closure is not None
+    motion = state.motion(q, v, m, 0, gap=closed, broyden=plan.scheme.newton == "broyden")
+    room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
+    functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or general.no_closure.load())
+    loops = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
+    return Stepper(model, loops, room, motion, u, plan, first, prefers=state.KEPT, functions=functions)
+
+
+def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine that calls the plain methods of any model."""
+    from .plain import Plain, plain_loop
+
+    m = len(model.closures)
+    motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
+    loops = {False: plain_loop(closed=m > 0)}
+    form = Plain(model, plan.scheme.baumgarte)
+    return Stepper(model, loops, form, motion, u, plan, first, prefers=state.KEPT)
+
+
+class _Mechanical:
+    """State and sensors that the engines in coordinates q, v, a share."""
+
+    def __init__(self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, t: float) -> None:
+        self.model = model
+        self.q, self.v, self.u, self.held = q.copy(), v.copy(), u.copy(), np.zeros(u.size)
+        self.a, self.lam = accelerations(model, q, v, u, t)
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings."""
+        return self.model.output(self.q, self.v, self.a, self.u)
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates."""
+        return self.q, self.v
+
+
+def _linear(model: MechanicalModel, method: str, symmetric: str) -> LinearMechanics:
+    """Return the model if it is linear and the named matrices are symmetric."""
+    remedy = 'use method="generalised_alpha"'
+    if not isinstance(model, LinearMechanics):
+        raise NotAvailable(f'method "{method}" needs a linear model; {model.kind} is not: {remedy}')
+    for name in symmetric:
+        if not is_symmetric(getattr(model, name)):
+            raise NotAvailable(f'method "{method}" needs a symmetric {name}; that of {model.kind} is not: {remedy}')
+    return model
+
+
+def is_symmetric(matrix: FloatArray) -> bool:
+    """Whether a matrix is symmetric to rounding."""
+    return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0))
+
+
+def _equal_steps(h: FloatArray, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the runs of equal step size between two grid points."""
+    changes = [k for k in range(first + 1, last) if h[k] != h[k - 1]]
+    edges = [first, *changes, last]
+    return list(pairwise(edges))
+
+
+class Explicit(_Mechanical):
+    """Central differences; the step must stay below the stability limit."""
+
+    def __init__(
+        self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, tables: Tables, record: Record,
+        first: int = 0,
+    ) -> None:
+        linear = _linear(model, "march", "MDK")
+        super().__init__(model, q, v, u, tables.t[first])
+        limit, longest = stability_limit(linear), float(tables.h.max())
+        if longest > limit:
+            raise DefinitionError(
+                f"step = {longest * 1e6:.6g} us is above the stability limit {limit * 1e6:.6g} us of {model.kind} with "
+                f"{len(model.coordinates)} coordinates; use step <= {np.floor(limit * 1e7) / 10:.6g} us, a coarser "
+                'mesh, or method="generalised_alpha"'
+            )
+        self.tables, self.record, self.linear = tables, record, linear
+        self.output = cast(Any, linear.compiled())
+        self.w = self.output.bandwidth
+        self.mass = self._factor(linear.M)
+        self.damped: dict[float, Any] = {}
+        self.D, self.K = (linear_kernels.banded(m, self.w, pivoting=True) for m in (linear.D, linear.K))
+
+    def _factor(self, matrix: FloatArray) -> tuple[FloatArray, Any]:
+        ab, pivots = linear_kernels.banded(matrix, self.w, pivoting=True), np.empty(len(matrix), np.int64)
+        if explicit.factored(ab, pivots, self.w):
+            raise ConvergenceError(f"the mass matrix of {self.model.kind} is singular; central differences invert it")
+        return ab, pivots
+
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
+        """Step from grid point `first` to `last`, recording."""
+        for begin, end in _equal_steps(self.tables.h, first, last):
+            h = float(self.tables.h[begin])
+            if h not in self.damped:
+                self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
+            result = explicit.run_explicit(
+                self.output.output, self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
+                np.ascontiguousarray(self.linear.B), self.w, self.q, self.v, self.a, self.u, self.held, memory, law,
+                begin, end, self.tables, self.record,
+            )
+            check(result, h, self.model.kind)
+
+
+def stability_limit(model: LinearMechanics) -> float:
+    """Return the longest stable step of central differences, 2 / omega_max [s]; damping does not lower it here."""
+    top = sla.eigh(model.K, model.M, eigvals_only=True, subset_by_index=[len(model.M) - 1] * 2)[0]
+    return float(2.0 / np.sqrt(top)) if top > 0 else np.inf
+
+
+class Exact:
+    """x+ = Phi x + G0 u(start) + G1 u(end) in energy-scaled normal coordinates."""
+
+    def __init__(
+        self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, tables: Tables, record: Record,
+        first: int = 0,
+    ) -> None:
+        linear = _linear(model, "exact", "M")
+        self.model, self.tables, self.record = model, tables, record
+        self.u, self.held = u.copy(), np.zeros(u.size)
+        self.inside = np.zeros((record.q.shape[0], 2 * q.size))  # the states, when coordinates are recorded
+        try:
+            lam, self.shapes = sla.eigh(0.5 * (linear.K + linear.K.T), linear.M)
+        except np.linalg.LinAlgError as error:
+            message = f"the mass matrix of {model.kind} is not positive definite; give every coordinate a mass"
+            raise ConvergenceError(message) from error
+        self.scale = np.sqrt(np.maximum(np.abs(lam), max(np.abs(lam).max(), 1.0) * 1e-12))
+        P = self.shapes
+        n, S = len(lam), self.scale
+        A = np.block([[np.zeros((n, n)), np.diag(S)], [-(P.T @ linear.K @ P) / S, -P.T @ linear.D @ P]])
+        B = np.vstack([np.zeros((n, u.size)), P.T @ linear.B])
+        c: OutputTangent = linear.sensors
+        C = np.hstack([c.position @ P / S, c.rate @ P]) + c.acceleration @ P @ A[n:]
+        D = c.input + c.acceleration @ P @ B[n:]
+        self.A, self.B, self.C, self.D = A, B, np.ascontiguousarray(C), np.ascontiguousarray(D)
+        self.x = np.concatenate([S * (P.T @ linear.M @ q), P.T @ linear.M @ v])
+        self.steps: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}
+
+    def measure(self) -> FloatArray:
+        """Return the sensor readings."""
+        y: FloatArray = self.C @ self.x + self.D @ self.u
+        return y
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates."""
+        return self._physical(self.x)
+
+    def _physical(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n = self.scale.size
+        return (x[..., :n] / self.scale) @ self.shapes.T, x[..., n:] @ self.shapes.T
+
+    def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
+        """Step from grid point `first` to `last`, recording."""
+        for begin, end in _equal_steps(self.tables.h, first, last):
+            h = float(self.tables.h[begin])
+            if h not in self.steps:
+                self.steps[h] = first_order_hold(self.A, self.B, h)
+            result = explicit.run_exact(
+                *self.steps[h], self.C, self.D, self.x, self.u, self.held, memory, law, begin, end, self.tables,
+                self.record._replace(q=self.inside, v=self.inside),
+            )
+            check(result, h, self.model.kind)
+        if self.record.q.shape[0] > 1:
+            rows = slice(first, last + 1)
+            self.record.q[rows], self.record.v[rows] = self._physical(self.inside[rows])
+
+
+def first_order_hold(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return Phi, G0, G1 of x+ = Phi x + G0 u(start) + G1 u(end), exact for inputs linear within the step h [s]."""
+    n, p = B.shape
+    # the exponential of [[A, B, 0], [0, 0, I / h], [0, 0, 0]] h (Van Loan) holds all three
+    block = np.zeros((n + 2 * p, n + 2 * p))
+    block[:n, :n], block[:n, n : n + p] = A * h, B * h
+    block[n : n + p, n + p :] = np.eye(p)
+    E = sla.expm(block)
+    G1 = E[:n, n + p :]
+    return np.ascontiguousarray(E[:n, :n]), np.ascontiguousarray(E[:n, n : n + p] - G1), np.ascontiguousarray(G1)

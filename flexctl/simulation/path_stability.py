@@ -1,0 +1,159 @@
+"""Whether a tracking loop is stable where it works: poles of law and linear plant along the path.
+
+At each of some poses of the path the plant is linearised at rest and closed with the law that is on at that time: a
+continuous law with the continuous plant, a sampled one with the exact zero-order hold of it. The growth is the largest
+real part of a pole, or log|z| / T [1/s].
+
+It matters because a simulation does not always tell. Feedback of chord angles (Tian et al.) is not collocated with the
+torques: on their undamped arm the loop is unstable at every gain, in modes far above the motion, and an integrator that
+damps these modes shows a clean run. `simulate` therefore looks here after a run along a path, and warns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import Caution, NotAvailable
+from ..linear import linearise
+from ..linear.interconnect import loop_poles
+from ..model import ComplexArray, FloatArray, OperatingPoint
+from ..motion.track import Track
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+
+ROUNDING = 1e-9
+"""Growth below this part of the fastest pole is rounding: an undamped mode that the law does not see."""
+
+
+class HiddenInstability(Caution):
+    """A run looks stable, and its loop is not."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathStability:
+    """Growth of the loop along a path.
+
+    Attributes
+    ----------
+    times : ndarray
+        Times of the poses [s].
+    angles : ndarray
+        Joint angles of the poses [rad].
+    growth : ndarray
+        Largest growth in each pose [1/s]; negative: every mode decays.
+    frequency : ndarray
+        Frequency of the pole that grows most [Hz].
+    poles : tuple of ndarray
+        All poles [rad/s] in each pose, those of a sampled loop as log(z) / T.
+    """
+
+    times: FloatArray
+    angles: FloatArray
+    growth: FloatArray
+    frequency: FloatArray
+    poles: tuple[ComplexArray, ...]
+
+    @property
+    def worst(self) -> float:
+        """Largest growth of all poses [1/s]."""
+        return float(self.growth.max())
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing grows, rounding apart."""
+        fastest = max(float(np.abs(p).max(initial=0.0)) for p in self.poles)
+        return self.worst <= ROUNDING * fastest
+
+    def __str__(self) -> str:
+        k = int(self.growth.argmax())
+        where = f"{self.growth[k]:+.3g} 1/s at {self.frequency[k]:.4g} Hz, t = {self.times[k]:.3g} s"
+        return f"{'stable' if self.stable else 'UNSTABLE'}, {where}"
+
+
+def grows(poles: ComplexArray, period: float = 0.0) -> bool:
+    """Whether a pole [rad/s] of a loop with a control period [s] (0: continuous) grows, rounding apart."""
+    known = poles[np.isfinite(poles)]  # those of pure delays are -inf
+    fastest = float(np.abs(known).max(initial=0.0))
+    # two integrators that a sampled law does not see are a double z = 1: the square root of rounding apart
+    least = max(ROUNDING * fastest, 1e-7 / period if period else 0.0)
+    return bool(known.real.max(initial=-np.inf) > least)
+
+
+def law_at(law: Any, t: float) -> Any:
+    """Return the linear law that is on at time t [s], in its wrappers."""
+    if hasattr(law, "law") and is_dataclass(law):
+        wrapper: Any = law
+        return replace(wrapper, law=law_at(wrapper.law, t))
+    return law.at(t) if hasattr(law, "at") else law
+
+
+def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> PathStability:
+    """Return the poles of a law on the linear plant at evenly spaced times of a track.
+
+    Parameters
+    ----------
+    system : Plant or MechanicalModel
+        A model with a method `pose(angles)`.
+    law : LinearLaw, ScheduledLaw or these in wrappers
+        Limits and quantisation are left out.
+    track : Track
+        Where the loop works.
+    count : int
+        Number of poses.
+    """
+    model = getattr(system, "model", system)
+    if not hasattr(model, "pose"):
+        raise NotAvailable(f"{model.kind} cannot be put into a pose of the path")
+    if not hasattr(law, "feedback"):
+        raise NotAvailable(f"{type(law).__name__} has no linear part")
+    times = np.linspace(0.0, track.path.duration, count)
+    angles = track.joints(times).angles
+    settle = getattr(model, "rest", model.pose) if any(track.arm.gravity) else model.pose
+    poles = []
+    for t, pose in zip(times, angles, strict=True):
+        plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))
+        poles.append(loop_poles(plant, law_at(law, float(t)).feedback()))
+    first = [p[np.argmax(p.real)] for p in poles]
+    growth, frequency = np.array([p.real for p in first]), np.array([abs(p.imag) for p in first]) / (2.0 * np.pi)
+    return PathStability(times, angles, growth, frequency, tuple(poles))
+
+
+def stability_over_damping(
+    plant: Plant, laws: Mapping[str, Any], track: Track, damping: Sequence[float], count: int = 13
+) -> dict[str, list[PathStability]]:
+    """Return the stability of laws by name for several dampings beta of D = beta K [s], 0 for none."""
+    found: dict[str, list[PathStability]] = {label: [] for label in laws}
+    for beta in damping:
+        kind = "rayleigh" if beta else "none"
+        damped = plant.with_({"damping": {"kind": kind, "alpha": 0.0, "beta": float(beta), "ratio": 0.0}})
+        for label, law in laws.items():
+            found[label].append(path_stability(damped, law, track, count))
+    return found
+
+
+def warn_if_unstable(system: Any, law: Any, track: Track, how: str) -> PathStability | None:
+    """Warn of a loop that is unstable although its run was bounded; None where that cannot be told.
+
+    `how` says how the run was integrated.
+    """
+    try:
+        found = path_stability(system, law, track, 7)
+    except NotAvailable:
+        return None
+    if not found.stable:
+        k = int(found.growth.argmax())
+        warnings.warn(
+            f"the linear loop is unstable on its own path: {found.growth[k]:+.3g} 1/s at {found.frequency[k]:.4g} Hz "
+            f"in the pose of t = {found.times[k]:.3g} s. A bounded run ({how}) only shows that the integrator damps "
+            "this, or that the run is short; feed back joint angles in place of chords, filter the rates "
+            "(filter_time), give the arm damping, or use a shorter step without dissipation",
+            HiddenInstability,
+            stacklevel=3,
+        )
+    return found

@@ -1,0 +1,128 @@
+"""The plain methods of a model as the operations of the common step.
+
+They serve every model and read like the equations. The suite checks that compiled models give the same runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.linalg import lapack
+
+from ..kernels.law import called
+from ..kernels.state import KEPT, TIME, Motion
+from ..kernels.stepper import Operations, stepper
+from ..kernels.tables import DONE, SINGULAR, Record
+from ..model import FloatArray, MechanicalModel, closure_forces, closure_turn
+
+
+class Plain:
+    """A model's plain methods as the operations of `kernels.stepper`, with full matrices.
+
+    Parameters
+    ----------
+    model : MechanicalModel
+        The model.
+    baumgarte : tuple of float
+        alpha, beta [1/s], or nothing.
+    """
+
+    def __init__(self, model: MechanicalModel, baumgarte: tuple[float, ...] = ()) -> None:
+        self.model, self.baumgarte = model, baumgarte
+        self.factors: tuple[Any, float] | None = None
+
+    def solve(
+        self, motion: Motion, u: FloatArray, ca: float, cv: float, cq: float, fresh: bool
+    ) -> tuple[float, float]:
+        """Fill the correction; see `kernels.stepper.Operations`."""
+        model, q, v, a, lam = self.model, motion.q, motion.v, motion.a, motion.lam
+        G, W = model.closure_jacobian(q), closure_forces(model, q)
+        (m, n), t = G.shape, motion.number[TIME]
+        residual = model.mass(q) @ a + model.force(q, v, t) + W @ lam - model.input_matrix(q) @ u
+        if fresh:
+            tangent = model.tangent(q, v, a, u, lam)
+            rates = m > 0 and cv > 0.0 and not self.baumgarte
+            turning = G + closure_turn(model, q, v) / cv if rates else G
+            self.factors = _factor(ca * tangent.mass + cv * tangent.damping + cq * tangent.stiffness, W, turning)
+        if self.factors is None:
+            return SINGULAR, np.inf
+        lu, scale = self.factors
+        right = np.zeros((n + m, 2))
+        right[:n, 0] = residual
+        if m and cv == 0.0:
+            right[n:, 0] = scale * (G @ a + model.closure_bias(q, v))
+        elif m and self.baumgarte:
+            right[n:, 0] = scale * _gap(model, self.baumgarte, q, v, a, ca, cv)
+        elif m:
+            right[n:, 0], right[n:, 1] = scale / cv * (G @ v), scale * model.closure(q)
+        correction = sla.lu_solve(lu, right, check_finite=False)
+        motion.d[:n] = correction[:n, 0]
+        if m:
+            motion.gap[:], motion.lift[:] = correction[:n, 1], scale * correction[n:, 0]
+        size = float(np.abs(correction[:n]).max(initial=0.0))
+        return DONE, size if np.isfinite(size) else np.inf
+
+    def measure(self, motion: Motion, u: FloatArray, y: FloatArray) -> None:
+        """Fill the sensor readings."""
+        y[:] = self.model.output(motion.q, motion.v, motion.a, u)
+
+
+def _limit(form: Plain, motion: Motion, tolerance: float, h: float) -> float:
+    return tolerance * max(1.0, float(np.abs(motion.q).max(initial=0.0)))
+
+
+def _store(form: Plain, motion: Motion, record: Record, k: int) -> None:
+    if record.q.shape[0] > 1:
+        record.q[k], record.v[k] = motion.q, motion.v
+
+
+def _nothing(*arguments: Any) -> None:
+    """Nothing is needed here: prescribed motions are inputs, torques are outputs."""
+
+
+def _no(*arguments: Any) -> bool:
+    return False
+
+
+def plain_loop(*, closed: bool) -> Callable[..., Any]:
+    """Return the loop of `kernels.stepper` in Python, for `Plain`."""
+    operations = Operations(
+        lambda form, motion, u, y: form.measure(motion, u, y), lambda form, *step: form.solve(*step), _nothing,
+        _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT,
+    )
+    return interpreted(stepper(operations, closed=closed))
+
+
+def interpreted(run: Any) -> Callable[..., Any]:
+    """Return a loop that is not compiled, with its compiled helpers as plain Python but for the law."""
+    inside = {key: getattr(value, "py_func", value) for key, value in run.__globals__.items()}
+    inside["control"] = called
+    made: Callable[..., Any] = FunctionType(run.__code__, inside, run.__name__, closure=run.__closure__)
+    return made
+
+
+def _factor(S: FloatArray, W: FloatArray, turning: FloatArray) -> tuple[Any, float] | None:
+    """Return the factors of the saddle matrix and its scale, or None where it is singular."""
+    m = turning.shape[0]
+    # multipliers and closures scaled to the size of the rest: the condition then does not grow as 1 / h^2
+    scale = max(float(np.abs(S).max()), 1e-300)
+    kkt = np.block([[S, scale * W], [scale * turning, np.zeros((m, m))]])
+    if not np.isfinite(kkt).all():
+        return None
+    lu, pivots, info = lapack.dgetrf(kkt)
+    return None if info else ((lu, pivots), scale)
+
+
+def _gap(
+    model: MechanicalModel, baumgarte: tuple[float, ...], q: FloatArray, v: FloatArray, a: FloatArray, ca: float,
+    cv: float,
+) -> FloatArray:
+    """Return what Baumgarte makes zero, in the unit of the closures."""
+    g = model.closure(q)
+    G, (alpha, beta) = model.closure_jacobian(q), baumgarte
+    opening = G @ a + model.closure_bias(q, v) + 2.0 * alpha * (G @ v) + beta**2 * g
+    return np.asarray(opening / (ca + 2.0 * alpha * cv + beta**2))

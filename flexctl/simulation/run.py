@@ -1,0 +1,294 @@
+"""One run of `simulate`: grid, tables and recording prepared, then advanced from call to call of the law."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConvergenceError, NotAvailable, require
+from ..kernels.schemes import Scheme
+from ..laws.compiled import begin, compile_law, empty_law, hold_law
+from ..laws.controller import check_answer, initial_at
+from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
+from ..motion.moves import InputSignal, Motion
+from .grid import both_limits, commands, limits, middles, samples, time_grid
+from .response import Response
+from .scores import scores
+
+PILOT = 0.2
+"""Part of the progress that the first pass is counted as."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is run: the plant, the model that is integrated (the plant, or its loop with a continuous law), the rest."""
+
+    plant: MechanicalModel
+    model: MechanicalModel
+    law: Any
+    references: Mapping[str, Motion]
+    inputs: Mapping[str, InputSignal]
+    duration: float
+    step: float
+    method: str
+    scheme: Scheme
+    payload: tuple[tuple[float, float, float], ...]
+    initial: tuple[FloatArray, FloatArray] | None
+    record_states: bool
+    motions: Mapping[str, Motion] = field(default_factory=dict)
+    rtol: float = 0.0
+
+
+class Run:
+    """The prepared grid and tables, and the state of the run."""
+
+    def __init__(self, setup: Setup) -> None:
+        from ..kernels import tables
+        from ..kernels.engine import Plan
+        from .accuracy import Accuracy
+
+        self.setup, model, law = setup, setup.model, setup.law
+        n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
+        breaks = [b for signal in setup.inputs.values() for b in signal.breakpoints] + [row[0] for row in setup.payload]
+        breaks += [b for motion in setup.motions.values() for b in motion.breakpoints]
+        acts = law is not None and law.sample_time == 0  # within every step
+        if acts:
+            breaks += [b for motion in setup.references.values() for b in motion.breakpoints]
+            breaks += getattr(law, "times", ())
+        period = None if law is None or acts else law.sample_time
+        self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
+        before, after, bulge = np.zeros((self.t.size, p)), np.zeros((self.t.size, p)), np.zeros((h.size, p))
+        for name, signal in setup.inputs.items():
+            left, right = limits(name, signal, self.t, setup.step)
+            i = index_of("input", name, model.inputs)
+            before[:, i] += left
+            after[:, i] += right
+            bulge[:, i] += middles(signal, self.t) - 0.5 * (right[:-1] + left[1:])
+        self.commands = {name: commands(name, motion, self.t, setup.step) for name, motion in setup.motions.items()}
+        motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
+        self.channels = {name: rows[0] for name, rows in motions.items()}
+        calls = (self.due >= 0) | acts
+        follows = () if law is None else law.follows
+        if acts:
+            pairs = [both_limits(name, setup.references[name], self.t, setup.step) for name in follows]
+            followed = [rows for side in (0, 1) for rows in (pair[side] for pair in pairs)]
+        else:
+            followed = [motions[name][:, calls] for name in follows]
+        self.wanted = np.ascontiguousarray(np.vstack([np.zeros((0, calls.sum())), *followed]).T)
+        self.compiled = empty_law() if law is None else compile_law(law, model, self.t[calls])
+        table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
+        self.tables = tables.Tables(self.t, h, self.due, before, after, bulge, table)
+        rows = self.t.size if setup.record_states else 1
+        y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
+        self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
+        self.accuracy = Accuracy(model.outputs, period is not None)
+        self.plan = Plan(
+            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, period is not None, self.commands
+        )
+        self.q, self.v = self._initial()
+        self.work: dict[str, int] = {}
+
+    def _initial(self) -> tuple[FloatArray, FloatArray]:
+        plant, model = self.setup.plant, self.setup.model
+        if self.setup.initial is None:
+            return model.reference(), np.zeros(len(model.coordinates))
+        q, v = (np.array(x, float) for x in self.setup.initial)
+        shape = (len(plant.coordinates),)
+        fits = q.shape == v.shape == shape
+        require(fits, f"initial state has shapes {q.shape}, {v.shape}; {plant.kind} needs {shape} twice")
+        require(bool(np.isfinite(q).all() and np.isfinite(v).all()), "initial state has entries that are not finite")
+        _check_closures(plant, q, v)
+        law = np.zeros(len(model.coordinates) - len(plant.coordinates))
+        return np.concatenate([q, law]), np.concatenate([v, law])
+
+    def go(self, report: Callable[[float], None]) -> None:
+        """Run from begin to end; where steps follow the error, first in those of the grid.
+
+        That run knows the ranges of the outputs. It is the result if its own estimate is good enough and nothing jumps.
+        """
+        if not self.plan.rtol:
+            self._fixed(report)
+            return
+        if self.compiled is None:  # a controller in Python is called once per period
+            self._pass(report)
+            return
+        asked, whole = self.plan, (self.q, self.v)
+        self.plan = asked._replace(rtol=0.0)
+        try:
+            self._pass(lambda part: report(PILOT * part))
+            good = not self._jumps() and self.accuracy.within(asked.rtol)
+        except ConvergenceError:  # shorter steps may do
+            good = False
+            self.accuracy.gauge.low[:], self.accuracy.gauge.high[:] = np.inf, -np.inf
+        if not good:
+            self.accuracy.again()
+            (self.q, self.v), self.plan = whole, asked._replace(gauge=self.accuracy.gauge)
+            self._pass(lambda part: report(PILOT + (1.0 - PILOT) * part))
+        report(1.0)
+
+    def _fixed(self, report: Callable[[float], None]) -> None:
+        """Run in steps of the grid; where forces jump, once more in half steps: the first step after one hides much."""
+        whole = (self.q, self.v)
+        again = self.compiled is not None and self.setup.method not in ("exact", "march")
+        stepped = again and self._forces_jump()
+        self._pass((lambda part: report(part / 3.0)) if stepped else report)
+        if not stepped:
+            return
+        from ..kernels import state
+
+        work, end, found = self.work, (self.q, self.v), self.plan
+        gauge = state.gauge(self.accuracy.kind, self.accuracy.group, np.inf)
+        spare = type(self.record)(*(np.zeros_like(x) for x in self.record[:2]), *np.zeros((2, 1, self.q.size)))
+        (self.q, self.v), self.plan = whole, found._replace(record=spare, gauge=gauge, level=1)
+        try:
+            self._pass(lambda part: report((1.0 + 2.0 * part) / 3.0))
+            self.accuracy.halve(self.record.y, spare.y)
+        except ConvergenceError:
+            self.accuracy.halve(self.record.y, np.full_like(self.record.y, np.nan))
+        self.work, self.plan, (self.q, self.v) = work, found, end
+
+    def _forces_jump(self) -> bool:
+        """Whether an input, or the payload, jumps."""
+        before, after = self.tables.before, self.tables.after
+        return bool(self.setup.payload or np.any(before[1:-1] != after[1:-1]) or np.any(after[0]))
+
+    def _jumps(self) -> bool:
+        """Whether a force or a commanded acceleration jumps."""
+        for rows in self.commands.values():
+            change = max(np.abs(rows[3] - rows[2]).max(), abs(rows[3, 0]))
+            if change > 1e-9 * np.abs(rows[2:]).max():
+                return True
+        return self._forces_jump()
+
+    def _pass(self, report: Callable[[float], None]) -> None:
+        """Run once, payload change by payload change."""
+        model, law, payload = self.setup.model, self.setup.law, self.setup.payload
+        points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
+        # nothing acts before the run begins: the first values are a jump
+        u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
+        self.memory = self.compiled[1].copy() if self.compiled else np.zeros((1, max(1, len(law.drives))))
+        self.work = {}
+        for number, (first, last) in enumerate(pairwise(points)):
+            if number:
+                model = _with_payload(model, *payload[number - 1][1:])
+            if first == last:
+                continue
+            engine = self._engine(model, u, first)
+            engine.held[:] = held
+            if first == 0:
+                self._begin(engine)
+            self._advance(engine, first, last, report)
+            for what, count in getattr(engine, "counts", {}).items():
+                self.work[what] = self.work.get(what, 0) + count
+            (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
+
+    def _begin(self, engine: Any) -> None:
+        """Put the law into the state with which it begins where the plant is."""
+        self.law_state, law = None, self.setup.law
+        if law is None:
+            return
+        y = np.asarray(engine.measure(), float)
+        y = y[[index_of("output", name, self.setup.model.outputs) for name in law.measures]]
+        if not self.compiled:
+            self.law_state = initial_at(law, y)
+        elif law.sample_time > 0:
+            begin(law, y, self.memory)
+
+    def _engine(self, model: MechanicalModel, u: FloatArray, first: int) -> Any:
+        from . import engines
+
+        arguments, plan = (self.q, self.v, u, self.tables, self.record, first), self.plan
+        if self.setup.method == "exact":
+            return engines.Exact(model, *arguments)
+        if self.setup.method == "march":
+            return engines.Explicit(model, *arguments)
+        if getattr(model, "own_stepper", False):
+            return model.stepper(self.q, self.v, u, plan, first)  # type: ignore[attr-defined]
+        if self.commands:
+            raise NotAvailable(f"{model.kind} with commanded joints has no stepper of its own")
+        compiled = model.compiled()
+        whole = compiled is not None and (bool(model.closures) <= (compiled.closure is not None))
+        return (engines.implicit if whole else engines.plain)(model, self.q, self.v, u, plan, first)
+
+    def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
+        if self.compiled:
+            # not one call but a dozen or more, of some hundredths of a second if that is many: progress moves, and an
+            # interrupt is noticed, yet the calls cost less than the steps
+            k, chunk, longest = first, 64, max(1, (self.t.size - 1) // 12)
+            while k < last:
+                begun, end = time.perf_counter(), min(k + min(chunk, longest), last)
+                engine.advance(self.compiled[0], self.memory, k, end)
+                report(end / (self.t.size - 1))
+                k, chunk = end, chunk * (4 if time.perf_counter() - begun < 0.02 else 1)
+            return
+        law = self.setup.law
+        held = hold_law(law, self.setup.model)
+        measures = [index_of("output", name, self.setup.model.outputs) for name in law.measures]
+        calls = np.flatnonzero(self.due[first:last] >= 0) + first
+        for k, end in pairwise(np.unique([first, *calls, last]).tolist()):
+            c = int(self.due[k])
+            if c >= 0:
+                y, t = np.asarray(engine.measure(), float)[measures], float(self.t[k])
+                answer = law.step(self.law_state, t, y, self.wanted[c])
+                self.tables.reference[c], self.law_state = check_answer(answer, law, t)
+            engine.advance(held, self.memory, k, end)
+            report(end / (self.t.size - 1))
+
+    def response(self, provenance: dict[str, Any], elapsed: float) -> Response:
+        """Return the finished run."""
+        setup, plant, record = self.setup, self.setup.plant, self.record
+        outputs, inputs, n = plant.outputs, plant.inputs, len(plant.coordinates)
+        y, u = record.y[:, : len(outputs)], record.u
+        if hasattr(setup.model, "applied"):  # a continuous law is part of it: what reached the inputs of the plant
+            u = setup.model.applied(record.y, record.u)
+        bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
+        if bad.size:
+            when = float(self.t[bad[0]])
+            message = f"a sensor of {plant.kind} does not read a finite number at t = {when:.6g} s"
+            raise ConvergenceError(message, time=when)
+        numbers = scores(self.t, y, u, outputs, inputs, setup.references)
+        provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
+        provenance.update(self.work, real_time_factor=setup.duration / elapsed)
+        references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
+        r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
+        q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
+        error = self.accuracy.error(outputs, setup.method, setup.rtol)
+        provenance.update(self.accuracy.told(error))
+        self.accuracy.warn(setup.rtol, self.tables)
+        return Response(
+            self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
+        )
+
+    def _longest(self) -> float:
+        return float(self.tables.h.max())
+
+
+def _unit(name: str, outputs: tuple[Signal, ...]) -> str:
+    return outputs[names(outputs).index(name)].unit if name in names(outputs) else "1"
+
+
+def _check_closures(model: MechanicalModel, q: FloatArray, v: FloatArray) -> None:
+    """Refuse a start that leaves closures open; the rates at the end of a run do so by the error of the integrator."""
+    if not model.closures:
+        return
+    G = model.closure_jacobian(q)
+    gap, drift, scale = (float(np.abs(x).max()) for x in (model.closure(q), G @ v, G))
+    shut = gap <= 1e-9 * scale * (1.0 + np.abs(q).max())
+    require(bool(shut), f"the initial pose leaves a closure of {model.kind} open by {gap:.3g}; see flexctl.equilibrium")
+    stays = drift <= 1e-3 * scale * (1.0 + np.abs(v).max())
+    require(bool(stays), f"the initial rates open a closure of {model.kind} at {drift:.3g} per second")
+
+
+def _with_payload(model: MechanicalModel, mass: float, inertia: float) -> MechanicalModel:
+    changed = with_payload(model, mass, inertia)
+    if len(changed.coordinates) != len(model.coordinates):
+        raise NotAvailable(
+            "the payload's inertia adds or removes a coordinate during the run; give the plant a small payload inertia "
+            "from the start"
+        )
+    return changed

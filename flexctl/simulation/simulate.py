@@ -1,0 +1,333 @@
+"""Closed (or open) loop on the full model: one function for every model and every law.
+
+The time grid is uniform, divides the control period, and contains every jump of the inputs. A linear law with any of
+the wrappers of `laws.controller` is compiled into the loop, so that the run is one call; any other controller is called
+once per control period. A continuous linear law is integrated together with the plant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConvergenceError, DefinitionError, require, unknown
+from ..kernels.schemes import SCHEMES, Scheme
+from ..laws.compiled import acts_within_steps
+from ..laws.controller import Controller, LinearLaw, bare
+from ..laws.motion_command import MotionCommand
+from ..linear import FirstOrder, SecondOrder
+from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
+from ..motion.moves import InputSignal, Motion, check_motion
+from ..motion.track import track_of
+from ..support.checks import number
+from ..support.memory import room_for
+from .analog import analog_loop
+from .cautions import after_run, explained, watched, with_range
+from .commanded import commanded
+from .path_stability import warn_if_unstable
+from .response import Response
+from .run import Run, Setup
+
+LEAST_RTOL = 1e-6
+METHODS = ("auto", "exact", "march", *SCHEMES)
+
+
+def simulate(
+    system: Any,
+    controller: Any = None,
+    reference: Motion | Mapping[str, Motion] | None = None,
+    *,
+    duration: float,
+    step: float | None = None,
+    rtol: float = 1e-2,
+    method: str = "auto",
+    scheme: Scheme | None = None,
+    inputs: Mapping[str, InputSignal] | None = None,
+    motions: Mapping[str, Motion] | None = None,
+    initial: tuple[FloatArray, FloatArray] | Callable[[Any], tuple[FloatArray, FloatArray]] | None = None,
+    payload: Sequence[tuple[float, float, float]] = (),
+    record_states: bool = False,
+    progress: bool | Callable[[float], None] = False,
+) -> Response:
+    """Run a controller on a model.
+
+    Parameters
+    ----------
+    system : Plant, MechanicalModel or SecondOrder
+        What is controlled.
+    controller : Controller, FirstOrder, control.StateSpace or control.TransferFunction, optional
+        The law; without one only `inputs` act. A linear system must have inputs named like plant outputs and outputs
+        named like plant inputs; it acts as u = K y, sampled if it is discrete, continuous otherwise.
+    reference : motion or mapping, optional
+        What the law's channels follow, by channel name; a single motion goes to all channels. Outputs that the law does
+        not follow may be named too: they are scored against it.
+    duration : float
+        Length of the run [s]; with a sampled law the run ends at the first step that is not before it.
+    step : float, optional
+        Fixed integration step [s]; by default steps follow `rtol`. What is recorded comes once per step, by default
+        once per control period or 1 ms.
+    rtol : float
+        The error that any displacement (angle, place, deflection, strain) may have, as a part of its range in the run;
+        rates are as good where they are smooth. See `Response.error` for what became of it.
+    method : str
+        "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
+        otherwise), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
+        (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
+    scheme : Scheme, optional
+        Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
+    inputs : mapping, optional
+        Signals added to named inputs: open-loop torques, disturbances.
+    motions : mapping, optional
+        What joints are commanded to do, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5)}``. A joint follows exactly,
+        and its torque input shows what this takes; a servo joint is pulled along.
+    initial : tuple of ndarray, or function of the model, optional
+        Coordinates and rates at t = 0; the reference pose at rest by default (with `motions`: where they begin, bent by
+        the weight if every joint is commanded). Closures must be met.
+    payload : sequence of (time [s], mass [kg], inertia [kg m^2])
+        Changes of the payload during the run; coordinates and rates are continuous, as when a body that moves with the
+        tip is gripped.
+    record_states : bool
+        Record coordinates and rates too.
+    progress : bool or callable
+        True shows a bar; a callable receives the fraction done.
+
+    Returns
+    -------
+    Response
+        Time series, scores and provenance.
+
+    Raises
+    ------
+    ConvergenceError
+        When the run diverges or Newton fails; never a partial result. It says whether the motion was growing before.
+
+    Warns
+    -----
+    AccuracyWarning
+        When the estimated error of a displacement is above `rtol` of its range, or a jump excites modes that nothing
+        damps: the message names the outputs, the estimate or the band, and what to do.
+    HiddenInstability
+        When the tip follows a path (`flexctl.motion.track`) and the linear loop is unstable there although the run is
+        bounded; when the loop of a `Design` is unstable on its own plant.
+    BeyondModel
+        When the motion went where the assumptions of the model cost more than 5 %; how far it went is in the
+        provenance, "driven".
+    OutsideDesign
+        When a law leaves the range that it states in `designed_for`, output -> (low, high).
+    """
+    plant, law = as_model(system), as_law(controller)
+    inputs = {} if inputs is None else inputs
+    require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
+    _check_numbers(duration, step, rtol, method, scheme)
+    references = None
+    if isinstance(law, MotionCommand):
+        references = _references(plant, law, reference)
+        motions = {**law.motions(references), **(motions or {})}
+        law = None
+    for name, motion in (motions or {}).items():
+        if isinstance(motion, Motion):
+            check_motion(name, motion)
+    plant, commands, driving, start = commanded(plant, law, motions, inputs)
+    _check_names(plant, law, inputs)
+    if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
+        references = _references(plant, law, reference)
+    law = law.told(references) if hasattr(law, "told") else law
+    signals, changes = {**driving, **inputs}, _payload(payload, duration)
+    if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
+        for _, mass, inertia in changes:
+            system.check_payload(mass, inertia)
+    initial = start if initial is None else initial(plant) if callable(initial) else initial
+    model = plant
+    # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
+    chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
+    implicit = method == "auto" or method in SCHEMES
+    if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
+        model, law = analog_loop(plant, law, references, signals), None
+    if method == "auto":
+        method = "exact" if scheme is None and _exact_serves(model) else "generalised_alpha"
+    h = _step(model, step, None if law is None else law.sample_time or None, method)
+    keep = record_states or watched(plant, duration, h)
+    setup = Setup(
+        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, keep, commands,
+        0.0 if step is not None else rtol,
+    )
+    started = time.perf_counter()
+    with _room(setup):
+        run = Run(setup)
+        try:
+            with _bar(progress, duration) as report:
+                run.go(report)
+        except ConvergenceError as error:
+            raise explained(error, controller, run.t, run.record.y, plant.outputs) from error
+        response = run.response(_provenance(system), time.perf_counter() - started)
+    response = with_range(plant, response, record_states)
+    track = track_of(references.values())
+    if track is not None:
+        warn_if_unstable(plant, controller, track, f"{method}, step {h:.3g} s")
+    after_run(controller, response)
+    return response
+
+
+def as_model(system: Any) -> MechanicalModel:
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
+    if isinstance(system, SecondOrder):
+        from ..linear.as_model import LinearModel
+
+        return LinearModel(system)
+    model = getattr(system, "model", system)
+    if not isinstance(model, MechanicalModel):
+        kind = type(system).__name__
+        raise DefinitionError(f"cannot simulate a {kind}: give a plant, a mechanical model or a SecondOrder")
+    return model
+
+
+def as_law(controller: Any) -> Any:
+    """Return the controller, a linear system made one, or None."""
+    if controller is None or isinstance(controller, Controller):
+        return bare(controller)
+    if hasattr(controller, "num") and hasattr(controller, "den") and hasattr(controller, "input_labels"):
+        controller = _state_space(controller)
+    if isinstance(controller, FirstOrder):
+        law, inputs, outputs = controller, names(controller.inputs), names(controller.outputs)
+    elif all(hasattr(controller, key) for key in ("A", "B", "C", "D", "input_labels", "output_labels")):
+        law, inputs, outputs = controller, controller.input_labels, controller.output_labels
+        named = not {*inputs, *outputs} & {"u[0]", "y[0]"}
+        remedy = "control.ss(..., inputs=[plant outputs], outputs=[plant inputs])"
+        require(named, f"the signals of the controller have no names: give them, {remedy}, or control.tf likewise")
+    else:
+        needed = ("sample_time", "measures", "drives", "follows", "initial", "step")
+        missing = ", ".join(key for key in needed if not hasattr(controller, key))
+        kind = type(controller).__name__
+        raise DefinitionError(f"{kind} is not a controller: it lacks {missing}; see flexctl.laws.controller")
+    timed = law.dt is not True  # python-control's "sampled, period unknown"
+    require(timed, "the controller is sampled, but with dt = True: give its sample time in seconds")
+    return LinearLaw(
+        float(law.dt or 0.0), tuple(inputs), tuple(outputs), A=law.A, By=law.B, C=law.C, Dy=law.D
+    )
+
+
+def _state_space(controller: Any) -> Any:
+    """Return a control.TransferFunction as a control.StateSpace with the same names."""
+    import control
+
+    try:
+        return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
+    except ValueError as error:
+        remedy = "add poles, e.g. a filter of the derivative"
+        message = f"the transfer function of the controller has no state space: {error}; {remedy}"
+        raise DefinitionError(message) from error
+
+
+def _check_numbers(
+    duration: float, step: float | None, rtol: float, method: str, scheme: Scheme | None
+) -> None:
+    part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
+    require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
+    for name, value in (("duration", duration), ("step", step)):
+        number = value is None or (isinstance(value, int | float | np.number) and not isinstance(value, bool))
+        require(number, f"{name} = {value!r} is not a number; give seconds")
+    require(bool(np.isfinite(duration) and duration > 0), f"duration = {duration} s must be positive and finite")
+    proper = step is None or bool(np.isfinite(step) and step > 0)
+    require(proper, f"step = {step} s must be positive and finite")
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    used = scheme is None or method in ("auto", *SCHEMES)
+    require(used, f'scheme has no effect with method = "{method}"; leave one of them out')
+
+
+def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSignal]) -> None:
+    if law is not None:
+        period = number("sample_time of the law", law.sample_time, "s")
+        require(period >= 0, f"sample_time = {period} s of the law must be positive")
+        for name in law.measures:
+            index_of(f"output of {plant.kind} measured by the law,", name, plant.outputs)
+        for name in law.drives:
+            index_of(f"input of {plant.kind} driven by the law,", name, plant.inputs)
+    for name, signal in inputs.items():
+        index_of(f"input of {plant.kind}", name, plant.inputs)
+        if not isinstance(signal, InputSignal):
+            raise DefinitionError(
+                f'inputs["{name}"] is a {type(signal).__name__}; give an input signal such as '
+                "flexctl.motion.moves.bang_bang, Sine or Sampled"
+            )
+
+
+def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, Motion]:
+    follows = () if law is None else tuple(law.follows)
+    if reference is None:
+        require(not follows, f"the law follows {list(follows)}: give a reference for it")
+        return {}
+    table = dict(reference) if isinstance(reference, Mapping) else dict.fromkeys(follows, reference)
+    require(bool(table), "a reference is given but the controller follows nothing")
+    for name in follows:
+        if name not in table:
+            raise DefinitionError(f'no reference for channel "{name}"; given: {sorted(table)}')
+    for name, motion in table.items():
+        if name not in follows:
+            index_of("reference channel", name, plant.outputs)
+        if not isinstance(motion, Motion):
+            kind = type(motion).__name__
+            raise DefinitionError(f'the reference of "{name}" is a {kind}; give a motion of flexctl.motion.moves')
+        check_motion(name, motion)
+    return table
+
+
+def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:
+    for row in rows:
+        triple = np.shape(row) == (3,) and bool(np.isfinite(row).all())
+        wanted = "time [s], mass [kg], inertia [kg m^2]"
+        require(triple, f"payload change {row!r} must be three finite numbers: {wanted}")
+        require(0 <= row[0] <= duration, f"payload change at {row[0]} s lies outside the run, 0 to {duration:g} s")
+    return tuple(sorted((float(row[0]), float(row[1]), float(row[2])) for row in rows))
+
+
+def _exact_serves(model: MechanicalModel) -> bool:
+    from .engines import is_symmetric
+
+    return isinstance(model, LinearMechanics) and is_symmetric(model.M) and model.M.size > 0
+
+
+def _step(model: MechanicalModel, step: float | None, period: float | None, method: str) -> float:
+    longest = step or period or 1e-3
+    if method == "march" and step is None and isinstance(model, LinearMechanics):
+        from .engines import stability_limit
+
+        longest = min(longest, 0.9 * stability_limit(model))
+    if period is None:
+        return longest
+    return period / max(1, int(np.ceil(period / longest - 1e-9)))
+
+
+def _room(setup: Setup) -> AbstractContextManager[None]:
+    """Refuse a run whose record does not fit into memory."""
+    model, steps = setup.model, setup.duration / setup.step
+    signals = 4 * len(model.inputs) + 2 * len(model.outputs) + 9 * len(setup.references)
+    states = 4 * len(model.coordinates) if setup.record_states else 0
+    what = f"the record of {setup.duration:g} s in steps of {setup.step:g} s"
+    return room_for(steps * (6 + signals + states), what, "use a longer step, a shorter run or fewer sensors")
+
+
+def _provenance(system: Any) -> dict[str, Any]:
+    record = getattr(system, "identity", None)  # of a Plant
+    if record is None:
+        record = getattr(system, "provenance", None)  # of a SecondOrder
+    return dict(record or {"model": getattr(system, "kind", type(system).__name__)})
+
+
+@contextmanager
+def _bar(progress: bool | Callable[[float], None], duration: float) -> Iterator[Callable[[float], None]]:
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda fraction: None
+    else:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(transient=True, console=Console(stderr=True)) as bar:
+            task = bar.add_task(f"simulating {duration:g} s", total=1.0)
+            yield lambda fraction: bar.update(task, completed=fraction)

@@ -1,0 +1,165 @@
+"""Names that moved or are misspelt: the error says where to look. No old name works.
+
+The table of modules is in CHANGELOG too.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+MODULES = {
+    "accuracy": "simulation.accuracy",
+    "actuators": "design.hydraulics",
+    "analog": "simulation.analog",
+    "animate": "io.animate",
+    "arm": "machine.arm",
+    "catalogue.plausible": "machine.plausible",
+    "cautions": "simulation.cautions",
+    "certify": "judging.certify",
+    "commanded": "simulation.commanded",
+    "compare": "judging.compare",
+    "continuation": "models.continuation",
+    "curves": "motion.curves",
+    "engines": "simulation.engines",
+    "export": "io.python_control",
+    "export.matfile": "io.matfile",
+    "export.records": "io.records",
+    "checks": "support.checks",
+    "files": "support.files",
+    "growth": "simulation.growth",
+    "integrate": "kernels.schemes",
+    "inverse": "simulation.inverse",
+    "kinematics": "motion.kinematics",
+    "laws.compile": "laws.compiled",
+    "laws.design": "design.design",
+    "laws.design_model": "design.design_model",
+    "laws.feedforward": "design.feedforward",
+    "laws.filters": "design.filters",
+    "laws.governor": "design.governor",
+    "laws.hinf": "design.hinf",
+    "laws.inversion": "design.inversion",
+    "laws.joint_pid": "design.joint_pid",
+    "laws.loop_shaping": "design.loop_shaping",
+    "laws.lqg": "design.lqg",
+    "laws.lqg_regulator": "design.lqg_regulator",
+    "laws.mixed_sensitivity": "design.mixed_sensitivity",
+    "laws.pd": "design.pd",
+    "laws.pid": "design.pid",
+    "laws.recipes": "design.recipes",
+    "laws.sampled_model": "design.sampled_model",
+    "laws.servo": "design.servo",
+    "laws.shaping": "design.shaping",
+    "laws.strain": "design.strain",
+    "laws.tracking": "design.tracking",
+    "laws.valve": "design.valve",
+    "laws.vibration": "design.vibration",
+    "loopstability": "simulation.path_stability",
+    "memory": "support.memory",
+    "methods": "simulation.compare_methods",
+    "models._kernels.banded": "kernels.resolvent",
+    "models._kernels.bands": "kernels.bands",
+    "models._kernels.governor": "laws.governed_kernel",
+    "models._kernels.linear": "kernels.linear",
+    "models._kernels.march": "models.finite_difference.kernel",
+    "models._kernels.pivoted": "kernels.resolvent_pivoted",
+    "models._kernels.segment_transfer": "models.finite_segment.transfer_kernel",
+    "models._kernels.transfer_matrix": "exact.transfer_matrix.kernel",
+    "models.ancf_arm": "models.ancf.arm",
+    "models.ancf_damping": "models.ancf.damping",
+    "models.ancf_element": "models.ancf.element",
+    "models.ancf_inputs": "models.ancf.loads",
+    "models.ancf_mesh": "models.ancf.mesh",
+    "models.ancf_rigid": "models.ancf.rigid",
+    "models.ancf_sensors": "models.ancf.sensors",
+    "models.ancf_stepper": "models.ancf.stepper",
+    "models.assumed_motion": "models.assumed_modes.motion",
+    "models.assumed_poses": "models.assumed_modes.poses",
+    "models.assumed_sensors": "models.assumed_modes.sensors",
+    "models.assumed_tree": "models.assumed_modes.mesh",
+    "models.assumed_weight": "models.assumed_modes.weight",
+    "models.beam_functions": "exact.beam_functions",
+    "models.exact_beam": "exact.euler_bernoulli",
+    "models.histories": "models.finite_difference.inputs",
+    "models.hydraulic": "models.wrappers.hydraulic",
+    "models.linear_model": "linear.as_model",
+    "models.marching": "models.finite_difference.march",
+    "models.motion_driven": "models.wrappers.motion_driven",
+    "models.planar_mesh": "models.timoshenko_planar.mesh",
+    "models.planar_rigid": "models.timoshenko_planar.rigid",
+    "models.planar_sensors": "models.timoshenko_planar.sensors",
+    "models.planar_stepper": "models.timoshenko_planar.stepper",
+    "models.segment_chain": "models.finite_segment.mesh",
+    "models.segment_sensors": "models.finite_segment.sensors",
+    "models.segment_static": "models.finite_segment.rest",
+    "models.segment_stepper": "models.finite_segment.stepper",
+    "models.segment_transfer": "models.finite_segment.transfer",
+    "models.separate": "simulation.mode_filter",
+    "models.serial_arm": "models.serial",
+    "models.serial_sensors": "models.sensors",
+    "models.settling": "models.rest",
+    "models.shapes": "models.assumed_modes.shapes",
+    "models.spatial_assembly": "models.timoshenko_spatial.assembly",
+    "models.spatial_element": "models.timoshenko_spatial.element",
+    "models.spatial_mesh": "models.timoshenko_spatial.mesh",
+    "models.spatial_rigid": "models.timoshenko_spatial.rigid",
+    "models.spatial_rotation": "models.timoshenko_spatial.rotation",
+    "models.spatial_sensors": "models.timoshenko_spatial.sensors",
+    "models.spatial_stepper": "models.timoshenko_spatial.stepper",
+    "models.stations": "models.finite_difference.mesh",
+    "models.timoshenko_element": "models.timoshenko_planar.element",
+    "models.transfer_chain": "exact.transfer_matrix.chain",
+    "models.transfer_channels": "exact.transfer_matrix.channels",
+    "models.transfer_matrix": "exact.transfer_matrix",
+    "models.transfer_modes": "exact.transfer_matrix.modes",
+    "models.transfer_poles": "exact.transfer_matrix.poles",
+    "models.transfer_roots": "exact.transfer_matrix.roots",
+    "modes": "linear.modes",
+    "motions": "motion.profiles",
+    "operating": "linear.operating",
+    "paths": "motion.paths",
+    "plain": "simulation.plain",
+    "plot": "io.plot",
+    "prescribed": "simulation.rigid_prescribed",
+    "response": "simulation.response",
+    "rest": "motion.resting",
+    "run": "simulation.run",
+    "scenario": "judging.scenario",
+    "schema": "machine.schema",
+    "scores": "simulation.scores",
+    "signals": "motion.signals",
+    "simulate": "simulation.simulate",
+    "statics": "linear.equilibrium",
+    "steady": "linear.steady",
+    "sweep": "judging.sweep",
+    "timegrid": "simulation.grid",
+    "track": "motion.track",
+    "tracked": "judging.tracking_scenarios",
+    "trajectories": "motion.moves",
+    "translate": "judging.translate",
+    "validity": "judging.validity",
+    "variations": "judging.variations",
+    "workers": "judging.workers",
+}
+"""Module of 0.1.0 before its folders -> module now, below `flexctl`."""
+
+
+class Finder:
+    """The last of Python's finders: asked when nobody has found a module."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
+        """Raise an error that names the new place, if the module has moved."""
+        old = name.removeprefix("flexctl.")
+        if old != name and old in MODULES:
+            raise ModuleNotFoundError(f"flexctl.{old} is now flexctl.{MODULES[old]}", name=name)
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """Return what is said of a name that flexctl does not have."""
+    message = f"module 'flexctl' has no attribute {name!r}"
+    if name in MODULES:
+        return f"{message}: that module is now flexctl.{MODULES[name]}"
+    close: list[Any] = difflib.get_close_matches(name, known, 1)
+    return f"{message} (did you mean {close[0]!r}?)" if close else message

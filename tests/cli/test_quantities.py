@@ -1,0 +1,114 @@
+"""Numbers with units on the command line: one parser, nothing taken for what it cannot be."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import flexctl as fx
+from flexctl.catalogue.definition import TABLES
+from flexctl.cli import certify, specs, sweep
+from flexctl.cli.quantities import FACTORS, between, has_unit, key_unit, quantities, quantity, setting
+from flexctl.judging.sweep import Span
+from flexctl.machine.schema import Ascending, Quantity, schema
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("60deg", "rad", math.pi / 3), ("60°", "rad", math.pi / 3), ("1.05 rad", "rad", 1.05), ("0.3", "rad", 0.3),
+        ("20g", "kg", 0.02), ("20 kg", "kg", 20.0), ("5mm", "m", 5e-3), ("0.3 N m", "N m", 0.3), ("30Ncm", "N m", 0.3),
+        ("250ms", "s", 0.25), ("-5%", "1", -0.05), ("10rad/s", "Hz", 10 / (2 * math.pi)), ("2g", "m/s^2", 19.6133),
+        ("70GPa", "Pa", 7e10), ("3 kg cm^2", "kg m^2", 3e-4), ("5e-9m^4", "m^4", 5e-9), ("12mm^2", "m^2", 12e-6),
+        ("45deg", "deg", 45.0), ("1rad", "deg", 180 / math.pi), ("40 N m/rad", "N m/rad", 40.0), ("3V", "V", 3.0),
+        ("10deg/s", "rad/s", math.radians(10)), ("250µs", "s", 250e-6), ("700 rad", "rad", 700.0), ("5g", "", 5e-3),
+        ("60deg", "", math.pi / 3), ("10rad/s", "", 10.0), ("1e2", "N m", 100.0), (".5", "m", 0.5),
+    ],
+)
+def test_values(text: str, unit: str, value: float) -> None:
+    assert quantity(text, unit) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "message"),
+    [
+        ("60", "rad", "60 without a unit is 60 rad, more than 6.283 rad; write 60deg or 60mrad, or 60rad if rad is"),
+        ("20g", "rad", '"20g" is not in rad; write 5deg'),
+        ("5dg", "rad", r'unknown unit "dg" \(did you mean "deg"'),
+        ("60000", "s", "write 60000ms or 60000us"),
+        ("3V", "N m", "unknown unit"),
+        ("1e400", "s", "not a finite number"),
+        ("20e9kg", "kg", "plausible bound"),
+        ("9 0", "rad", "not a finite number"),
+    ],
+)
+def test_what_cannot_be_meant(text: str, unit: str, message: str) -> None:
+    with pytest.raises(fx.DefinitionError, match=message):
+        quantity(text, unit)
+
+
+def test_in_a_list_all_have_a_unit_or_none() -> None:
+    assert quantities("0,90deg,-90 deg", "rad") == pytest.approx([0.0, math.pi / 2, -math.pi / 2])
+    assert quantities("0,0.02", "kg") == [0.0, 0.02]
+    assert between("0..25g", "kg") == between("0,25g", "kg") == (0.0, 0.025)
+    for text in ("0.1,90deg", "90deg,0.1"):
+        with pytest.raises(fx.DefinitionError, match=r"0\.1 has no unit beside .*write 0\.1deg"):
+            quantities(text, "rad")
+    with pytest.raises(fx.DefinitionError, match=r"not a range; write LOW,HIGH, for example 5g,20g"):
+        between("20g", "kg", "--payload")
+
+
+def test_every_key_of_a_plant_file_has_a_unit_that_can_be_written() -> None:
+    for table in TABLES.values():
+        for name, field in schema(table.holds).items():
+            if isinstance(field.spec, Quantity | Ascending):
+                unit = key_unit(table.dotted(1 if table.shape == "array" else None, name))
+                assert unit == field.spec.unit
+                assert unit in FACTORS, f"{table.name}.{name} is in {unit}: add its suffixes"
+    assert (key_unit("link.1.section"), key_unit("model.sections"), key_unit("controller.LIMIT")) == (None, None, "")
+    assert (key_unit("scenario.duration"), key_unit("scenario.method"), key_unit("payload.mas")) == ("s", None, "")
+
+
+def test_settings() -> None:
+    assert setting("payload.mass=20g") == ("payload.mass", 0.02)
+    assert setting(" link.1.length = 960 mm ") == ("link.1.length", 0.96)
+    assert setting("material.aluminium.youngs_modulus=70GPa")[1] == pytest.approx(7e10)
+    assert setting("model.sections=40") == ("model.sections", 40)
+    assert setting("model.form=paper") == ("model.form", "paper")
+    assert fx.load_plant("tokhi_azad_1994", overrides=dict([setting("payload.mass=20g")])).arm.payload.mass == 0.02
+    assert has_unit("20g")
+    assert not has_unit("20")
+
+
+def test_requirements_are_in_the_unit_of_their_name() -> None:
+    found = certify.requirements(
+        ["phase_margin_deg=45deg", "delay_margin=2ms", "payload_kg=0,20g", "tip.settle_1pct_s=900ms", "disk_margin=0.3",
+         "frequency_change=-5%,5%", "ripple_at_bits=16:0.03"]
+    )
+    assert found == {
+        "phase_margin_deg": 45.0, "delay_margin": 2e-3, "payload_kg": (0.0, 0.02), "tip.settle_1pct_s": 0.9,
+        "disk_margin": 0.3, "frequency_change": (-0.05, 0.05), "ripple_at_bits": {16: 0.03},
+    }
+
+
+def test_references_are_in_the_unit_of_their_channel() -> None:
+    units, reach = {"hub_angle": "rad", "tip": "m"}, 0.96
+    found = specs.reference(["hub_angle=quintic:60deg,1250ms", "tip=step:50mm"], units, ("hub_angle", "tip"), reach)
+    assert found["hub_angle"].target == pytest.approx(math.pi / 3)
+    assert found["hub_angle"].time == 1.25
+    assert found["tip"].target == pytest.approx(0.05)
+    for word, message in (("hub_angle=step:60", "write 60deg"), ("tip=step:50", "or 50mm"), ("step:60", "60deg"),
+                          ("tip=step:5deg", "not in m"), ("hub_angle=quintic:1,5deg", "not in s")):
+        with pytest.raises(fx.DefinitionError, match=message):
+            specs.reference([word], units, ("hub_angle", "tip"), reach)
+    assert specs.reference(["step:1"], units, ("hub_angle",)).target == 1.0
+    with pytest.raises(fx.DefinitionError, match="60 rad, more than"):
+        specs.reference(["step:60"], units, ("hub_angle",))
+
+
+def test_values_of_a_sweep() -> None:
+    assert sweep.values("payload.mass=0,10g,20g") == ("payload.mass", [0, 0.01, 0.02])
+    assert sweep.values("controller.ANGLE=0,5deg")[1] == pytest.approx([0.0, math.radians(5)])
+    assert sweep.values("scenario.duration=300ms,600ms") == ("scenario.duration", [0.3, 0.6])
+    assert sweep.values("payload.mass=0..20g/3")[1] == Span(0.0, 0.02, 3)

@@ -1,0 +1,112 @@
+"""Laws, motions and sample times that are no real numbers, or not as many as needed: our own errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.design import feedforward, lqg, pd
+from flexctl.motion.moves import Cycloid, Polynomial, Step, Tabulated, Trapezoid, quintic
+
+PLANT = fx.load_plant("tokhi_azad_1994", model={"sections": 8})
+SIGNALS = (1e-3, ("hub_angle",), ("hub_torque",), ("hub_angle",))
+WRONG_TIMES = ["x", None, 1e-3j, [1e-3], np.array([1e-3, 1e-3]), True, float("nan"), float("inf"), -1e-3]
+
+
+@pytest.mark.parametrize("key", ["A", "By", "Br", "Bu", "C", "Dy", "Dr", "start"])
+def test_complex_law_matrices_are_refused(key: str) -> None:
+    """The imaginary part used to be dropped with a warning of NumPy at most."""
+    shapes = {"A": (1, 1), "By": (1, 1), "Br": (1, 3), "Bu": (1, 1), "C": (1, 1), "Dy": (1, 1), "Dr": (1, 3)}
+    good: dict[str, Any] = {"A": np.zeros((1, 1)), "C": np.ones((1, 1)), "start": np.zeros((1, 1))}
+    for wrong in (np.full(shapes.get(key, (1, 1)), 1j), np.full(shapes.get(key, (1, 1)), 1 + 0j)):
+        for given in (wrong, wrong.tolist()):
+            with pytest.raises(fx.DefinitionError, match=f"law matrix {key} is complex"):
+                fx.LinearLaw(*SIGNALS, **{**good, key: given})
+    for text in ("x", [["x"]], [[None]], object()):
+        with pytest.raises(fx.DefinitionError, match=f"law matrix {key}"):
+            fx.LinearLaw(*SIGNALS, **{**good, key: text})
+
+
+def test_complex_limits_and_systems() -> None:
+    with pytest.raises(fx.DefinitionError, match="limit upper is complex"):
+        fx.LinearLaw(*SIGNALS, Dy=[[1.0]], upper=np.array(1j))
+    with pytest.raises(fx.DefinitionError, match="is not positive"):
+        fx.Saturated(fx.LinearLaw(*SIGNALS, Dy=[[1.0]]), 1j)
+    with pytest.raises(fx.DefinitionError, match="not a whole number"):
+        fx.Delayed(fx.LinearLaw(*SIGNALS, Dy=[[1.0]]), 1.5)
+
+
+@pytest.mark.parametrize("period", WRONG_TIMES, ids=str)
+def test_wrong_sample_times(period: Any) -> None:
+    with pytest.raises(fx.DefinitionError, match="sample_time"):
+        fx.LinearLaw(period, *SIGNALS[1:], Dy=[[1.0]])
+    plant, names = PLANT.linearise(), {"drive": "hub_torque", "follow": "hub_angle", "sample_time": period}
+    for make in (
+        lambda: pd.joint_pd(plant, kp=1.0, kd=0.1, filter_time=1e-2, **names),
+        lambda: feedforward.rigid_feedforward(plant, **names),
+        lambda: lqg.lqg(plant, None, modes=2, measures="hub_angle", **names),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(fx.DefinitionError, match="sample_time"):
+            make()
+
+
+class Law:
+    measures, drives, follows = ("hub_angle",), ("hub_torque",), ("hub_angle",)
+
+    def __init__(self, period: Any) -> None:
+        self.sample_time = period
+
+    def initial(self) -> None:
+        return None
+
+    def step(self, state: Any, t: float, y: Any, r: Any) -> Any:
+        return np.zeros(1), None
+
+
+@pytest.mark.parametrize("period", WRONG_TIMES, ids=str)
+def test_wrong_sample_times_of_a_users_law(period: Any) -> None:
+    with pytest.raises(fx.DefinitionError, match="sample_time"):
+        fx.simulate(PLANT, Law(period), quintic(0.0, 0.1, 0.2), duration=0.1)
+
+
+class Motion:
+    duration, target, breakpoints = 1.0, 1.0, (0.0,)
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __call__(self, t: Any) -> Any:
+        return self.answer(np.asarray(t, float))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda t: t, "returned array"), (lambda t: (t, t), "return value, rate and acceleration"),
+        (lambda t: (t, t, np.zeros(7)), r"acceleration .* has shape \(7,\)"),
+        (lambda t: (np.zeros((2, 3)), t, t), r"value .* has shape \(2, 3\)"),
+        (lambda t: (t, 1j * t, t), "rate .* is complex"),
+        (lambda t: (t, ["a", "b", "c"], t), "rate .* is not an array"), (lambda t: None, "returned None"),
+        (lambda t: (float(t), 0.0, 0.0), "cannot be asked for 4 times"), (lambda t: (t[None], t, t), r"shape \(1, 4\)"),
+    ],
+)
+def test_motions_of_the_wrong_shape(answer: Any, message: str) -> None:
+    with pytest.raises(fx.DefinitionError, match=message):
+        fx.simulate(PLANT, Law(1e-3), Motion(answer), duration=0.1)
+    arm = fx.load_plant("planar_2r_flexible")
+    with pytest.raises(fx.DefinitionError, match=message):
+        fx.simulate(arm, motions={"joint1": Motion(answer)}, duration=0.1)
+
+
+@pytest.mark.parametrize("wrong", ["x", [1.0, 2.0], np.ones(3), 1j, None, float("nan")], ids=str)
+def test_moves_to_what_is_no_number(wrong: Any) -> None:
+    for make in (
+        lambda: quintic(0.0, wrong, 1.0), lambda: Polynomial(wrong, 1.0, 1.0), lambda: Cycloid(0.0, 1.0, wrong),
+        lambda: Trapezoid(0.0, wrong, 1.0, 0.2), lambda: Step(0.0, wrong), lambda: Step(0.0, 1.0, wrong),
+        lambda: Tabulated([0.0, 1.0], [wrong, 0.0], [0.0, 0.0], [0.0, 0.0]),
+    ):
+        with pytest.raises(fx.DefinitionError):
+            make()

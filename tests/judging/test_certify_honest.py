@@ -1,0 +1,253 @@
+"""What a certificate must not say: laws that do not settle, sets that do not hold, what was not looked at."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import flexctl as fx
+from flexctl.__main__ import cli
+from flexctl.judging.certify import varied
+from flexctl.judging.certify.loops import examine
+from flexctl.laws.linear_part import linear_law
+from flexctl.motion.moves import quintic
+
+HEAD = '''"""A law of which nothing is known but its step."""
+import numpy as np
+from flexctl.judging.scenario import Scenario
+from flexctl.motion.moves import Step, quintic
+
+PLANT = "tokhi_azad_1994"
+DAMPED = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}, "payload.mass": 0.01}
+REQUIREMENTS = {"payload_kg": (0.0, 0.02)}
+
+class Law:
+    sample_time, measures, drives, follows = 1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",)
+    def initial(self):
+        return 0.0
+    def step(self, state, t, y, r):
+        e = r[0] - y[0]
+        BODY
+
+def design(plant):
+    return Law()
+
+def scenarios(plant):
+    return [Scenario("move", MOVE, 3.0, DAMPED, options={"method": "march"})]
+'''
+PD = "return np.clip(np.array([0.4 * e + 0.05 * (r[1] - y[1])]), -0.3, 0.3), 0.0"
+POSITIVE = "return np.clip(np.array([-0.02 * e + 0.002 * y[1]]), -0.003, 0.003), 0.0"
+WINDUP = "return np.clip(np.array([0.4 * e + 0.2 * state - 0.06 * y[1]]), -0.02, 0.02), state + 1e-3 * e"
+RELAY = "return np.array([0.1 * np.sign(e - 0.02 * y[1] + 1e-12)]), 0.0"
+QUINTIC, JUMP = "quintic(0.0, 0.1, 0.3)", "Step(0.0, 1.0)"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def certify(body: str, move: str, *words: str) -> tuple[int, dict[str, Any]]:
+    Path("law.py").write_text(HEAD.replace("BODY", body).replace("MOVE", move))
+    result = CliRunner().invoke(cli, ["certify", "law.py", "--workers", "1", "--json", *words])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def verdicts(told: dict[str, Any]) -> dict[str, str]:
+    return {v["name"]: v["verdict"] for v in told["requirements"]}
+
+
+class TestLawsWithoutLinearPart:
+    def test_a_law_that_is_linear_about_rest_is_certified_by_its_loop(self, place: Path) -> None:
+        code, told = certify(PD, QUINTIC, "--require", "disk_margin=0.1")
+        assert code == 0, told["requirements"]
+        (loop,) = told["loops"].values()
+        arm = fx.load_plant("tokhi_azad_1994", overrides={
+            "model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}, "payload.mass": 0.01
+        })
+        gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.0]]}
+        exact = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains)
+        wanted = examine(arm.linearise(), exact)
+        assert loop["slowest_decay_1_s"] == pytest.approx(wanted.decay, rel=1e-6)
+        assert loop["margins"]["hub_torque"]["disk_margin"] == pytest.approx(wanted.smallest("disk_margin"), rel=1e-6)
+        assert told["mu"]["largest"] >= told["mu"]["attained"] > 0.0
+
+    def test_positive_feedback_clipped_at_the_limit(self, place: Path) -> None:
+        code, told = certify(POSITIVE, QUINTIC)
+        assert code == 1
+        assert verdicts(told)["stable"] == "not met"
+        assert not next(iter(told["loops"].values()))["stable"]
+        assert told["holds"].startswith("Does NOT hold")
+
+    def test_a_pid_with_windup_that_never_settles(self, place: Path) -> None:
+        code, told = certify(WINDUP, JUMP)
+        assert next(iter(told["loops"].values()))["stable"], "about rest it is a good law"
+        assert code == 1
+        assert verdicts(told)["stable"] == "not met"
+        assert "hub_angle" in told["does_not_settle"]["move"]
+        assert told["grid"][0]["state"] == "DOES NOT SETTLE"
+
+    def test_a_relay_is_not_examined_and_goes_on_for_ever(self, place: Path) -> None:
+        code, told = certify(RELAY, QUINTIC, "--require", "disk_margin=0.1")
+        assert code == 1
+        assert told["loops"] == {}
+        found = verdicts(told)
+        assert found["stable"] == "not met"
+        assert found["disk_margin"] == "not examined"
+        assert "hub_torque" in told["does_not_settle"]["move"]
+        assert told["holds"].startswith("Holds for no set: the linear loop was not examined")
+        assert any("not linear about rest" in reason for reason in told["not_examined"])
+
+    def test_not_examined_never_counts_as_met(self, place: Path) -> None:
+        """A law with a dead zone that settles: nothing is wrong, and nothing is known."""
+        dead = "d = 1e-4; e = e - np.clip(e, -d, d); return np.array([0.4 * e + 0.05 * (r[1] - y[1])]), 0.0"
+        code, told = certify(dead, QUINTIC)
+        assert code == 1
+        assert told["does_not_settle"] == {}
+        assert verdicts(told) == {"stable": "not examined", "payload_kg": "not examined"}
+        assert {p["state"] for p in told["grid"]} == {"not examined"}
+        assert told["passed"] is False
+
+
+@cache
+def lqg() -> fx.Certificate:
+    script = fx.load_controller("tokhi_azad_lqg")
+    move = fx.Scenario("5 deg", quintic(0.0, np.radians(5.0), 0.4), 2.5, {**script.SETTINGS, "payload.mass": 0.01})
+    return fx.certify(script, scenarios=[move], bits=(), workers=1, requirements={
+        "5 deg: tip_angle.settle_1pct_s": 0.5, "ripple_at_bits": {20: 0.01}, "mu": 1.0
+    })
+
+
+class TestTheSet:
+    def test_unstable_cells_outside_the_set_are_named(self) -> None:
+        found = lqg()
+        assert found.passed, str(found)
+        assert any(not p.stable for p in found.points)
+        assert found.holds.startswith("Holds for payloads of 0 to 20 g, natural frequencies as given, damping as given")
+        nearest = found.counterexample
+        assert nearest is not None
+        assert not nearest.inside
+        assert nearest.what in found.holds
+        (verdict,) = (v for v in found.verdicts if v.name == "stable")
+        assert "(outside the set)" in verdict.found
+        assert found.to_dict()["holds"] == found.holds
+
+    def test_within_the_set_it_does_not_hold(self) -> None:
+        script = fx.load_controller("tokhi_azad_lqg")
+        move = fx.Scenario("5 deg", quintic(0.0, np.radians(5.0), 0.4), 1.0, {**script.SETTINGS, "payload.mass": 0.01})
+        found = fx.certify(
+            script, scenarios=[move], bits=(), workers=1, payload=(0.0, 0.02), frequency=(-0.05, 0.05),
+            requirements={"ripple_at_bits": {20: 0.01}},
+        )
+        assert found.holds.startswith("Does NOT hold")
+        assert found.counterexample is not None
+        assert found.counterexample.inside
+        wrong = {v.name for v in found.verdicts if not v.passed}
+        assert {"payload_kg", "frequency_change"} <= wrong
+
+    def test_damping_is_varied_and_told(self) -> None:
+        """At 0 and 0.1 % the LQG is unstable with the payloads of its scenarios."""
+        states = {next(iter(p.values)): p.state for p in lqg().dampings}
+        assert states["no structural damping"] == states["damping 0.1 %"] == "UNSTABLE"
+        assert states["2 times the damping"] == "stable"
+        assert "damping" in lqg().holds.split("counterexample")[1]
+
+    def test_a_load_that_comes_on(self) -> None:
+        """0.05 N m leave 0.013 deg after 2.4 s: the integral is slow, -0.42 1/s."""
+        (load,) = lqg().loads
+        assert load.size == pytest.approx(0.05)
+        assert math.isinf(load.recovery)
+        assert math.degrees(load.left) == pytest.approx(0.0135, rel=0.1)
+        assert 0.6e-3 < load.peak < 0.75e-3
+
+
+class TestTogether:
+    @pytest.mark.parametrize(("key", "wanted"), [("inputs", 0.498), ("sensors", 0.287)])
+    def test_the_two_link_arm(self, key: str, wanted: float) -> None:
+        """Computed independently; one at a time they are 0.74 and 0.77 at the torques."""
+        _, _, loop = self.case()
+        assert loop.together[key].margin == pytest.approx(wanted, abs=2e-3)
+        assert sorted(m.disk_margin for m in loop.margins.values()) == pytest.approx([0.739, 0.771], abs=2e-3)
+
+    def test_there_are_factors_of_that_size_that_make_it_marginal(self) -> None:
+        """At the frequency of the margin: det(I + diag(f) L) = 0 for f_i = (1 + d_i/2)/(1 - d_i/2), |d_i| = margin."""
+        linear, law, loop = self.case()
+        found = loop.together["inputs"]
+        L = fx.loop_gain(linear, law).transfer(np.exp(1j * np.array([found.frequency]) * law.sample_time))[:, :, 0]
+        M = np.linalg.inv(np.eye(2) + L) - 0.5 * np.eye(2)
+        angles = np.linspace(0.0, 2 * np.pi, 20_001)
+        radius = [np.abs(np.linalg.eigvals(np.diag([1.0, np.exp(1j * a)]) @ M)).max() for a in angles]
+        a = angles[int(np.argmax(radius))]
+        value = max(np.linalg.eigvals(np.diag([1.0, np.exp(1j * a)]) @ M), key=abs)
+        d = np.diag([1.0, np.exp(1j * a)]) / value
+        assert np.abs(np.diag(d)).max() == pytest.approx(found.margin, rel=1e-5)
+        for sign in (1.0, -1.0):
+            f = (np.eye(2) + sign * 0.5 * d) @ np.linalg.inv(np.eye(2) - sign * 0.5 * d)
+            if abs(np.linalg.det(np.eye(2) + f @ L)) < 1e-5:
+                return
+        pytest.fail("no factors found")
+
+    @staticmethod
+    @cache
+    def case() -> tuple[Any, Any, Any]:
+        script = fx.load_controller("planar_2r_scheduled")
+        plant = fx.load_plant(script.PLANT)
+        item = next(s for s in script.scenarios(plant) if s.plant(plant).arm.payload.mass == 0.0)
+        arm, known, _ = item.fitted(fx.simulate.__globals__["as_law"](script.design(plant)), plant)
+        at = fx.OperatingPoint.at_rest(arm.model)
+        law = linear_law(known, arm.model, at)
+        return arm.linearise(at), law, examine(arm.linearise(at), law)
+
+
+class TestRanges:
+    def test_any_parameter(self, place: Path) -> None:
+        words = ("--vary", "damping.ratio=0.002..0.02", "--vary", "link.1.length=0.9..1.0", "--payload", "0,10g")
+        code, told = certify(PD, QUINTIC, *words)
+        assert code == 0, told["requirements"]
+        assert verdicts(told)["vary"] == "met"
+        assert len(told["varied"]) == 10, "all combinations of ends and middles, and the worst that a search found"
+        assert "damping.ratio from 0.002 to 0.02" in told["holds"]
+
+    def test_an_unstable_end_is_found(self) -> None:
+        """The LQG is unstable from 24.8 g."""
+        script = fx.load_controller("tokhi_azad_lqg")
+        move = fx.Scenario("5 deg", quintic(0.0, 0.1, 0.4), 0.6, {**script.SETTINGS, "payload.mass": 0.01})
+        found = fx.certify(
+            script, scenarios=[move], bits=(), workers=1, payload=(0.01, 0.01), vary={"payload.mass": (0.0, 0.03)},
+            requirements={"ripple_at_bits": {20: 0.01}},
+        )
+        (verdict,) = (v for v in found.verdicts if v.name == "vary")
+        assert not verdict.passed
+        assert "UNSTABLE at payload.mass = 0.03" in verdict.found
+        assert found.holds.startswith("Does NOT hold")
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("--vary", "joint.1.stiffness"), "KEY=LOW..HIGH"),
+            (("--vary", "payload.mas=0..0.01"), "payload.mas"),
+            (("--vary", "payload.mass=0.02..0.01"), "low <= high"),
+            (("--load", "hub_torque"), "INPUT=VALUE"),
+        ],
+    )
+    def test_wrong_words_are_refused_before_anything_is_computed(
+        self, place: Path, words: tuple[str, ...], message: str
+    ) -> None:
+        Path("law.py").write_text(HEAD.replace("BODY", PD).replace("MOVE", QUINTIC))
+        result = CliRunner().invoke(cli, ["certify", "law.py", *words])
+        assert result.exit_code == 2
+        assert message in result.stderr.replace("\n", " ")
+
+    def test_several_parameters_have_corners_and_points_between(self) -> None:
+        ranges = {f"k{i}": (0.0, 1.0) for i in range(4)}
+        points = varied.samples(ranges)
+        assert len(points) == 16 + 1 + varied.SPREAD
+        assert {0.0, 1.0} <= {p["k0"] for p in points}

@@ -1,0 +1,709 @@
+"""Sweeps: the right cases, the same numbers as a run by hand, failures as rows, nothing lost when something dies."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import flexctl as fx
+from flexctl.__main__ import cli
+from flexctl.cli import sweep as command
+from flexctl.judging.sweep import Span, cluster, sweep
+from flexctl.judging.sweep.case import Case, Study, perform
+from flexctl.judging.sweep.samples import as_values, drawn
+from flexctl.judging.workers import WorkerLost, run_all
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONTROLLER = '''"""A PD for the tests."""
+from dataclasses import dataclass
+import pathlib
+from flexctl import LinearLaw
+from flexctl.judging.scenario import Scenario
+from flexctl.motion.moves import quintic
+
+PLANT = "tokhi_azad_1994"
+
+@dataclass(frozen=True)
+class Gains:
+    angle: float = 0.4
+    rate: float = 0.05
+
+GAINS = Gains()
+SETTINGS = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}}
+
+def design(plant, limit=0.3):
+    k, d = GAINS.angle, GAINS.rate
+    gains = {"Dy": [[-k, -d]], "Dr": [[k, d, plant.arm.payload.mass]]}
+    return LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-limit, limit)
+
+def scenarios(plant):
+    with pathlib.Path(__file__).with_name("called").open("a") as stream:
+        stream.write("x")
+    return [Scenario("move", quintic(0.0, 0.1, 0.2), 0.3, SETTINGS), Scenario("long", quintic(0.0, 0.1, 0.2), 0.4)]
+'''
+
+
+SLOW = CONTROLLER + """
+import time
+plain = design
+
+def design(plant, limit=0.3):
+    time.sleep(0.15)
+    return plain(plant, limit)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pd.py").write_text(CONTROLLER)
+    return tmp_path
+
+
+def by_hand(place: Path, mass: float, **gains: float) -> dict[str, float]:
+    """Return the scores of "move", run without the sweep."""
+    script = fx.load_controller(place / "pd.py")
+    script.GAINS = script.Gains(**gains)
+    plant = fx.load_plant("tokhi_azad_1994")
+    item = script.scenarios(plant)[0]
+    return dict(fx.Scenario("m", item.reference, item.duration, {**script.SETTINGS, "payload.mass": mass}).run(
+        script.design(plant), plant).scores)
+
+
+class TestSamples:
+    def test_a_grid_is_every_combination(self) -> None:
+        cases = drawn({"a": (1, 2), "b": Span(0.0, 1.0, 3), "c": Span(1e-2, 1.0, 3, True)}, "grid", None, 0)
+        assert len(cases) == 18
+        assert {case["b"] for case in cases} == {0.0, 0.5, 1.0}
+        assert sorted({case["c"] for case in cases}) == pytest.approx([0.01, 0.1, 1.0])
+        assert len({tuple(case.values()) for case in cases}) == 18
+
+    def test_a_latin_hypercube_has_one_point_in_every_part_of_every_range(self) -> None:
+        n = 17
+        cases = drawn({"a": Span(-1.0, 1.0), "b": Span(1.0, 1e4, 0, True), "c": ("x", "y")}, "lhs", n, 3)
+        a = np.array([case["a"] for case in cases])
+        b = np.log([case["b"] for case in cases]) / np.log(1e4)
+        assert sorted(np.floor((a + 1) / 2 * n).astype(int)) == list(range(n))
+        assert sorted(np.floor(b * n).astype(int)) == list(range(n))
+        assert [case["c"] for case in cases].count("x") in (8, 9)
+        assert abs(np.corrcoef(a, b)[0, 1]) < 0.9
+
+    def test_random_points_are_the_same_for_the_same_seed_and_fill_the_range(self) -> None:
+        over = {"a": Span(2.0, 3.0)}
+        one, other = drawn(over, "random", 200, 1), drawn(over, "random", 200, 1)
+        assert one == other != drawn(over, "random", 200, 2)
+        a = np.array([case["a"] for case in one])
+        assert a.min() < 2.05
+        assert a.max() > 2.95
+        assert a.mean() == pytest.approx(2.5, abs=0.06)
+
+    @pytest.mark.parametrize(
+        ("over", "method", "count", "message"),
+        [
+            ({"a": Span(0.0, 1.0)}, "grid", None, "number of points"),
+            ({"a": (1,)}, "grid", 5, "leave the count out"),
+            ({"a": (1,)}, "lhs", None, "say how many"),
+            ({"a": (1,)}, "latin", 3, "unknown way to sample"),
+            ({}, "grid", None, "nothing is swept"),
+        ],
+    )
+    def test_what_makes_no_sense(self, over: dict, method: str, count: int | None, message: str) -> None:
+        with pytest.raises(fx.DefinitionError, match=message):
+            drawn(over, method, count, 0)
+
+    def test_ranges(self) -> None:
+        for arguments in ((1.0, 1.0), (0.0, math.inf), (0.0, 1.0, 1), (0.0, 1.0, 0, True)):
+            with pytest.raises(fx.DefinitionError):
+                Span(*arguments)
+        for wrong in ("0,1", 3.0, []):
+            with pytest.raises(fx.DefinitionError, match="sweep over a"):
+                as_values("a", wrong)
+
+    def test_words_of_the_command_line(self) -> None:
+        assert command.values("payload.mass=0,10g,20g") == ("payload.mass", [0, 0.01, 0.02])
+        assert command.values("model.sections=8,16") == ("model.sections", [8, 16])
+        assert command.values("model.form=slope,paper") == ("model.form", ["slope", "paper"])
+        assert command.values("payload.mass=0..20g/5") == ("payload.mass", Span(0.0, 0.02, 5))
+        assert command.values("a=1e-6..1e-2/5log") == ("a", Span(1e-6, 1e-2, 5, True))
+        assert command.values("a=-2..-1") == ("a", Span(-2.0, -1.0))
+        with pytest.raises(fx.DefinitionError, match="not understood"):
+            command.values("payload.mass")
+
+
+class TestCases:
+    def test_the_numbers_are_those_of_a_run_by_hand(self, place: Path) -> None:
+        over = {"payload.mass": [0.0, 0.02], "controller.GAINS.angle": [0.3, 0.4]}
+        table = sweep("pd.py", over=over, scenarios=["move"], workers=1)
+        assert table["status"] == ["ok"] * 4
+        for i in range(4):
+            wanted = by_hand(place, table["payload.mass"][i], angle=table["controller.GAINS.angle"][i])
+            assert {key: table[key][i] for key in wanted} == wanted
+
+    def test_arguments_of_design_and_fields_of_the_scenario(self, place: Path) -> None:
+        over = {"controller.limit": [0.05, 0.3], "scenario.duration": [0.3, 0.6], "scenario.method": ["march"]}
+        table = sweep("pd.py", over=over, scenarios=["move"], workers=1)
+        columns = (table[name] for name in ("controller.limit", "scenario.duration", "hub_torque.peak"))
+        peaks = {(limit, duration): peak for limit, duration, peak in zip(*columns, strict=True)}
+        assert peaks[0.05, 0.3] == 0.05
+        assert peaks[0.3, 0.3] == peaks[0.3, 0.6] > 0.05
+        assert table["hub_angle.final_error"][0] != table["hub_angle.final_error"][1]
+
+    def test_the_design_does_not_know_what_changes_unless_it_is_told(self, place: Path) -> None:
+        """The feedforward gain of this controller is the payload's mass."""
+        over = {"payload.mass": [0.0, 0.02]}
+        blind, told = (sweep("pd.py", over=over, redesign=r, scenarios=["move"], workers=1) for r in (False, True))
+        assert blind["hub_torque.rms"][0] == told["hub_torque.rms"][0]
+        assert blind["hub_torque.rms"][1] != told["hub_torque.rms"][1]
+
+    def test_all_scenarios_and_the_linear_loop(self, place: Path) -> None:
+        table = sweep("pd.py", over={"payload.mass": [0.01]}, linear=True, workers=1)
+        assert table["scenario"] == ["move", "long"]
+        script = fx.load_controller("pd.py")
+        plant = fx.load_plant("tokhi_azad_1994", payload={"mass": 0.01}, overrides=script.SETTINGS)
+        loop = fx.loop_gain(plant.linearise(), script.design(fx.load_plant("tokhi_azad_1994")))
+        assert table["loop.disk_margin"][0] == pytest.approx(fx.margins(loop).disk_margin, rel=1e-9)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("payload.mass", -1.0, "must be zero or more"),
+            ("payload.mas", 0.01, 'did you mean "payload.mass"'),
+            ("controller.LIMITS", 1.0, "unknown parameter of pd.py"),
+            ("controller.GAINS.angel", 1.0, 'did you mean "angle"'),
+            ("controller.PLANT.x", 1.0, "has no fields"),
+            ("controller.limit", -0.1, "limits"),
+            ("scenario.length", 1.0, "unknown parameter of the scenario"),
+            ("controller.GAINS.angle", "many", "line"),
+            ("scenario.step", 1e9, ""),
+        ],
+    )
+    def test_a_case_that_fails_is_a_row_with_its_reason(
+        self, place: Path, name: str, value: object, message: str
+    ) -> None:
+        rows = perform(Case(Study(str(place / "pd.py"), "tokhi_azad_1994", (), ("move",)), ((name, value),)))
+        if name == "scenario.step":
+            assert rows[0]["status"] == "ok"
+            return
+        assert [row["status"] for row in rows] == ["failed"]
+        assert message in rows[0]["reason"]
+
+    def test_a_diverging_run_is_a_row_too(self, place: Path) -> None:
+        table = sweep("pd.py", over={"controller.GAINS.angle": [0.4, -3e5], "controller.limit": [1e9]},
+                      scenarios=["move"], workers=1)
+        assert table["status"] == ["ok", "failed"]
+        assert "diverge" in table["reason"][1]
+        assert table["hub_torque.peak"][1] is None
+
+    def test_what_is_wrong_with_the_whole_study_is_said_at_once(self, place: Path) -> None:
+        for arguments, message in (
+            ({"scenarios": ["mov"]}, 'did you mean "move"'), ({"plant": "tokhi"}, "unknown plant"),
+            ({"path": "out.xls"}, "use one of"), ({"path": "nowhere/out.csv"}, "not an existing folder"),
+            ({"workers": 0}, "at least one process"),
+        ):
+            with pytest.raises(fx.DefinitionError, match=message):
+                sweep("pd.py", over={"payload.mass": [0.0]}, **arguments)
+
+    def test_a_worker_with_another_file_refuses(self, place: Path) -> None:
+        study = Study(str(place / "pd.py"), "tokhi_azad_1994", digest="0123")
+        assert "another file" in perform(Case(study, ()))[0]["reason"]
+
+
+class TestTable:
+    @pytest.fixture
+    def table(self, place: Path) -> fx.Table:
+        return sweep("pd.py", over={"payload.mass": [0.0, -1.0, 0.01]}, scenarios=["move"], workers=1)
+
+    def test_csv(self, table: fx.Table, place: Path) -> None:
+        rows = list(csv.DictReader(table.save("a.csv").open()))
+        assert list(rows[0]) == list(table.columns)
+        assert [float(row["payload.mass"]) for row in rows] == [0.0, -1.0, 0.01]
+        assert float(rows[2]["hub_torque.rms"]) == table["hub_torque.rms"][2]
+        assert rows[1]["hub_torque.rms"] == ""
+        assert rows[1]["reason"] == table["reason"][1]
+
+    def test_netcdf(self, table: fx.Table, place: Path) -> None:
+        from scipy.io import netcdf_file
+
+        with netcdf_file(table.save("a.nc"), mmap=False) as data:
+            assert data.variables["payload.mass"][:].tolist() == [0.0, -1.0, 0.01]
+            assert math.isnan(data.variables["hub_torque.rms"][1])
+            assert data.variables["hub_torque.rms"][2] == table["hub_torque.rms"][2]
+            texts = [b"".join(row).decode().rstrip("\0") for row in data.variables["reason"][:]]
+        assert texts == table["reason"]
+
+    def test_parquet(self, table: fx.Table, place: Path) -> None:
+        import pyarrow.parquet
+
+        found = pyarrow.parquet.read_table(table.save("a.parquet")).to_pydict()
+        assert list(found) == list(table.columns)
+        assert found["payload.mass"] == [0.0, -1.0, 0.01]
+        assert found["reason"] == table["reason"]
+        assert found["hub_torque.rms"] == table["hub_torque.rms"]
+
+    def test_a_sweep_writes_parquet(self, place: Path) -> None:
+        import pyarrow.parquet
+
+        made = sweep("pd.py", over={"payload.mass": [0.0, 0.01]}, scenarios=["move"], workers=1, path="a.parquet")
+        found = pyarrow.parquet.read_table("a.parquet").to_pydict()
+        assert found == {name: made[name] for name in made.columns}
+
+    def test_parquet_needs_a_package(
+        self, table: fx.Table, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(fx.NotAvailable, match="pyarrow"):
+            table.save("a.parquet")
+        with pytest.raises(fx.NotAvailable, match="pyarrow"):
+            sweep("pd.py", over={"payload.mass": [0.0]}, path="a.parquet")
+        assert not Path("a.parquet").exists()
+
+    def test_pandas(self, table: fx.Table) -> None:
+        frame = table.to_pandas()
+        assert list(frame.columns) == list(table.columns)
+        assert frame["status"].tolist() == ["ok", "failed", "ok"]
+
+
+class TestResume:
+    OVER = {"payload.mass": [0.0, 0.005, 0.01, 0.015, 0.02]}  # noqa: RUF012
+
+    def interrupted(self, after: int) -> None:
+        def stop(done: int, failed: int, total: int) -> None:
+            if done >= after:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            sweep("pd.py", over=self.OVER, scenarios=["move"], path="out.csv", workers=1, progress=stop)
+
+    def test_only_what_is_missing_is_computed(self, place: Path) -> None:
+        whole = sweep("pd.py", over=self.OVER, scenarios=["move"], workers=1)
+        self.interrupted(3)
+        assert not Path("out.csv").exists()
+        assert len(Path("out.csv.journal").read_text().splitlines()) == 4
+        seen: list[int] = []
+        Path("called").write_text("")
+        table = sweep("pd.py", over=self.OVER, scenarios=["move"], path="out.csv", workers=1,
+                      progress=lambda done, failed, total: seen.append(done))
+        assert seen == [3, 4, 5]
+        assert len(Path("called").read_text()) == 1 + 2, "once to check the study, once for each missing case"
+        assert table["hub_torque.rms"] == whole["hub_torque.rms"]
+        assert Path("out.csv").exists()
+        assert not Path("out.csv.journal").exists()
+
+    def test_a_line_that_was_cut_off_is_done_again(self, place: Path) -> None:
+        self.interrupted(3)
+        journal = Path("out.csv.journal")
+        journal.write_bytes(journal.read_bytes()[:-20])
+        seen: list[int] = []
+        table = sweep("pd.py", over=self.OVER, scenarios=["move"], path="out.csv", workers=1,
+                      progress=lambda done, failed, total: seen.append(done))
+        assert seen[0] == 2
+        assert len(table) == 5
+
+    def test_another_sweep_is_not_continued(self, place: Path) -> None:
+        self.interrupted(2)
+        other = {"payload.mass": [0.0, 0.03]}
+        with pytest.raises(fx.DefinitionError, match="belongs to another sweep"):
+            sweep("pd.py", over=other, scenarios=["move"], path="out.csv", workers=1)
+        assert len(sweep("pd.py", over=other, scenarios=["move"], path="out.csv", workers=1, resume=False)) == 2
+
+    def test_a_changed_script_is_another_sweep(self, place: Path) -> None:
+        self.interrupted(2)
+        Path("pd.py").write_text(CONTROLLER.replace("0.05", "0.06"))
+        with pytest.raises(fx.DefinitionError, match="belongs to another sweep"):
+            sweep("pd.py", over=self.OVER, scenarios=["move"], path="out.csv", workers=1)
+
+
+class TestJournal:
+    OVER = TestResume.OVER
+    interrupted = TestResume.interrupted
+
+    def finished(self) -> tuple[list[int], fx.Table]:
+        seen: list[int] = []
+        table = sweep("pd.py", over=self.OVER, scenarios=["move"], path="out.csv", workers=1,
+                      progress=lambda done, failed, total: seen.append(done))
+        return seen, table
+
+    def test_a_changed_digit_is_found_and_done_again(self, place: Path) -> None:
+        whole = sweep("pd.py", over=self.OVER, scenarios=["move"], workers=1)
+        self.interrupted(4)
+        journal = Path("out.csv.journal")
+        lines = journal.read_text().splitlines(keepends=True)
+        at = lines[2].index("hub_torque.rms") + len('hub_torque.rms": 0.0')
+        lines[2] = lines[2][:at] + ("1" if lines[2][at] != "1" else "2") + lines[2][at + 1 :]
+        journal.write_text("".join(lines))
+        with pytest.warns(UserWarning, match="1 of 4 lines are damaged; their cases are computed again"):
+            seen, table = self.finished()
+        assert seen == [3, 4, 5]
+        assert table["hub_torque.rms"] == whole["hub_torque.rms"]
+
+    def test_damage_of_any_kind_raises_only_our_own_errors(self, place: Path) -> None:
+        """Bytes that are changed, lost or added anywhere: refused, or the same table as ever."""
+        whole = sweep("pd.py", over=self.OVER, scenarios=["move"], workers=1)["hub_torque.rms"]
+        self.interrupted(3)
+        journal, rng = Path("out.csv.journal"), np.random.default_rng(5)
+        good, refused = journal.read_bytes(), 0
+        for kind in range(30):
+            bad, at = bytearray(good), int(rng.integers(len(good)))
+            if kind % 3 == 0:
+                bad[at] = int(rng.integers(256))
+            elif kind % 3 == 1:
+                del bad[at : at + int(rng.integers(1, 300))]
+            else:
+                bad[at:at] = rng.bytes(20)
+            journal.write_bytes(bytes(bad))
+            message = ""
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = self.finished()[1]["hub_torque.rms"]
+            except fx.DefinitionError as error:
+                message = str(error)
+            refused += bool(message)
+            if message:
+                assert "out.csv.journal" in message
+                assert "start afresh" in message
+            else:
+                assert found == whole
+            assert not Path("out.csv.lock").exists()
+        assert 0 < refused < 30
+
+    @pytest.mark.parametrize("line", ["[]", "3", '{"case": 1}', '{"case": 99, "rows": [], "check": 0}', "[" * 9999])
+    def test_lines_of_another_making(self, place: Path, line: str) -> None:
+        self.interrupted(2)
+        with Path("out.csv.journal").open("a") as stream:
+            stream.write(line + "\n")
+        with pytest.warns(UserWarning, match="damaged"):
+            assert len(self.finished()[1]) == 5
+
+    def test_no_journal_at_all(self, place: Path) -> None:
+        Path("out.csv.journal").write_bytes(b"\x00\xff\n")
+        with pytest.raises(fx.DefinitionError, match=r"damaged or no journal of a sweep; .*start afresh"):
+            self.finished()
+        Path("out.csv.journal").write_bytes(b"cut off in the first li")
+        assert len(self.finished()[1]) == 5
+        Path("out.csv.journal").mkdir()
+        with pytest.raises(fx.DefinitionError, match=r"out\.csv\.journal"):
+            self.finished()
+
+    def test_every_line_is_on_the_disk_when_the_next_case_begins(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sizes: list[int] = []
+        real = os.fsync
+
+        def seen(handle: int) -> None:
+            sizes.append(os.fstat(handle).st_size)
+            real(handle)
+
+        monkeypatch.setattr(os, "fsync", seen)
+        self.interrupted(3)
+        assert Path("out.csv.journal").stat().st_size in sizes
+        journal = [size for size in sizes if size <= Path("out.csv.journal").stat().st_size]
+        lines = np.cumsum([len(line) for line in Path("out.csv.journal").read_bytes().splitlines(keepends=True)])
+        assert set(lines) <= set(journal)
+
+    def test_a_full_disk_ends_the_sweep_and_keeps_what_is_there(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        count = iter(range(100))
+
+        def full(handle: int) -> None:
+            if next(count) == 4:
+                raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(fx.WriteError, match=r"cannot write out\.csv\.journal: No space left"):
+                self.finished()
+        assert not Path("out.csv").exists()
+        assert not Path("out.csv.lock").exists()
+        seen, table = self.finished()
+        assert seen[0] >= 2
+        assert len(table) == 5
+
+    def test_a_second_writer_is_refused_with_the_first_ones_host_and_process(self, place: Path) -> None:
+        Path("slow.py").write_text(SLOW)
+        words = [sys.executable, "-m", "flexctl", "sweep", "slow.py", "--over", "controller.limit=0.1..0.3/12",
+                 "--only", "move", "--workers", "1", "-o", "out.csv", "--json"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        first = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        while first.poll() is None and not Path("out.csv.journal").exists():
+            time.sleep(0.02)
+        told = rf"out\.csv is being written by process {first.pid} on {re.escape(socket.gethostname())}, since "
+        for resume in (True, False):
+            with pytest.raises(fx.DefinitionError, match=told):
+                sweep("pd.py", over=self.OVER, path="out.csv", resume=resume, workers=1)
+        assert len(json.loads(first.communicate()[0])["rows"]) == 12
+        assert not Path("out.csv.lock").exists()
+
+    def test_a_lock_that_a_killed_process_left_is_no_obstacle(self, place: Path) -> None:
+        Path("out.csv.lock").write_text('{"process": 1, "host": "elsewhere", "since": "then"}')
+        assert len(self.finished()[1]) == 5
+
+    def test_where_the_file_system_knows_no_locks(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The process is looked for: one that lives, or may live elsewhere, keeps the lock."""
+        from flexctl.judging.sweep import journal
+
+        monkeypatch.setattr(journal, "fcntl", None)
+        host = socket.gethostname()
+        gone = subprocess.Popen([sys.executable, "-c", ""])
+        gone.wait()
+        for process, place_of_it, free in ((os.getpid(), host, False), (1, "elsewhere", False), (gone.pid, host, True)):
+            Path("out.csv.lock").write_text(json.dumps({"process": process, "host": place_of_it, "since": "then"}))
+            if free:
+                assert len(self.finished()[1]) == 5
+            else:
+                with pytest.raises(fx.DefinitionError, match=f"process {process} on {place_of_it}, since then"):
+                    self.finished()
+
+
+def _last_breath(number: int) -> int:
+    if number == 2:
+        os._exit(9)
+    return 10 * number
+
+
+def _who(number: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+class TestWorkers:
+    def test_results_carry_their_numbers(self) -> None:
+        assert dict(run_all(abs, [-3, -2, -1], 2)) == {0: 3, 1: 2, 2: 1}
+        assert list(run_all(abs, [], 2)) == []
+
+    def test_they_are_processes_of_their_own(self) -> None:
+        pids = {pid for _, pid in run_all(_who, list(range(8)), 2)}
+        assert len(pids) == 2
+        assert os.getpid() not in pids
+
+    def test_what_a_job_raises_is_raised(self) -> None:
+        with pytest.raises(ValueError, match="math domain"):
+            list(run_all(math.sqrt, [1.0, -1.0], 2))
+
+    def test_a_job_that_ends_its_process_is_given_up_and_the_others_are_done(self) -> None:
+        with pytest.raises(WorkerLost, match="case 2"):
+            list(run_all(_last_breath, list(range(5)), 2))
+        done = dict(run_all(_last_breath, list(range(5)), 2, lost=lambda case, error: f"{case}: {error}"))
+        assert {k: v for k, v in done.items() if k != 2} == {0: 0, 1: 10, 3: 30, 4: 40}
+        assert done[2].startswith("2: case 2 ended its process 3 times")
+
+    def test_what_cannot_be_sent_is_done_here(self) -> None:
+        assert list(run_all(lambda x: x + 1, [1, 2, 3], 2)) == [(0, 2), (1, 3), (2, 4)]
+
+    def test_two_processes_give_the_numbers_of_one(self, place: Path) -> None:
+        over = {"payload.mass": [0.0, 0.01, 0.02]}
+        one, two = (sweep("pd.py", over=over, workers=n) for n in (1, 2))
+        drop = one.columns.index("wall_s")
+        assert [row[:drop] + row[drop + 1 :] for row in one.rows] == [row[:drop] + row[drop + 1 :] for row in two.rows]
+
+
+class TestCommand:
+    def test_a_table_a_file_and_the_failures(self, place: Path) -> None:
+        words = ["sweep", "pd.py", "--over", "payload.mass=0,10g,-1g", "--only", "move", "--workers", "1"]
+        words += ["-o", "out.csv"]
+        result = CliRunner().invoke(cli, words)
+        assert result.exit_code == 1, result.stderr
+        assert "3 runs, 1 failed" in result.stdout
+        assert "failed, case 2:" in result.stdout
+        assert len(Path("out.csv").read_text().splitlines()) == 4
+        told = json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout)
+        assert (told["failed"], len(told["rows"])) == (1, 3)
+
+    def test_what_no_case_can_be_run_with_is_refused_before_the_first(self, place: Path) -> None:
+        for words, message in (
+            ("payload.mas=0,0.01", 'did you mean "payload.mass"?'), ("payload.mass=-1g,-2g", "must be zero or more"),
+            ("controller.LIMITS=1,2", "unknown parameter of pd.py"), ("controller.GAINS.angel=1", 'mean "angle"'),
+            ("scenario.length=1,2", "unknown parameter of the scenario"), ("model.kind=ancff", 'did you mean "ancf"?'),
+            ("scenario.duration=long", "long"), ("payload.mass=heavy", "is not a number"),
+        ):
+            result = CliRunner().invoke(cli, ["sweep", "pd.py", "--over", words, "-o", "out.csv", "--workers", "1"])
+            assert result.exit_code == 2, result.stdout
+            assert message in " ".join(result.stderr.split())
+            assert result.stdout == ""
+            assert not list(Path().glob("out.csv*"))
+
+    def test_options_of_a_model_that_is_swept_too(self, place: Path) -> None:
+        """The options belong to the other kind of model: alone they would be unknown."""
+        over = {"model.kind": ["finite_segment"], "model.segments": [4, 6]}
+        assert sweep("pd.py", over=over, scenarios=["long"], workers=1)["reason"] == 2 * [
+            sweep("pd.py", over=over, scenarios=["long"], workers=1)["reason"][0]
+        ]
+
+    def test_equal_reasons_are_told_once(self, place: Path) -> None:
+        words = ["sweep", "pd.py", "--over", "payload.mass=0,-1g,-2g,-3g", "--over", "link.1.length=1"]
+        result = CliRunner().invoke(cli, [*words, "--workers", "1"])
+        assert result.exit_code == 1
+        told = [line for line in result.stdout.splitlines() if line.startswith("failed")]
+        assert len(told) == 1
+        assert told[0].startswith("failed, 3 cases (1, 2, 3), the first: ")
+        assert result.stdout.count("must be zero or more") == 1
+
+    def test_a_killed_sweep_goes_on_where_it_was(self, place: Path) -> None:
+        """SIGKILL to the command while it works with two processes; the same command finishes the rest."""
+        Path("slow.py").write_text(SLOW)
+        words = [sys.executable, "-m", "flexctl", "sweep", "slow.py", "--over", "controller.limit=0.1..0.3/24",
+                 "--only", "move", "--workers", "2", "-o", "out.csv", "--json"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        journal = Path("out.csv.journal")
+        while child.poll() is None and not (journal.exists() and journal.read_text().count("\n") > 4):
+            time.sleep(0.02)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        kept = journal.read_text().count("\n") - 1
+        assert 3 < kept < 24
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+        assert len(json.loads(done.stdout)["rows"]) == 24
+        assert len(Path("out.csv").read_text().splitlines()) == 25
+
+
+distributed_is_there = importlib.util.find_spec("distributed") is not None
+
+
+def test_no_scheduler_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    with pytest.raises(fx.NotAvailable, match="scheduler" if distributed_is_there else "pip install"):
+        sweep("pd.py", over={"payload.mass": [0.0]}, scheduler="tcp://127.0.0.1:9")
+
+
+class Cluster:
+    """A real scheduler and two workers on this machine."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+        start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+                 "--no-dashboard", "--scheduler-file", "scheduler.json"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        Path("scheduler.json").unlink(missing_ok=True)
+        self.scheduler = subprocess.Popen(start, env=environment, **quiet)
+        self.workers: list[subprocess.Popen[bytes]] = []
+        while not Path("scheduler.json").exists() or not Path("scheduler.json").read_text().strip().endswith("}"):
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        self.address = json.loads(Path("scheduler.json").read_text())["address"]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "5"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", self.address, *options]
+        self.workers += [subprocess.Popen(worker, env=environment, **quiet) for _ in range(2)]
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in (self.scheduler, *self.workers):
+            process.kill()
+            process.wait()
+
+
+needs_dask = pytest.mark.skipif(
+    not distributed_is_there, reason="needs dask.distributed: pip install flexctl[dask]"
+)
+
+
+@pytest.mark.slow
+@needs_dask
+def test_a_dask_cluster_loses_a_worker_and_nothing_else(place: Path) -> None:
+    """One worker is killed while it computes."""
+    Path("slow.py").write_text(SLOW)
+    with Cluster() as there:
+        first, second = there.workers
+
+        def kill_one(done: int, failed: int, total: int) -> None:
+            if done == 6 and first.poll() is None:
+                first.kill()
+
+        over = {"controller.limit": Span(0.1, 0.3, 30)}
+        table = sweep(
+            "slow.py", over=over, scenarios=["move"], scheduler=there.address, path="out.csv", progress=kill_one
+        )
+        assert first.wait(timeout=5) == -signal.SIGKILL
+        assert second.poll() is None
+        assert table["case"] == list(range(30))
+        assert table["status"] == ["ok"] * 30
+        one = {"controller.limit": [table["controller.limit"][17]]}
+        here = sweep("slow.py", over=one, scenarios=["move"], workers=1)
+        assert here["hub_torque.rms"] == [table["hub_torque.rms"][17]]
+
+
+@needs_dask
+def test_a_dask_scheduler_that_is_killed_ends_the_sweep_and_another_one_goes_on(place: Path) -> None:
+    Path("slow.py").write_text(SLOW)
+    over = {"controller.limit": Span(0.1, 0.3, 16)}
+    with Cluster() as there:
+
+        def kill(done: int, failed: int, total: int) -> None:
+            if done == 5:
+                there.scheduler.kill()
+
+        message = "scheduler at tcp.* is lost, with .* cases to do; what is done is kept"
+        with pytest.raises(fx.ConvergenceError, match=message):
+            sweep("slow.py", over=over, scenarios=["move"], scheduler=there.address, path="out.csv", progress=kill)
+    kept = Path("out.csv.journal").read_text().count("\n") - 1
+    assert 5 <= kept < 16
+    assert not Path("out.csv").exists()
+    assert not Path("out.csv.lock").exists()
+    seen: list[int] = []
+    with Cluster() as there:
+        table = sweep("slow.py", over=over, scenarios=["move"], scheduler=there.address, path="out.csv",
+                      progress=lambda done, failed, total: seen.append(done))
+    assert seen[0] == kept
+    assert table["status"] == ["ok"] * 16
+
+
+@needs_dask
+def test_a_case_that_dask_gives_up_is_a_row(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask says KilledWorker for a case that ended its workers again and again."""
+    import distributed
+
+    class Future:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def result(self) -> int:
+            if self.number == 1:
+                raise distributed.KilledWorker("case", SimpleNamespace(address="tcp://w"), 3)
+            return 10 * self.number
+
+        def release(self) -> None:
+            pass
+
+    class Client:
+        loop = None
+
+        def __init__(self, *words: object, **options: object) -> None:
+            pass
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def submit(self, job: object, case: int, **options: object) -> Future:
+            return Future(case)
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    monkeypatch.setattr(distributed, "as_completed", lambda futures, loop: iter(futures))
+    found = dict(cluster.run_on_cluster(abs, [0, 1, 2], "tcp://x", lambda case, error: f"{case}: {error}"))
+    assert (found[0], found[2]) == (0, 20)
+    assert found[1].startswith("1: the case ended its workers again and again")
+    with pytest.raises(WorkerLost, match="again and again"):
+        dict(cluster.run_on_cluster(abs, [0, 1, 2], "tcp://x"))

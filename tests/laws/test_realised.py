@@ -1,0 +1,136 @@
+"""The linear part of laws of which only `step` is known: against the matrices they were made of."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.judging.certify.loops import loop_poles
+from flexctl.laws.linear_part import linear_law
+from flexctl.laws.realised import realised
+
+DT = 1e-3
+
+
+class OnlyStep:
+    """A law that shows nothing but its step; its state is passed."""
+
+    def __init__(self, law: Any) -> None:
+        self._inside = law
+        self.sample_time, self.measures, self.drives, self.follows = (
+            law.sample_time, law.measures, law.drives, law.follows,
+        )
+
+    def initial(self) -> Any:
+        return self._inside.initial()
+
+    def step(self, state: Any, t: float, y: Any, r: Any) -> Any:
+        return self._inside.step(state, t, y, r)
+
+
+class Hidden(OnlyStep):
+    """The same with its state in the object, where nobody sees it."""
+
+    def __init__(self, law: Any) -> None:
+        super().__init__(law)
+        self.state = law.initial()
+
+    def initial(self) -> None:
+        return None
+
+    def step(self, state: Any, t: float, y: Any, r: Any) -> Any:
+        u, self.state = self._inside.step(self.state, t, y, r)
+        return u, None
+
+
+class Static:
+    """u = f(y), of one angle."""
+
+    sample_time, measures, drives, follows = DT, ("hub_angle",), ("hub_torque",), ("hub_angle",)
+
+    def __init__(self, f: Any) -> None:
+        self.f = f
+
+    def initial(self) -> None:
+        return None
+
+    def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+        return np.array([self.f(float(y[0]))]), None
+
+
+@cache
+def case(name: str) -> tuple[fx.Plant, Any]:
+    script = fx.load_controller(name)
+    plant = fx.load_plant(script.PLANT)
+    arm = plant.with_(overrides={**script.SETTINGS, "payload.mass": 0.01})
+    return arm, script.design(plant).law
+
+
+@pytest.mark.parametrize("name", ["tokhi_azad_lqg", "tokhi_azad_robust", "tokhi_azad_hinf", "tokhi_azad_loop_shaping"])
+@pytest.mark.parametrize("kind", [OnlyStep, Hidden])
+def test_closed_loop_poles_are_those_of_the_matrices(name: str, kind: type) -> None:
+    """Slow poles matter most: -0.4242 1/s of the LQG to four decimals."""
+    arm, law = case(name)
+    linear = arm.linearise()
+    found = linear_law(kind(law), arm.model)
+    poles, wanted = (np.log(loop_poles(linear, x)[:, None]) / DT for x in (found, linear_law(law, arm.model)))
+    shown = wanted[(np.abs(wanted.real) < 400.0)]
+    assert shown.size > 10
+    for pole in shown:
+        assert np.abs(poles - pole).min() < 1e-4 * max(1.0, abs(pole)), pole
+    assert np.abs(poles.real.max() - wanted.real.max()) < 1e-4
+    z = np.exp(1j * np.array([1.0, 30.0, 250.0, 900.0]) * DT)
+    H, wanted = found.feedback().transfer(z), law.feedback().transfer(z)
+    assert np.abs(H - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+def test_the_law_itself_is_left_alone() -> None:
+    arm, law = case("tokhi_azad_lqg")
+    hidden = Hidden(law)
+    linear_law(hidden, arm.model)
+    assert all(np.all(np.asarray(x) == 0.0) for x in (hidden.state[0], *hidden.state[1]))
+
+
+def test_references_are_realised_too() -> None:
+    """The feedforward of the value, rate and acceleration, and a limit that does not act about rest."""
+    gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.06]]}
+    law = fx.LinearLaw(DT, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-0.3, 0.3)
+    found = realised(OnlyStep(law), [0.7, 0.0], [0.7])
+    assert found.Dr == pytest.approx(law.Dr, rel=1e-9)
+    assert found.Dy == pytest.approx(law.Dy, rel=1e-9)
+    assert found.A.size == 0
+
+
+def test_smooth_laws_are_linearised_where_they_rest() -> None:
+    found = realised(Static(lambda x: 0.3 * np.sin(x)), [1.0], [1.0])
+    assert found.Dy[0, 0] == pytest.approx(0.3 * np.cos(1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("f", "why"),
+    [
+        (np.sign, "answers apart"),
+        (lambda x: 0.01 * np.floor(x / 1e-4 + 0.5), "rounded, or has a dead zone"),
+        (lambda x: x - np.clip(x, -1e-3, 1e-3), "rounded, or has a dead zone"),
+    ],
+)
+def test_what_is_not_linear_about_rest_is_refused(f: Any, why: str) -> None:
+    with pytest.raises(fx.NotAvailable, match=why):
+        realised(Static(f), [0.0], [0.0])
+
+
+def test_a_law_that_depends_on_time_is_refused() -> None:
+    class Timed(Static):
+        def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+            return np.array([(1.0 + t) * y[0]]), None
+
+    with pytest.raises(fx.NotAvailable, match="depends on time"):
+        realised(Timed(None), [0.0], [0.0])
+
+
+def test_limits_far_from_rest_do_not_hide_the_linear_part() -> None:
+    assert realised(Static(lambda x: float(np.clip(50.0 * x, -0.3, 0.3))), [0.0], [0.0]).Dy == pytest.approx(50.0)

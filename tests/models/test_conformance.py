@@ -1,0 +1,676 @@
+"""One suite over all models. Adding a model is adding entries to CASES; nothing else here changes.
+
+A case states what the model claims (rigid modes, damping, order of its mesh, closed-form frequencies); the checks are
+the same for every case: derivatives, energy, linear plant, closed loop, compiled form, mesh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import toys
+from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
+from differences import (
+    Array,
+    check_closures,
+    check_compiled,
+    check_tangent,
+    order,
+    slope,
+    some_motion,
+)
+
+from flexctl.laws.controller import LinearLaw
+from flexctl.linear import SecondOrder, linearise
+from flexctl.linear.as_model import LinearModel
+from flexctl.linear.equilibrium import accelerations, equilibrium
+from flexctl.linear.modes import normal_modes
+from flexctl.machine.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
+from flexctl.model import LinearMechanics, MechanicalModel, names
+from flexctl.models import REGISTRY, build
+from flexctl.motion.moves import bang_bang, quintic
+from flexctl.simulation.simulate import simulate
+
+Build = Callable[[int], MechanicalModel]
+Start = Callable[[Any], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model and what it claims.
+
+    Attributes
+    ----------
+    name : str
+        Label.
+    kind : str
+        Registry name; empty for a toy.
+    build : callable
+        Mesh size -> model.
+    drive, angle, rate : str
+        An input, and the outputs that read position and rate where it acts.
+    gains, period : tuple of float, float
+        A stable PD on them [N/m, N s/m or per rad], and its control period [s].
+    push : float
+        Size of an input that moves the model well into its nonlinear range, if it has one.
+    start : callable
+        Model -> coordinates and rates of a free motion, closures met.
+    rigid : int
+        Rigid-body modes of the linear plant.
+    damped : bool
+        Whether it loses energy.
+    mesh : int
+        Mesh size of all checks but that of convergence.
+    frequencies : callable
+        Exact natural frequencies without the rigid modes [rad/s].
+    order : int
+        Order at which the second one is approached on `meshes`.
+    twins : tuple
+        Two (input, output) pairs with equal transfer functions.
+    """
+
+    name: str
+    kind: str
+    build: Build
+    drive: str
+    angle: str
+    rate: str
+    gains: tuple[float, float]
+    period: float
+    push: float = 1.0
+    start: Start | None = None
+    rigid: int = 0
+    damped: bool = False
+    mesh: int = 5
+    frequencies: Callable[[], Array] | None = None
+    order: int = 0
+    meshes: tuple[int, int, int] = (20, 40, 80)
+    twins: tuple[tuple[str, str], tuple[str, str]] | None = None
+
+    @property
+    def model(self) -> Any:
+        return self.build(self.mesh)
+
+
+def beam(hub: float, mass: float = 0.0, inertia: float = 0.0, **tables: Any) -> Build:
+    arm = tokhi_arm(hub, mass, inertia, **tables)
+    return lambda n, **options: build(arm, "finite_difference", sections=n, **options)
+
+
+joint = partial(Case, drive="hub_torque", angle="hub_angle", rate="hub_rate", gains=(0.9, 0.12), period=4e-3, rigid=1)
+beams = partial(joint, kind="finite_difference")
+ALONG = {
+    "sensors": (Sensor("bend", "displacement", 0.63), Sensor("shake", "acceleration", 0.31)),
+    "actuators": (Actuator("puff", 0.63, 0.63),),
+}
+
+
+def finite_difference(name: str, form: str, body: tuple[float, float, float], order: int, **more: Any) -> Case:
+    made = partial(beam(*body), form=form)
+    # the paper's form comes into its first order slowly
+    meshes = (20, 40, 80) if order == 2 else (80, 160, 320)
+    exact = partial(beam_frequencies, 2, *body)
+    return beams(name, build=made, frequencies=exact, order=order, meshes=meshes, **more)
+
+
+chain = partial(Case, kind="", drive="force", angle="first", rate="first_rate", gains=(40.0, 4.0), period=0.04)
+pendulum = partial(Case, kind="", drive="torque", angle="angle", rate="rate", gains=(8.0, 1.0), period=0.04)
+
+
+def planar_arm(
+    links: int = 1, hanging: bool = False, second_moment: float = 1e-5, hub: float = 0.05,
+    angle: float = 0.0, elbow: dict[str, float] | None = None, **tables: Any,
+) -> Arm:
+    """One or two links of rubber, stretched out or hanging: soft enough for differences (EA = 1 kN, rho A = 1 kg/m)."""
+    link = Link(0.8, Material(1e5, 100.0), Section(0.01, second_moment, outer_distance=0.05))
+    second = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2, **(elbow or {}))
+    body = Payload(0.2 * hanging, 1e-2 * hanging)
+    joints = (Joint(hub, angle=angle - 0.5 * np.pi * hanging), second)[:links]
+    return Arm("planar", (link,) * links, joints, body, gravity=(0.0, -9.81 * hanging), **tables)
+
+
+def planar(*arguments: Any, **tables: Any) -> Build:
+    arm = planar_arm(*arguments, **tables)
+    return lambda n: build(arm, "timoshenko_planar", elements=n)
+
+
+def chain_of_segments(*arguments: Any, closure: str = "base", **tables: Any) -> Build:
+    """Turned by 0.4 rad: along the arm itself a chain cannot be pulled, and does not move at first order."""
+    arm = planar_arm(*arguments, angle=0.4, **tables)
+    return lambda n: build(arm, "finite_segment", segments=n, closure=closure)
+
+
+planars = partial(
+    Case, kind="timoshenko_planar", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, mesh=3, push=1.0,
+    twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)
+
+
+def nodal(links: int = 1, hanging: bool = False, options: Any = (), **tables: Any) -> Build:
+    """The same arms softer still, by absolute nodal coordinates: slopes that are off by 0.3 are strained by as much."""
+    link = Link(0.8, Material(2e4, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    elbow = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+    body = Payload(0.2 * hanging, 1e-2 * hanging)
+    joints = (Joint(0.05, angle=-0.5 * np.pi * hanging), elbow)[:links]
+    arm = Arm("nodal", (link,) * links, joints, body, gravity=(0.0, -2.0 * hanging), **tables)
+    return lambda n: build(arm, "ancf", elements=n, **dict(options))
+
+
+nodals = partial(
+    Case, kind="ancf", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(1.0, 0.2),
+    period=0.04, mesh=2, push=0.5,
+    twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)
+
+SIDEWAYS = (("joint1_torque", "tip_x"), ("tip_force_x", "joint1_angle"))
+
+segments = partial(planars, kind="finite_segment")
+SLENDER: dict[str, Any] = {
+    "rigid": 1, "gains": (0.02, 0.02), "push": 0.01,
+    "frequencies": lambda: beam_frequencies(2, HUB) * (1e-4**0.5 / 0.64) / (ALPHA / L**2),
+}
+
+
+def swinging(model: Any) -> tuple[Array, Array]:
+    """Joints turned and turning."""
+    angles = np.array(model.arm.reference_joints)
+    q, v, _ = model.rigid_motion(angles + 0.6, 1.0 + np.arange(angles.size), 0.0 * angles)
+    return q, v
+
+
+def shaken(model: Any) -> tuple[Array, Array]:
+    """The same with rates of its own for every body: one straight link of segments would turn without any error."""
+    q, v = swinging(model)
+    return q, v + 10.0 * np.random.default_rng(5).standard_normal(v.size)
+
+
+def tree(loop: bool = False, gravity: float = 0.0, **options: Any) -> Build:
+    """Links of rubber by assumed modes: a chain of two, or five bars (the base is one) with two driven at the base."""
+    tables: dict[str, Any] = {key: options.pop(key) for key in ("damping", "sensors") if key in options}
+    bar = partial(Link, 0.8, Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
+    angles, drives = (1.9, -1.0, 1.2, 1.1), ("torque", "free") * 2
+    if loop:
+        links = (bar(), bar(), bar(parent=0, base_x=0.5), bar())
+        joints = [Joint(0.05, angle=angle, drive=drive) for angle, drive in zip(angles, drives, strict=True)]
+        tables |= {"closures": (Closure("pin", 2, 1.0, 4),), "bodies": (Body(4, 0.5, 0.1, 1e-2),)}
+        body = Payload(0.2, link=2)
+    else:
+        links, body = (bar(), bar()), Payload(0.2, 1e-2)
+        joints = [Joint(0.05), Joint(0.03, angle=0.4, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)]
+    arm = Arm("tree", links, tuple(joints), body, gravity=(0.0, gravity), **tables)
+    return lambda n: build(arm, "assumed_modes", **options)
+
+
+trees = partial(
+    Case, kind="assumed_modes", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, push=1.0, twins=(("joint1_torque", "tip_y"), ("tip_force_y", "joint1_angle")),
+)
+
+
+BODY = (0.02, 0.05, 0.02)
+"""Hub inertia [kg m^2], mass [kg] and inertia [kg m^2] of a payload that is all moment for its arm."""
+
+
+def with_body(attachment: bool) -> Build:
+    """The paper's arm by assumed modes with a heavy payload, so many modes."""
+    arm = replace(tokhi_arm(*BODY), joints=(Joint(BODY[0], angle=0.4),))
+    return lambda n: build(arm, "assumed_modes", modes=n, attachment=attachment)
+
+
+def turning(model: Any) -> tuple[Array, Array]:
+    """Bent, and turning with the loops closed."""
+    q = model.pose([joint.angle for joint in model.arm.joints if joint.drive != "free"])
+    v = np.random.default_rng(5).standard_normal(q.size)
+    N = free_directions(model.closure_jacobian(q))
+    return q, N @ N.T @ v
+
+
+def spatial(*joints: Joint, twist: float = -1.4, offset: float = 0.0, **tables: Any) -> Build:
+    """Post, and links (off the axis by a rigid kink) or slides of rubber on twisted axes, as soft as `planar`."""
+    rubber, flat = Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05, second_moment_y=2e-5)
+    links = [Link(0.0, rubber, flat, kink=0.4, twist=twist)]
+    for joint in joints:
+        if joint.revolute:
+            stiff = "rigid" if offset else "flexible"
+            links.append(Link(0.8, rubber, flat, kink=offset, kink_kind=stiff, twist=0.3))
+        else:
+            links.append(Link(0.0, rubber, flat, kink=1.5))
+    hub, body = Joint(0.05, mass=0.1), Payload(0.2, 1e-2)
+    arm = Arm("spatial", tuple(links), (hub, *joints), body, **tables)
+    return lambda n: build(arm, "timoshenko_spatial", elements=n)
+
+
+ELBOW = Joint(0.03, mass=0.1, housing_inertia=1e-2, rotor_inertia=2e-2)
+SHOULDER = replace(ELBOW, angle=0.5 * np.pi)
+spatials = partial(
+    Case, kind="timoshenko_spatial", drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(4.0, 0.8),
+    period=0.01, mesh=1, start=swinging, twins=(("joint1_torque", "tip_z"), ("tip_force_z", "joint1_angle")),
+)
+
+
+def rod(n: int, wall: bool) -> toys.Chain:
+    """A chain as a mesh of an elastic rod with unit mass and stiffness: wave speed 1, length 1."""
+    return toys.Chain(n, m=1.0 / n, k=1.0 * n, wall=wall)
+
+
+CASES = [
+    finite_difference("slope, no hub", "slope", (0.0, 0.0, 0.0), 2),
+    finite_difference("slope, hub", "slope", (HUB, 0.0, 0.0), 2),
+    finite_difference("slope, 10 g", "slope", (HUB, 0.01, 0.0), 2),
+    finite_difference("slope, 20 g and inertia", "slope", (HUB, 0.02, 1e-4), 2),
+    finite_difference("paper, no hub", "paper", (0.0, 0.0, 0.0), 2),
+    finite_difference("paper, hub", "paper", (HUB, 0.0, 0.0), 1),
+    finite_difference("paper, 20 g and inertia", "paper", (HUB, 0.02, 1e-4), 1),
+    beams("slope, Rayleigh damping", build=beam(HUB, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)), damped=True),
+    beams("slope, modal damping", build=beam(HUB, damping=Damping("modal", ratio=0.01)), damped=True),
+    beams(
+        "slope, sensors and actuators", build=beam(HUB, 0.01, **ALONG),
+        twins=(("hub_torque", "bend"), ("puff", "hub_angle")),
+    ),
+    beams(
+        "paper, sensors and actuators", build=partial(beam(HUB, 0.01, **ALONG), form="paper"),
+        twins=(("hub_torque", "bend"), ("puff", "hub_angle")),
+    ),
+    planars(
+        # the paper's beam on another scale: r / L = 4e-4, so that its shear and rotary inertia are below 1e-5
+        "planar, one slender link", build=planar(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3)), rigid=1, order=2,
+        frequencies=lambda: beam_frequencies(2, HUB) * (1e-4**0.5 / 0.64) / (ALPHA / L**2), start=swinging,
+        gains=(0.02, 0.02), push=0.01,
+    ),
+    planars("planar, two links", build=planar(2), rigid=2, start=swinging),
+    planars("planar, hanging", build=planar(2, hanging=True), start=swinging),
+    planars(
+        "planar, hanging, damped", build=planar(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
+        start=swinging, damped=True,
+    ),
+    planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
+    planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    nodals("nodal, one link", build=nodal(), rigid=1, start=swinging),
+    nodals("nodal, two links, as in the paper", build=nodal(2, options={"law": "omar"}), rigid=2, start=swinging),
+    nodals("nodal, hanging", build=nodal(2, hanging=True), start=swinging, twins=SIDEWAYS),
+    nodals(
+        "nodal, hanging, damped", build=nodal(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-3)),
+        start=swinging, damped=True, twins=SIDEWAYS,
+    ),
+    nodals("nodal, modal damping", build=nodal(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
+    nodals(
+        "nodal, multipliers", build=nodal(1, options={"revolute": "multipliers"}), rigid=1, start=swinging,
+    ),
+    nodals(
+        "nodal, sensors and pressure", build=nodal(2, **ALONG), rigid=2, start=swinging,
+        twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
+    ),
+    *(
+        segments(
+            f"segments, one slender link, {closure}", order=2, meshes=(40, 80, 160), start=shaken, **SLENDER,
+            build=chain_of_segments(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3), closure=closure),
+        )
+        for closure in ("base", "half")
+    ),
+    segments("segments, two links", build=chain_of_segments(2), rigid=2, start=swinging),
+    segments("segments, rigid roots", build=chain_of_segments(2, closure="paper"), rigid=2, start=swinging),
+    segments("segments, hanging", build=chain_of_segments(2, hanging=True), start=swinging),
+    segments(
+        "segments, hanging, damped", start=swinging, damped=True,
+        build=chain_of_segments(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
+    ),
+    segments(
+        "segments, modal damping", build=chain_of_segments(2, damping=Damping("modal", ratio=0.02)), rigid=2,
+        damped=True,
+    ),
+    segments("segments, sensors", build=chain_of_segments(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    segments("segments, flexible joint", build=chain_of_segments(2, elbow={"stiffness": 3.0}), rigid=2, start=swinging),
+    segments(
+        "segments, damped joint", rigid=2, damped=True,
+        build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
+    ),
+    trees("tree, two links", build=tree(), rigid=2, start=turning),
+    trees("tree, two links, attachment shapes", build=tree(modes=1, attachment=True), rigid=2, start=turning),
+    *(
+        # a moment at the end: what is left of it by n modes falls as 1 / n, with attachment shapes as n^-7
+        trees(
+            f"tree, one link and a body, {name}", build=with_body(attachment), rigid=1, mesh=3, order=claimed,
+            meshes=meshes, frequencies=partial(beam_frequencies, 2, *BODY), gains=(0.9, 0.12), period=4e-3, push=0.1,
+        )
+        for name, attachment, claimed, meshes in (
+            ("modes alone", False, 1, (7, 14, 28)), ("attachment shapes", True, 7, (4, 8, 16))
+        )
+    ),
+    trees(
+        "tree, two links that shorten and stretch", rigid=2, start=turning,
+        build=tree(foreshortening=True, axial=(0, 1), sensors=ALONG["sensors"]),
+    ),
+    trees("tree, five bars", build=tree(True), rigid=2, start=turning),
+    trees(
+        "tree, five bars hanging upwards", start=turning,
+        build=tree(
+            True, 1.0, shapes=("clamped_mass", "pinned_pinned") * 2, mass_ratio=0.7, foreshortening=False,
+            sensors=ALONG["sensors"],
+        ),
+    ),
+    trees(
+        "tree, Rayleigh damping", build=tree(damping=Damping("rayleigh", alpha=0.3, beta=1e-3)), rigid=2, damped=True
+    ),
+    trees("tree, modal damping", build=tree(damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
+    spatials("spatial, 3R with a post", build=spatial(ELBOW, ELBOW), rigid=3),
+    spatials(
+        # the links hang from the post; a little off its axis, or turning it would be no motion at all
+        "spatial, hanging", rigid=1,
+        build=spatial(SHOULDER, ELBOW, twist=-0.5 * np.pi, offset=0.01, gravity=(0.0, 0.0, -9.81)),
+        drive="joint2_torque", angle="joint2_angle", rate="joint2_rate",
+        twins=(("joint2_torque", "tip_x"), ("tip_force_x", "joint2_angle")),
+    ),
+    spatials(
+        "spatial, damped", build=spatial(ELBOW, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)), rigid=2, damped=True
+    ),
+    spatials(
+        "spatial, slide on a post", build=spatial(Joint(mass=0.1, housing_inertia=1e-2, kind="prismatic")), rigid=2,
+        mesh=2, drive="joint2_force", angle="joint2_extension", rate="joint2_rate",
+        twins=(("joint2_force", "tip_z"), ("tip_force_z", "joint2_extension")),
+    ),
+    spatials(
+        "spatial, sensors", build=spatial(ELBOW, sensors=(
+            Sensor("bend", "displacement", 0.63, 2), Sensor("shake", "acceleration", 0.31, 2, "z"),
+            Sensor("side", "strain", 0.4, 1, "z"),
+        )), rigid=2,
+    ),
+    chain("chain", build=lambda n: toys.Chain(n), rigid=1),
+    chain("chain with dampers", build=lambda n: toys.Chain(n, d=0.7), rigid=1, damped=True),
+    chain(
+        "free rod", build=partial(rod, wall=False), rigid=1, frequencies=lambda: np.pi * np.arange(1, 3), order=2,
+        gains=(1.0, 0.5),
+    ),
+    chain(
+        "held rod", build=partial(rod, wall=True), frequencies=lambda: np.pi * (np.arange(2) + 0.5), order=1,
+        gains=(1.0, 0.5),
+    ),
+    pendulum("rod pendulum", build=lambda n: toys.RodPendulum(), start=lambda m: m.at(1.0, 0.7), push=0.2),
+    pendulum("rod pendulum in honey", build=lambda n: toys.RodPendulum(damping=0.2), push=0.2, damped=True),
+    pendulum(
+        "elastic pendulum", build=lambda n: toys.ElasticPendulum(), push=0.6,
+        start=lambda m: (np.array([1.1 * m.length, 0.8]), np.array([0.2, -0.5])),
+    ),
+    pendulum(
+        "elastic pendulum with dampers", build=lambda n: toys.ElasticPendulum(c_r=1.0, c_theta=0.05), push=0.6,
+        damped=True,
+    ),
+    Case(
+        "crane", "", lambda n: toys.Crane(), "force", "cart", "cart_rate", (20.0, 8.0), 0.04, push=8.0, rigid=1,
+        start=lambda m: (np.array([0.1, 0.9]), np.array([-0.2, 0.4])),
+        twins=(("force", "swing"), ("wind", "cart")),
+    ),
+]
+
+all_cases = pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+
+
+def some_cases(chosen: Callable[[Case], bool]) -> Any:
+    return pytest.mark.parametrize("case", [c for c in CASES if chosen(c)], ids=lambda c: c.name)
+
+
+def inflow(model: Any, q: Array, v: Array) -> float:
+    """Power of mass that enters the model, such as what slides out of a guide."""
+    return float(model.inflow(q, v)) if hasattr(model, "inflow") else 0.0
+
+
+def free_directions(G: Array) -> Array:
+    """Orthonormal basis of the null space of G."""
+    _, s, vh = np.linalg.svd(G)
+    return vh[s.size :].T
+
+
+def transfer(plant: SecondOrder, s: complex, pair: tuple[str, str]) -> complex:
+    """From input to output, straight from the definition."""
+    j, i = names(plant.inputs).index(pair[0]), names(plant.outputs).index(pair[1])
+    q = np.linalg.solve(s**2 * plant.M + s * plant.D + plant.K, plant.B[:, j])
+    return complex((plant.Cq[i] + s * plant.Cv[i] + s**2 * plant.Ca[i]) @ q + plant.Du[i, j])
+
+
+def test_every_registered_model_has_a_case() -> None:
+    missing = set(REGISTRY) - {case.kind for case in CASES}
+    assert not missing, f"add entries to CASES for {missing}"
+
+
+@all_cases
+def test_shapes_and_labels(case: Case) -> None:
+    model = case.model
+    assert isinstance(model, MechanicalModel)
+    n, p, ny, m = len(model.coordinates), len(model.inputs), len(model.outputs), len(model.closures)
+    q, v, a, u, lam = some_motion(model)
+    shapes = {
+        (n, n): [model.mass(q), *model.tangent(q, v, a, u, lam)],
+        (n, p): [model.input_matrix(q)],
+        (n,): [model.reference(), model.force(q, v)],
+        (m,): [model.closure(q), model.closure_bias(q, v)],
+        (m, n): [model.closure_jacobian(q)],
+        (ny,): [model.output(q, v, a, u)],
+    }
+    for shape, arrays in shapes.items():
+        assert [x.shape for x in arrays] == [shape] * len(arrays)
+        assert all(x.dtype == float for x in arrays)
+    assert [x.shape for x in model.output_tangent(q, v, a, u)] == [(ny, n), (ny, n), (ny, n), (ny, p)]
+    for signals in (model.coordinates, model.inputs, model.outputs):
+        assert len(set(names(signals))) == len(signals)
+        assert all(s.name and s.unit for s in signals)
+    assert len(set(model.closures)) == m
+    np.testing.assert_allclose(model.closure(model.reference()), 0.0, atol=1e-12)
+
+
+@all_cases
+def test_methods_leave_their_arguments_alone(case: Case) -> None:
+    model, x = case.model, some_motion(case.model)
+    kept = [part.copy() for part in x]
+    model.mass(x.q), model.force(x.q, x.v), model.input_matrix(x.q), model.energy(x.q, x.v), model.closure(x.q)
+    model.tangent(*x), model.output(x.q, x.v, x.a, x.u), model.output_tangent(x.q, x.v, x.a, x.u)
+    for part, copy in zip(x, kept, strict=True):
+        np.testing.assert_array_equal(part, copy)
+
+
+@all_cases
+def test_mass_is_symmetric_and_positive_on_the_free_directions(case: Case) -> None:
+    model, x = case.model, some_motion(case.model)
+    M, N = model.mass(x.q), free_directions(model.closure_jacobian(x.q))
+    np.testing.assert_allclose(M, M.T, rtol=0, atol=1e-13 * np.abs(M).max())
+    assert np.linalg.eigvalsh(N.T @ M @ N)[0] > 0.0
+
+
+@all_cases
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tangents_and_closures_against_differences(case: Case, seed: int) -> None:
+    x = some_motion(case.model, seed=seed)
+    check_tangent(case.model, x)
+    check_closures(case.model, x)
+
+
+@all_cases
+def test_power_of_all_forces_is_the_change_of_energy(case: Case) -> None:
+    model, x = case.model, some_motion(case.model)
+    power = x.v @ (model.mass(x.q) @ x.a + model.force(x.q, x.v))
+    gain = slope(lambda s: model.energy(x.q + s * x.v, x.v + s * x.a).total)
+    assert gain != 0.0
+    lost = power + inflow(model, x.q, x.v) - gain
+    if case.damped:
+        assert lost > 1e-6 * abs(gain)
+    else:
+        assert abs(lost) <= 1e-9 * abs(x.v) @ abs(model.mass(x.q) @ x.a + model.force(x.q, x.v))
+
+
+@some_cases(lambda c: not c.damped)
+def test_trapezoidal_rule_keeps_the_energy_at_second_order(case: Case) -> None:
+    model = case.model
+    draw = np.random.default_rng(3).standard_normal(len(model.coordinates))
+    start = case.start(model) if case.start else (model.reference(), draw)
+
+    def drift(step: float) -> float:
+        run = simulate(
+            model, duration=10 * case.period, step=step, method="trapezoidal", initial=start, record_states=True
+        )
+        assert run.q is not None
+        assert run.v is not None
+        states = list(zip(run.q, run.v, strict=True))
+        energy = np.array([model.energy(q, v).total for q, v in states])
+        power = np.array([inflow(model, q, v) for q, v in states])
+        entered = np.append(0.0, np.cumsum(0.5 * np.diff(run.t) * (power[:-1] + power[1:])))
+        return float(np.abs(energy - energy[0] - entered).max() / model.energy(*start).kinetic)
+
+    if isinstance(model, LinearMechanics):
+        assert drift(case.period / 10) < 1e-9
+    else:
+        errors = [drift(case.period / k) for k in (8, 16, 32)]
+        assert errors[-1] > 1e-10  # otherwise the rate says nothing
+        assert order(errors).min() > 1.9
+
+
+@some_cases(lambda c: c.damped)
+def test_damping_takes_energy_all_the_time(case: Case) -> None:
+    model = case.model
+    v = 0.1 * np.random.default_rng(3).standard_normal(len(model.coordinates))
+    N = free_directions(model.closure_jacobian(model.reference()))
+    run = simulate(
+        model, duration=20 * case.period, step=case.period / 20, method="trapezoidal",
+        initial=(model.reference(), N @ N.T @ v), record_states=True,
+    )
+    assert run.q is not None
+    assert run.v is not None
+    energy = np.array([model.energy(q, v).total for q, v in zip(run.q, run.v, strict=True)])
+    assert np.diff(energy).max() < 1e-6 * (energy[0] - energy[-1])
+
+
+@all_cases
+def test_equilibrium_is_at_rest(case: Case) -> None:
+    model, at = case.model, equilibrium(case.model)
+    a, lam = accelerations(model, at.q, at.v, at.u)
+    K = model.tangent(at.q, at.v, at.v, at.u, at.lam).stiffness
+    M, scale = model.mass(at.q), np.abs(model.force(at.q, at.v)).max() + 1e-6 * (1.0 + np.abs(K).max())
+    assert np.abs(M @ a).max() < 1e-8 * scale
+    np.testing.assert_allclose(lam, at.lam, atol=1e-8 * scale)
+
+
+@all_cases
+def test_rigid_modes_are_counted(case: Case) -> None:
+    plant = linearise(case.model, equilibrium(case.model))
+    assert normal_modes(plant.M, plant.K).rigid == case.rigid
+    assert plant.modes().rigid_modes == case.rigid
+
+
+@all_cases
+def test_plant_is_symmetric_and_reciprocal(case: Case) -> None:
+    plant = linearise(case.model, equilibrium(case.model))
+    assert plant.symmetric
+    if case.twins:
+        for s in (3.0j, 2.0 + 40.0j, 5.0 + 300.0j):
+            one, other = (transfer(plant, s, pair) for pair in case.twins)
+            assert abs(one - other) < 1e-9 * abs(one)
+
+
+@all_cases
+def test_torque_to_rate_at_the_same_place_is_positive_real(case: Case) -> None:
+    plant = linearise(case.model, equilibrium(case.model))
+    for omega in np.geomspace(0.1, 1e4, 300):
+        value = transfer(plant, (0.02 + 1j) * omega, (case.drive, case.rate))
+        assert value.real > 0.0
+
+
+@all_cases
+def test_every_input_acts_and_every_sensor_reads(case: Case) -> None:
+    plant = linearise(case.model, equilibrium(case.model))
+    assert np.abs(plant.B).max(axis=0).min() > 0.0
+    rows = np.hstack([plant.Cq, plant.Cv, plant.Ca, plant.Du])
+    assert np.abs(rows).max(axis=1).min() > 0.0
+
+
+@some_cases(lambda c: not isinstance(c.model, LinearMechanics))
+def test_small_motions_are_those_of_the_linear_plant(case: Case) -> None:
+    model, at = case.model, equilibrium(case.model)
+    linear = LinearModel(linearise(model, at))
+    rest = model.output(at.q, at.v, at.a, at.u)
+    period = 10 * case.period
+
+    def error(amplitude: float) -> float:
+        push = {case.drive: bang_bang(amplitude, period / 4)}
+        full, small = (
+            simulate(m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha", initial=start)
+            for m, start in ((model, (at.q, at.v)), (linear, None))
+        )
+        return float(np.abs(full.y - rest - small.y).max())
+
+    errors = [error(case.push * factor) for factor in (0.1, 0.05, 0.025)]
+    assert errors[-1] > 1e-9
+    assert order(errors).min() > 1.9
+
+
+def pd(case: Case) -> LinearLaw:
+    kp, kd = case.gains
+    return LinearLaw(
+        case.period, (case.angle, case.rate), (case.drive,), (case.angle,), Dy=[[-kp, -kd]], Dr=[[kp, kd, 0.0]]
+    )
+
+
+@all_cases
+def test_closed_loop_is_second_order_in_the_step(case: Case) -> None:
+    model, law, move = case.model, pd(case), quintic(0.0, 0.1, 8 * case.period)
+
+    def angles(substeps: int) -> Array:
+        step = case.period / substeps
+        run = simulate(model, law, move, duration=20 * case.period, step=step, method="generalised_alpha")
+        return run[case.angle][::substeps]
+
+    runs = [angles(k) for k in (4, 8, 16, 32)]
+    errors = [float(np.abs(a - b).max()) for a, b in pairwise(runs)]
+    assert errors[-1] > 1e-11
+    assert 1.85 < order(errors)[-1] < 2.3
+
+
+class Plain:
+    """A model without its compiled form and without being known as linear."""
+
+    own_stepper = False
+
+    def __init__(self, model: MechanicalModel) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def compiled(self) -> None:
+        return None
+
+
+@some_cases(lambda c: c.model.compiled() is not None)
+def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
+    check_compiled(case.model, some_motion(case.model))
+
+
+@some_cases(lambda c: c.model.compiled() is not None)
+@pytest.mark.parametrize("method", ["generalised_alpha", "trapezoidal"])
+@pytest.mark.parametrize(("periods", "substeps"), [(12, 3), (150, 1)])
+def test_compiled_run_is_the_plain_run(case: Case, method: str, periods: int, substeps: int) -> None:
+    """The long run has several calls of the law within one call of the compiled loop."""
+    model, law, move = case.model, pd(case), quintic(0.0, 0.3, 8 * case.period)
+    run = partial(
+        simulate, controller=law, reference=move, duration=periods * case.period, step=case.period / substeps,
+        method=method,
+        inputs={case.drive: bang_bang(case.push, 1.7 * case.period, 0.4 * case.period)}, record_states=True,
+    )
+    fast, plain = run(model), run(Plain(model))
+    assert plain.provenance["method"] == fast.provenance["method"]
+    for one, other in ((fast.y, plain.y), (fast.u, plain.u), (fast.q, plain.q), (fast.v, plain.v)):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.abs(other).max(axis=0).max())
+
+
+@some_cases(lambda c: c.order > 0)
+def test_mesh_converges_at_the_declared_order(case: Case) -> None:
+    assert case.frequencies is not None
+    exact = case.frequencies()[1]
+    errors = []
+    for mesh in case.meshes:
+        plant = linearise(case.build(mesh))
+        errors.append(abs(normal_modes(plant.M, plant.K).omega[case.rigid + 1] / exact - 1.0))
+    assert order(errors)[-1] == pytest.approx(case.order, abs=0.2)

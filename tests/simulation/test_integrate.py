@@ -1,0 +1,194 @@
+"""The integrator: orders, dissipation, closures, failure, and what a held command asks of it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import toys
+from differences import Array, order
+
+from flexctl.errors import ConvergenceError, DefinitionError
+from flexctl.kernels import schemes as integrate
+from flexctl.kernels.schemes import Scheme, State, generalised_alpha, newmark, start, step, trapezoidal
+from flexctl.laws.controller import LinearLaw
+from flexctl.model import MechanicalModel
+from flexctl.simulation.simulate import simulate
+
+END = 0.8  # s
+
+
+def torque(t: float) -> Array:
+    return np.array([1.5 * np.sin(9.0 * t)])
+
+
+def march(model: MechanicalModel, scheme: Scheme, q: Array, v: Array, h: float, end: float = END) -> State:
+    state = start(model, q, v, torque(0.0))
+    for k in range(round(end / h)):
+        step(model, scheme, state, k * h, h, torque((k + 1) * h))
+    return state
+
+
+@cache
+def elastic() -> tuple[toys.ElasticPendulum, Array, Array, Array, Array]:
+    """Model, start, and its exact end."""
+    model = toys.ElasticPendulum(c_theta=0.05)
+    q, v = np.array([0.9, 0.7]), np.array([0.3, -1.0])
+    return model, q, v, *toys.flow(model, q, v, END, torque)
+
+
+def errors(scheme: Scheme, steps: tuple[float, ...] = (8e-3, 4e-3, 2e-3)) -> Array:
+    model, q, v, q_end, v_end = elastic()
+    ends = [march(model, scheme, q, v, h) for h in steps]
+    return np.array([[np.abs(s.q - q_end).max(), np.abs(s.v - v_end).max()] for s in ends])
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8, 0.9, 1.0])
+def test_generalised_alpha_is_second_order_in_coordinates_and_rates(rho: float) -> None:
+    found = errors(generalised_alpha(rho))
+    assert found[-1].max() < 5e-3  # of rates up to 3
+    for column in found.T:
+        assert order(column)[-1] == pytest.approx(2.0, abs=0.1)
+
+
+def test_trapezoidal_rule_is_second_order() -> None:
+    assert order(errors(trapezoidal())[:, 0])[-1] == pytest.approx(2.0, abs=0.1)
+
+
+def test_newmark_with_dissipation_is_first_order_only() -> None:
+    assert order(errors(newmark(0.4, 0.7))[:, 0])[-1] == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.9, 1.0])
+def test_spectral_radius_at_infinite_frequency_is_rho(rho: float) -> None:
+    h = 1e-3
+    model = toys.oscillator(omega=1e6 / h)
+    unit = np.array([1.0, 1.0 / h, 1.0 / h**2, 1.0 / h**2])  # of q, v, a, shifted a
+    columns = []
+    for x in np.diag(unit):
+        state = State(x[:1].copy(), x[1:2].copy(), x[2:3].copy(), x[3:].copy(), np.zeros(0))
+        step(model, generalised_alpha(rho), state, 0.0, h, np.zeros(1))
+        columns.append(np.concatenate([state.q, state.v, state.a, state.algorithmic]) / unit)
+    radius = np.abs(np.linalg.eigvals(np.array(columns).T)).max()
+    assert radius == pytest.approx(rho, abs=2e-4)  # a triple root: (omega h)^-2 enters by its cube root
+
+
+@pytest.mark.parametrize("rho", [0.6, 0.9])
+@pytest.mark.parametrize("h", [1e-2, 1e-5])
+def test_closures_are_met_to_rounding_at_every_step(rho: float, h: float) -> None:
+    model = toys.RodPendulum()
+    state = start(model, *model.at(1.2, -2.0), np.zeros(1))
+    for k in range(100):
+        step(model, generalised_alpha(rho), state, k * h, h, np.zeros(1))
+        assert abs(model.closure(state.q)[0]) < 1e-12
+
+
+@pytest.mark.parametrize("rho", [0.8, 1.0])
+def test_rod_pendulum_returns_after_the_period_of_the_elliptic_integral(rho: float) -> None:
+    model, amplitude = toys.RodPendulum(), 1.5
+    period = model.period(amplitude)
+    assert period > 1.1 * 2 * np.pi / model.omega  # far from small oscillations
+
+    def miss(steps: int) -> tuple[float, float]:
+        h = period / steps
+        state = start(model, *model.at(amplitude), np.zeros(1))
+        for k in range(steps):
+            step(model, generalised_alpha(rho), state, k * h, h, np.zeros(1))
+        angle, rate, *_ = model.output(state.q, state.v, state.a, np.zeros(1))
+        energy = model.energy(state.q, state.v).total - model.energy(*model.at(amplitude)).total
+        return abs(rate), abs(energy) + abs(angle - amplitude)
+
+    late, lost = zip(*(miss(k) for k in (100, 200, 400)), strict=True)
+    assert late[-1] < 0.02
+    assert order(late)[-1] == pytest.approx(2.0, abs=0.15)
+    assert lost[-1] < 2e-3
+    assert order(lost)[-1] > 1.8
+
+
+def test_closure_force_is_the_pull_of_the_rod() -> None:
+    """At the lowest point the pivot pulls the tip mass with (m/3) L omega^2 + m g/2, whatever the swing."""
+    model, rate = toys.RodPendulum(), 2.5
+    state = start(model, *model.at(0.0, rate), np.zeros(1))
+    wanted = model.m / 3.0 * model.L * rate**2 + 0.5 * model.m * model.g
+    assert state.lam[0] * model.L == pytest.approx(wanted, rel=1e-12)
+    # the force carried along a quarter second later satisfies the balance of the accelerations there
+    for k in range(250):
+        step(model, generalised_alpha(0.8), state, k * 1e-3, 1e-3, np.zeros(1))
+    _, lam = integrate.accelerations(model, state.q, state.v, np.zeros(1))
+    assert state.lam[0] == pytest.approx(lam[0], rel=1e-4)
+
+
+def test_failure_says_when_and_how_and_leaves_the_state_alone() -> None:
+    model, q, v, *_ = elastic()
+    state = start(model, q, v, torque(0.0))
+    kept = [x.copy() for x in (state.q, state.v, state.a, state.algorithmic)]
+    with pytest.raises(ConvergenceError, match="use a smaller step") as caught:
+        step(model, generalised_alpha(tolerance=1e-15, iterations=2), state, 0.5, 0.05, torque(0.0))
+    assert caught.value.time == pytest.approx(0.55)
+    assert caught.value.iteration == 2
+    assert 1e-15 < caught.value.residual < 1.0
+    for x, copy in zip((state.q, state.v, state.a, state.algorithmic), kept, strict=True):
+        np.testing.assert_array_equal(x, copy)
+
+
+def test_a_force_that_is_not_a_number_stops_newton_at_once() -> None:
+    class Broken(toys.ElasticPendulum):
+        def force(self, q: Array, v: Array, t: float = 0.0) -> Array:
+            return super().force(q, v) if t == 0.0 else np.full(2, np.nan)
+
+    model, q, v, *_ = elastic()
+    state = start(model, q, v, torque(0.0))
+    with pytest.raises(ConvergenceError) as caught:
+        step(Broken(), trapezoidal(), state, 0.0, 1e-3, torque(0.0))
+    assert caught.value.iteration == 1
+
+
+PERIOD = 0.05
+LAW = LinearLaw(PERIOD, ("angle", "rate"), ("torque",), Dy=[[-6.0, -1.2]])
+
+
+def held_loop(substeps: int) -> Array:
+    """State at the end of the loop with steps of PERIOD / substeps, plain form."""
+    model, q, v, *_ = elastic()
+    run = simulate(
+        model.plain(), LAW, duration=END, step=PERIOD / substeps, method="trapezoidal", initial=(q, v),
+        record_states=True,
+    )
+    assert run.q is not None
+    assert run.v is not None
+    return np.concatenate([run.q[-1], run.v[-1]])
+
+
+@cache
+def held_loop_exactly() -> Array:
+    model, q, v, *_ = elastic()
+    for _ in range(round(END / PERIOD)):
+        u = -6.0 * q[1] - 1.2 * v[1]
+        q, v = toys.flow(model, q, v, PERIOD, lambda t, u=u: np.array([u]))
+    return np.concatenate([q, v])
+
+
+def loop_orders() -> Array:
+    """Also with the control period as the step."""
+    return order([float(np.abs(held_loop(k) - held_loop_exactly()).max()) for k in (1, 2, 4, 8)])
+
+
+def test_a_held_command_keeps_the_second_order() -> None:
+    assert loop_orders()[-2:] == pytest.approx([2.0, 2.0], abs=0.2)
+    assert np.abs(held_loop(8) - held_loop_exactly()).max() < 5e-3
+
+
+def test_without_new_accelerations_at_a_jump_the_order_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integrate, "jump", lambda *args: None)
+    assert loop_orders()[-1] == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: generalised_alpha(1.1), lambda: generalised_alpha(-0.1), lambda: generalised_alpha(float("nan")),
+    lambda: newmark(0.2, 0.5), lambda: newmark(0.3, 0.4), lambda: newmark(float("nan"), 0.5),
+    lambda: generalised_alpha(tolerance=0.0), lambda: trapezoidal(iterations=0),
+])
+def test_parameters_out_of_bounds_are_refused(make) -> None:
+    with pytest.raises(DefinitionError):
+        make()
