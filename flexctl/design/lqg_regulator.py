@@ -56,7 +56,7 @@ def lqg_regulator(
     plant: LinearPlant, weights: Weights, *, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float,
     delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
 ) -> Design:
-    """Return the design of a law that follows what its measurements read at rest; see `flexctl.judging.variations.resting`.
+    """Return the design of a law that follows what its measurements read at rest; see `variations.resting`.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ def _narrowing_order(M: FloatArray, D: FloatArray, K: FloatArray) -> Order | Non
 
 
 class _Channels(NamedTuple):
-    """Inputs and outputs in terms of few columns of the sweep; the arguments of `kernels.resolvent_pivoted.assemble`."""
+    """Inputs and outputs in terms of few columns of the sweep; arguments of `kernels.resolvent_pivoted.assemble`."""
 
     columns: FloatArray
     first: npt.NDArray[np.intp]

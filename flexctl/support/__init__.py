@@ -1,1 +1,1 @@
-"""What every layer leans on: files written whole or not at all, memory asked for before it is used, checks of numbers."""
+"""What every layer leans on: files written whole or not at all, memory asked for before use, checks of numbers."""

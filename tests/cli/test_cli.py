@@ -354,7 +354,8 @@ class TestTracking:
         """Chords fed back with gains that the light damping does not bear; the run itself is bounded."""
         Path("bare.py").write_text(
             "from flexctl.kernels.schemes import generalised_alpha\n"
-            "from flexctl.design.tracking import pd_gains, tip_tracking\nfrom flexctl.judging.scenario import Scenario\n"
+            "from flexctl.design.tracking import pd_gains, tip_tracking\n"
+            "from flexctl.judging.scenario import Scenario\n"
             "import flexctl\ntip = flexctl.load_controller('tip_circle')\nPLANT = tip.PLANT\n"
             "def design(plant):\n    gains = pd_gains(tip.INERTIA, 4.0)\n"
             "    return tip_tracking(tip.track(plant, 2.0), gains, angles='chord', sample_time=0.0)\n"

@@ -229,7 +229,7 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
     runs = {}
     for inside in (True, False):
         if not inside:
-            monkeypatch.setattr(sys.modules["flexctl.simulate"], "acts_within_steps", lambda *_: False)
+            monkeypatch.setattr(sys.modules["flexctl.simulation.simulate"], "acts_within_steps", lambda *_: False)
             monkeypatch.setattr("flexctl.simulation.analog.servo_arm", lambda *_: None)
         for name, law in (("static", static), ("dynamic", first)):
             runs[name, inside] = simulate(

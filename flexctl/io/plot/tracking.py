@@ -47,7 +47,7 @@ def _runs(responses: Runs) -> dict[str, Response]:
     for label, run in runs.items():
         if not {"tip_x", "tip_y"} <= set(names(run.references)):
             raise DefinitionError(
-                f'the run "{label}" has no reference of its tip; give one (flexctl.motion.track) to draw it against a path'
+                f'the run "{label}" has no reference of its tip; give one, e.g. a flexctl.motion.track.Track'
             )
     return runs
 

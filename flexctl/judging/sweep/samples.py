@@ -60,7 +60,7 @@ def as_values(name: str, given: Any) -> Values:
     if isinstance(given, Span):
         return given
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-        raise DefinitionError(f"sweep over {name}: give a list of values or a flexctl.judging.sweep.Span, not {given!r}")
+        raise DefinitionError(f"sweep over {name}: give a list of values or a flexctl.Span, not {given!r}")
     values = tuple(value.item() if hasattr(value, "item") else value for value in given)
     require(bool(values), f"sweep over {name}: the list of values is empty")
     return values

@@ -1,4 +1,4 @@
-"""What a sweep leaves on disk when it is done: a table. `flexctl.judging.sweep.journal` has what is there while it runs.
+"""The table that a finished sweep leaves on disk; `flexctl.judging.sweep.journal` has what is there while it runs.
 
 The table is tidy: a row for every case and scenario; the columns are the number of the case, the parameters, the
 scenario, "status" ("ok" or "failed"), "reason", "wall_s" and the scores.

@@ -8,7 +8,7 @@
 | chord angle, rate | between the straight lines through the ends of the links, as in the paper |
 | link deflection | of the link's end from the normal of its root section |
 | joint_torque | what a servo joint applies |
-| displacement, acceleration, curvature, strain | as in `timoshenko_planar.sensors`; the curvature is that of the sections' turn |
+| displacement, acceleration, curvature, strain | as in `timoshenko_planar`; curvature is of the sections' turn |
 
 The paper's frames for the deflection pass through both ends of a link, and it is zero in them by definition. Its angles
 come from arccos, which loses the sign; here they are counted from the encoder's, so that they do not jump.

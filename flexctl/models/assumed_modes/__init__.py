@@ -362,7 +362,7 @@ class AssumedModes:
         return self.compiled_driven()
 
     def compiled_driven(self, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
-        """Return the compiled form in which coordinates follow commanded accelerations (see `wrappers.motion_driven`)."""
+        """Return the compiled form in which coordinates follow commanded accelerations: `wrappers.motion_driven`."""
         from . import kernel as kernels  # compiled code is loaded when a time loop needs it
 
         if driven not in self._compiled:

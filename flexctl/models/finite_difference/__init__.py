@@ -124,7 +124,7 @@ class FiniteDifference(LinearMechanics):
         return scheme(self, dt)
 
     def scheme_plant(self, dt: float) -> FirstOrder:
-        """Return the march itself as a discrete plant: states Y and its backward difference; see `finite_difference.march`."""
+        """Return the march as a discrete plant: states Y and its backward difference; see `finite_difference.march`."""
         return scheme_plant(self, dt)
 
     def stability_limit(self) -> float:

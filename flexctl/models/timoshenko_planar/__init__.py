@@ -119,7 +119,7 @@ class TimoshenkoPlanar(SerialArm):
         return not self.C.size or self.arm.damping.ratio <= STRONG
 
     def stepper(self, *arguments: Any) -> Any:
-        """Return the model's own compiled stepper (see `timoshenko_planar.stepper`), or None with strong modal damping."""
+        """Return the compiled stepper (see `timoshenko_planar.stepper`), or None with strong modal damping."""
         if not self.own_stepper:
             return None
         from .stepper import stepper  # compiled code is loaded when a time loop needs it

@@ -57,7 +57,7 @@ def tracking(model: Ancf, **more: Any) -> tuple[Any, Any, Track]:
 @pytest.fixture(autouse=True)
 def _unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Poles along the path take longer than these runs, and tests of tracking have them."""
-    monkeypatch.setattr(import_module("flexctl.simulate"), "warn_if_unstable", lambda *_: None)
+    monkeypatch.setattr(import_module("flexctl.simulation.simulate"), "warn_if_unstable", lambda *_: None)
 
 
 LAWS: dict[str, dict[str, Any]] = {

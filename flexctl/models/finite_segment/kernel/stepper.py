@@ -345,7 +345,7 @@ def _chord(seg, state, W, kind, root, end):
 
 @kernel(**FAST)
 def _measure(seg, state, W, rows, y):
-    """Sensor readings; the kinds are those of `models.finite_segment.sensors`. Rows COS and SIN must be those of the state."""
+    """Sensor readings; the kinds are those of `finite_segment.sensors`. Rows COS and SIN must be those of the state."""
     n, x = state.q.size, state.q
     px, py, ax, ay = _tip(seg.body[0], W[COS], W[SIN], state.v, state.a, n)
     for at in range(rows.size):
