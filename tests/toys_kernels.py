@@ -10,7 +10,7 @@ import math
 
 from numba import njit
 
-from flexctl.models._kernels.loop import CLOSURE, OUTPUT, RESIDUAL, TANGENT
+from flexctl.kernels.model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 
 
 @njit(RESIDUAL, cache=True)

@@ -1,4 +1,4 @@
-"""The compiled stepper of `ancf`; see `_kernels.ancf` for how it steps."""
+"""The compiled stepper of `ancf`; see `_kernels.ancf_operations` for how it steps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..kernels.engine import Plan, Stepper
-from ..model import Compiled, FloatArray
+from ..model import FloatArray
 from . import ancf_element as element
-from ._kernels import ancf as kernels
+from ._kernels import ancf_state as kernels
+from ._kernels.ancf_operations import LOOPS, OPERATIONS
 from .ancf_sensors import DISPLACEMENT, TRANSVERSE
 from .joint_drives import driven
 
@@ -80,13 +81,6 @@ def _damping(model: Ancf) -> FloatArray:
     return np.ascontiguousarray(T @ model.modal.C @ T.T)
 
 
-def compiled(model: Ancf) -> Compiled:
-    """Return the functions of the general loop."""
-    reals, ints = kernels.pack(beam(model))
-    residual, tangent, output = (f.load() for f in (kernels.residual, kernels.tangent, kernels.output))
-    return Compiled(residual, tangent, output, reals, ints, kernels.WIDTH, False)
-
-
 def stepper(model: Ancf, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
     """Return the engine of a run; see `engine.Plan`."""
     joints, n = len(model.arm.joints), q.size
@@ -94,4 +88,4 @@ def stepper(model: Ancf, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan
     work = kernels.work(n, len(model.mesh.place), joints, len(model.outputs))
     motion = motion._replace(d=work.right[16 : 16 + n], lift=work.right[16:16])
     form = kernels.Form(beam(model), work)
-    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)
+    return Stepper(model, LOOPS, form, motion, u, plan, first, prefers=OPERATIONS.prefers)

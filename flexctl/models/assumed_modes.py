@@ -362,7 +362,7 @@ class AssumedModes:
 
     def compiled_driven(self, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
         """Return the compiled form in which coordinates follow commanded accelerations (see `motion_driven`)."""
-        from ._kernels import assumed_modes as kernels  # compiled code is loaded when a time loop needs it
+        from ._kernels import assumed_functions as kernels  # compiled code is loaded when a time loop needs it
 
         if driven not in self._compiled:
             self._compiled[driven] = kernels.compiled(self, driven, levers)
@@ -370,9 +370,9 @@ class AssumedModes:
 
     def compiled_hydraulic(self, driven: tuple[int, ...], levers: tuple[float, ...], cubics: FloatArray) -> Compiled:
         """Return the compiled form in which cylinders move coordinates (see `hydraulic`)."""
-        from ._kernels import assumed_modes as kernels
+        from ._kernels import assumed_hydraulic as kernels
 
-        return kernels.with_cylinders(self.compiled_driven(driven, levers), cubics)
+        return kernels.compiled(self, driven, levers, cubics)
 
 
 def _flags(key: str, values: tuple[Any, ...]) -> tuple[bool, ...]:

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from ..arm import Arm, Payload
 from ..errors import NotAvailable, require
-from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent, Unconstrained
+from ..model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
 from .features import takers
 from .planar_rigid import Motion
 from .ranges import CHORD, Driven, squared
@@ -300,16 +300,8 @@ class FiniteSegment(Unconstrained):
         position, rate, acceleration = (self._gather(x) for x in rows[:3])
         return OutputTangent(position, rate, acceleration, rows.input)
 
-    def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with modal damping, which couples all segments."""
-        if self.C.size:
-            return None
-        from ._kernels import finite_segment as kernels
-
-        reals, ints = kernels.pack(self)
-        width = self.chain.length.size - 1
-        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
-        return Compiled(*functions, reals, ints, width, False)
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""
 
 
 def _bend(theta: Array) -> Array:

@@ -1,6 +1,6 @@
 """The compiled stepper of `timoshenko_planar`, and the analyses with commanded joints.
 
-It takes the same steps as the general loop; see `_kernels.planar_stepper` for what makes it fast, and
+It takes the same steps as the plain engine; see `_kernels.planar_operations` for what makes it fast, and
 `timoshenko_planar` for what "linear" and "quasi_static" mean.
 """
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
-from ._kernels import planar_stepper as kernels
+from ._kernels import planar_state as kernels
+from ._kernels.planar_operations import LOOPS, OPERATIONS
 from .joint_drives import Static, check_analysis, driven
 from .planar_mesh import lumped_mass
 
@@ -75,5 +76,7 @@ def stepper(model: TimoshenkoPlanar, q: FloatArray, v: FloatArray, u: FloatArray
     mode = MODES[model.analysis]
     form = kernels.Form(beam(model), kernels.view(motion, nodes), work, mode, model.stiffening)
     if mode == kernels.QUASI_STATIC:
-        return Static(model, kernels.run_static, form, motion, u, plan, place)
-    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)
+        from ._kernels.planar_static import run_static  # few runs need it
+
+        return Static(model, run_static, form, motion, u, plan, place)
+    return Stepper(model, LOOPS, form, motion, u, plan, first, prefers=OPERATIONS.prefers, place=place)

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arm import Arm
-from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent
+from ..model import Energy, FloatArray, OutputTangent, Tangent
 from .planar_mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .planar_rigid import Motion, prestress, rigid_motion, turning
 from .planar_sensors import PlanarSensors
@@ -235,12 +235,5 @@ class TimoshenkoPlanar(SerialArm):
         """Return the derivatives of `output`."""
         return self.sensors.rows(q, v, a, len(self.inputs))
 
-    def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with modal damping, which couples all elements."""
-        if self.C.size:
-            return None
-        from ._kernels import timoshenko_planar as kernels
-
-        reals, ints = kernels.pack(self)
-        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
-        return Compiled(*functions, reals, ints, kernels.WIDTH, False)
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""

@@ -49,7 +49,7 @@ import numpy.typing as npt
 
 from ..arm import Arm
 from ..errors import ConvergenceError, require
-from ..model import Compiled, Energy, FloatArray, OutputTangent, Tangent
+from ..model import Energy, FloatArray, OutputTangent, Tangent
 from . import spatial_element as element
 from .serial_arm import Motion, SerialArm
 from .spatial_assembly import assemble, collect, directions, slopes, square, widen
@@ -311,6 +311,5 @@ class TimoshenkoSpatial(SerialArm):
         """Return the derivatives of `output`."""
         return self.sensors.rows(q, v, a, len(self.inputs))
 
-    def compiled(self) -> Compiled | None:
-        """Return None: the general compiled loop takes banded tangents, and a joint reaches all that follows it."""
-        return None
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""

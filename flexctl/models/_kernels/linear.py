@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.jit import entry
+from ...kernels.model import OUTPUT, RESIDUAL, TANGENT
 from ...model import Compiled, FloatArray, OutputTangent
-from .loop import OUTPUT, RESIDUAL, TANGENT
 
 
 @entry(RESIDUAL)

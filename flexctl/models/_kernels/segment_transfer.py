@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from ...kernels.jit import entry, kernel
-from .loop import INT, MAT
+from ...kernels.tables import INT, MAT
 
 CUBE = float64[:, :, ::1]
 X, Y, THETA, XC, YC = range(5)

@@ -1,0 +1,141 @@
+"""The compiled form of `models.ancf`: residual, tangent and output for every loop, and a time loop of its own.
+
+The elastic force is the one of `ancf_element` with the strains as 15 Legendre coefficients along the axis: of the five
+vectors p0, p1, p2 (r_x on the axis), m, n (r_y) there are 15 products, and in these coefficients the constant matrix is
+diagonal but for the Poisson terms. That takes some 200 multiplications where the 21 x 21 matrix takes 550.
+
+The iteration matrix is symmetric in a band of 16 and factored without pivoting (mass over the step squared dominates
+it). Rows are 32 wide and the rest is zero, so that the inner loops have a fixed length and vectorise. It is kept from
+step to step, or taken fresh (`FULL`), or corrected by Broyden's rank-one updates within a step (the paper's choice).
+
+A continuous law is integrated with the arm (see `loop`): its command at the end of a step is u0 + G y there, which adds
+-B G dy/dq to the matrix, of the rank of u. The factors stay those of the arm; Woodbury's formula does the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels.idle import never, no_foresight
+from ...kernels.jit import kernel
+from ...kernels.joints import jump_with_command, put_on_command
+from ...kernels.loops import loops
+from ...kernels.state import KEPT, PRESCRIBED
+from ...kernels.stepper import Operations, any_prescribed
+from ...kernels.tables import DONE, SINGULAR
+from .ancf_balance import expand, residual
+from .ancf_sensors import POSITION, RATE, read_outputs
+from .ancf_solve import assemble, factorise, hold, largest, substitute
+from .ancf_state import FORM, INSIDE
+
+
+@kernel(**INSIDE)
+def release(beam, drive, r):  # type: ignore[no-untyped-def]
+    for l in range(drive.size):
+        if drive[l] == PRESCRIBED:
+            r[beam.links[3 * l + 1]] = 0.0
+
+
+@kernel(**INSIDE)
+def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+    """One correction; see `kernels.stepper.Operations`."""
+    beam, work = form.beam, form.work
+    n, r = beam.sizes[0], work.right[16:]
+    expand(beam, motion.q, motion.v, motion.a, work)
+    residual(beam, motion.q, motion.v, motion.a, u, work, r)
+    if fresh:
+        assemble(beam, ca, cv, cq, work)
+        hold(beam, motion.drive, work.band)
+        if factorise(work.band, work.columns, work.pivot, n):
+            return SINGULAR, np.inf
+    release(beam, motion.drive, r)
+    substitute(work.band, work.columns, n, work.right)
+    return DONE, largest(r, n)
+
+
+@kernel(**INSIDE)
+def refresh(form, motion):  # type: ignore[no-untyped-def]
+    """Fill the blocks that are measured."""
+    expand(form.beam, motion.q, motion.v, motion.a, form.work)
+
+
+@kernel(**INSIDE)
+def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
+    """Fill the blocks, and the torques of prescribed joints."""
+    beam, work = form.beam, form.work
+    expand(beam, motion.q, motion.v, motion.a, work)
+    if any_prescribed(motion.drive):
+        r = work.right[16:]
+        residual(beam, motion.q, motion.v, motion.a, u, work, r)
+        for l in range(motion.drive.size):
+            motion.torque[l] = r[max(beam.links[3 * l + 1], 0)]
+
+
+@kernel(**INSIDE)
+def lead(form, motion):  # type: ignore[no-untyped-def]
+    """Put prescribed joints where they are commanded."""
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            put_on_command(motion, l, form.beam.links[3 * l + 1])
+
+
+@kernel(**INSIDE)
+def leap(form, motion):  # type: ignore[no-untyped-def]
+    """Set the prescribed accelerations to their right limits; returns whether one jumped."""
+    jump = False
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            jump = jump_with_command(motion, l, form.beam.links[3 * l + 1]) or jump
+    return jump
+
+
+@kernel(**INSIDE)
+def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
+    """Size of a correction that is accepted."""
+    return tolerance * form.beam.numbers[2]
+
+
+@kernel(**INSIDE)
+def store(form, motion, record, k):  # type: ignore[no-untyped-def]
+    """Record grid point k; the input of a prescribed joint is the torque that it needs."""
+    beam = form.beam
+    for l in range(motion.drive.size):
+        if motion.drive[l] == PRESCRIBED:
+            for j in range(beam.sizes[3]):
+                if beam.inputs[j] == beam.links[3 * l + 1]:
+                    record.u[k, j] = motion.torque[l]
+    if record.q.shape[0] > 1:
+        for i in range(motion.q.size):
+            record.q[k, i], record.v[k, i] = motion.q[i], motion.v[i]
+
+
+@kernel(**INSIDE)
+def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
+    """Sensor readings; the blocks are filled."""
+    read_outputs(form.beam, form.work.blocks, form.work.section, motion.q, motion.v, u, form.work.every, y)
+
+
+@kernel(**INSIDE)
+def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
+    """Some of them; joints are in the coordinates, anything else needs the blocks."""
+    beam, own = form.beam, True
+    for i in range(rows.size):
+        kind = beam.inputs[beam.sizes[3] + 3 * rows[i]]
+        own = own and kind in (POSITION, RATE)
+    if not own:
+        expand(beam, motion.q, motion.v, motion.a, form.work)
+        read_outputs(beam, form.work.blocks, form.work.section, motion.q, motion.v, u, rows, y)
+        return
+    for i in range(rows.size):
+        at = beam.sizes[3] + 3 * rows[i]
+        phi = beam.links[3 * beam.inputs[at + 1] + 1]
+        y[i] = motion.q[phi] if beam.inputs[at] == POSITION else motion.v[phi]
+
+
+OPERATIONS = Operations(
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=KEPT,
+    far=0.1,
+)  # fmt: skip
+
+
+LOOPS = loops(OPERATIONS, FORM)
