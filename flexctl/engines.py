@@ -20,7 +20,7 @@ import scipy.linalg as sla
 from .errors import ConvergenceError, DefinitionError, NotAvailable
 from .kernels import explicit, state
 from .kernels.engine import Plan, Stepper, check
-from .kernels.tables import Law, Record, Tables
+from .kernels.tables import Acting, Course, Law, Record, Tables
 from .model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent
 from .models._kernels import linear as linear_kernels
 from .statics import accelerations
@@ -127,11 +127,13 @@ class Explicit(_Mechanical):
             h = float(self.tables.h[begin])
             if h not in self.damped:
                 self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
-            result = explicit.run_explicit(
-                self.output.output, self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
-                np.ascontiguousarray(self.linear.B), self.w, self.q, self.v, self.a, self.u, self.held, memory, law,
-                begin, end, self.tables, self.record,
+            band = explicit.Band(
+                *self.mass, *self.damped[h], self.D, self.K, np.ascontiguousarray(self.linear.B), self.output.reals,
+                self.output.ints, self.w,
             )  # fmt: skip
+            motion, acting = explicit.Motion(self.q, self.v, self.a), Acting(law, memory, self.held, self.u)
+            course = Course(self.tables, self.record, np.array([begin, end]))
+            result = explicit.run_explicit(self.output.output, band, motion, acting, course)
             check(result, h, self.model.kind)
 
 
@@ -188,10 +190,10 @@ class Exact:
             h = float(self.tables.h[begin])
             if h not in self.steps:
                 self.steps[h] = first_order_hold(self.A, self.B, h)
-            result = explicit.run_exact(
-                *self.steps[h], self.C, self.D, self.x, self.u, self.held, memory, law, begin, end, self.tables,
-                self.record._replace(q=self.inside, v=self.inside),
-            )  # fmt: skip
+            record = self.record._replace(q=self.inside, v=self.inside)
+            system, acting = explicit.Exactly(*self.steps[h], self.C, self.D), Acting(law, memory, self.held, self.u)
+            course = Course(self.tables, record, np.array([begin, end]))
+            result = explicit.run_exact(system, self.x, acting, course)
             check(result, h, self.model.kind)
         if self.record.q.shape[0] > 1:
             rows = slice(first, last + 1)

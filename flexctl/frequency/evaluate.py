@@ -129,7 +129,7 @@ def _narrowing_order(M: FloatArray, D: FloatArray, K: FloatArray) -> Order | Non
 
 
 class _Channels(NamedTuple):
-    """Inputs and outputs in terms of few columns of the sweep; the arguments of `_kernels.pivoted.assemble`."""
+    """Inputs and outputs in terms of few columns of the sweep; see `_kernels.pivoted.Channels`."""
 
     columns: FloatArray
     first: npt.NDArray[np.intp]
@@ -164,7 +164,8 @@ def _banded(
         if points.size:
             pivoted.banded_lu(f.full, ch.columns, s, points, gram)
         H = np.empty((ny, p, s.size), complex)
-        pivoted.assemble(gram, s, ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W, ch.power, H)
+        channels = pivoted.Channels(ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W)
+        pivoted.assemble(gram, s, channels, ch.power, H)
         return H
 
     return evaluate

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import float64, int64, types
 
@@ -14,7 +16,8 @@ from .law import control
 from .lu import factor, solve
 from .model import OUTPUT
 from .stepper import bounded
-from .tables import INT, LAW, MAT, RECORD, TABLES, VEC
+from .tables import ACTING, COURSE, INT, MAT, VEC
+from .vectors import put
 
 
 @entry(int64(MAT, INT, int64))
@@ -36,33 +39,58 @@ def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
 @kernel
 def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
     """Record grid point k."""
-    record.y[k] = y
-    record.u[k] = u
+    put(y, record.y[k])
+    put(u, record.u[k])
     if record.q.shape[0] > 1:
-        record.q[k] = q
-        record.v[k] = v
+        put(q, record.q[k])
+        put(v, record.v[k])
 
 
-@entry(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(OUTPUT), VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64,
-        VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD,
-    ),
-)  # fmt: skip
-def run_explicit(  # type: ignore[no-untyped-def]
-    output, reals, ints, mass, mass_pivots, damped, damped_pivots, D, K, B, w, q, v, a, u, held, memory, law, first,
-    last, tables, record,
-):  # fmt: skip
-    """Central differences with the factors of M (`mass`) and of M + h D / 2 (`damped`) for the constant step h."""
+class Band(NamedTuple):
+    """Matrices of half bandwidth w in the storage ab[2 w + i - j, j], and factors of them."""
+
+    mass: np.ndarray
+    mass_pivots: np.ndarray
+    damped: np.ndarray  # factors of M + h D / 2 for the constant step h
+    damped_pivots: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    B: np.ndarray  # (n, p)
+    reals: np.ndarray  # constants of the sensors
+    ints: np.ndarray
+    w: int
+
+
+class Motion(NamedTuple):
+    """Coordinates, rates and accelerations."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+BAND = types.NamedTuple((MAT, INT, MAT, INT, MAT, MAT, MAT, VEC, INT, int64), Band)
+MOTION = types.NamedUniTuple(VEC, 3, Motion)
+
+
+@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), BAND, MOTION, ACTING, COURSE))
+def run_explicit(output, band, motion, acting, course):  # type: ignore[no-untyped-def]
+    """Central differences with a constant step from course.span[0] to course.span[1]."""
+    mass, mass_pivots, damped, damped_pivots, D, K, B, reals, ints, w = band
+    (q, v, a), (law, memory, held, u) = motion, acting
+    tables, record, first, last = course.tables, course.record, course.span[0], course.span[1]
     n, p = q.size, u.size
     t = tables.t
     r, y, before = np.empty(n), np.empty(record.y.shape[1]), np.empty(p)
     for k in range(first, last):
         h = tables.h[k]
         output(q, v, a, u, reals, ints, y)
-        before[:] = u
+        put(u, before)
         if control(law, k, y, tables, memory, held, u):
-            r[:] = B @ (u - before)
+            for i in range(n):
+                r[i] = 0.0
+                for j in range(p):
+                    r[i] += B[i, j] * (u[j] - before[j])
             solve(mass, mass_pivots, w, r)
             for i in range(n):
                 a[i] += r[i]
@@ -88,24 +116,35 @@ def run_explicit(  # type: ignore[no-untyped-def]
     return 0.0, t[last], 0.0, 0.0
 
 
-@entry(
-    types.UniTuple(float64, 4)(MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD),
-)
-def run_exact(  # type: ignore[no-untyped-def]
-    Phi, G0, G1, C, D, x, u, held, memory, law, first, last, tables, record
-):
+class Exactly(NamedTuple):
+    """x+ = Phi x + G0 u(start) + G1 u(end), y = C x + D u."""
+
+    Phi: np.ndarray
+    G0: np.ndarray
+    G1: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+
+
+EXACTLY = types.NamedUniTuple(MAT, 5, Exactly)
+
+
+@entry(types.UniTuple(float64, 4)(EXACTLY, VEC, ACTING, COURSE))
+def run_exact(system, x, acting, course):  # type: ignore[no-untyped-def]
     """Exact discretisation with a constant step; record.q and record.v take the state x."""
+    (Phi, G0, G1, C, D), (law, memory, held, u) = system, acting
+    tables, record, first, last = course.tables, course.record, course.span[0], course.span[1]
     p = u.size
     t = tables.t
     start = np.empty(p)
     for k in range(first, last):
         y = C @ x + D @ u
         control(law, k, y, tables, memory, held, u)
-        start[:] = u
+        put(u, start)
         write(record, k, y, u, x, x)
         for i in range(p):
             u[i] = held[i] + tables.before[k + 1, i]
-        x[:] = Phi @ x + G0 @ start + G1 @ u
+        put(Phi @ x + G0 @ start + G1 @ u, x)
         if not bounded(x):
             return 3.0, t[k + 1], 0.0, 0.0
     write(record, last, C @ x + D @ u, u, x, x)

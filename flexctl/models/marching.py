@@ -142,8 +142,9 @@ def run(
     hub, tip = np.empty(count + 1), np.empty(count + 1)
     stored = np.empty((count // stride + 1 if stride > 0 else 0, model.sections + 3))
     end, before = kernels.march(
-        _constants(first, dt, g), _slots(first, q), _slots(first, increment), inputs[0], np.ascontiguousarray(loads),
-        np.ascontiguousarray(inputs[acting].T), change, payloads, stride, hub, tip, stored,
+        _constants(first, dt, g), _slots(first, q), _slots(first, increment),
+        kernels.Drive(inputs[0], np.ascontiguousarray(loads), np.ascontiguousarray(inputs[acting].T)), change, payloads,
+        kernels.Log(stride, hub, tip, stored),
     )  # fmt: skip
     _check_finite(dt, hub, tip)
     q = _coordinates(final, end)

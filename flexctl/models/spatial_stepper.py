@@ -14,7 +14,7 @@ from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
 from ._kernels import spatial_sensors as channels
 from ._kernels import spatial_state as kernels
-from ._kernels.spatial_operations import LOOPS, OPERATIONS
+from ._kernels.spatial_operations import EXACT, LOOPS
 from .joint_drives import Static, check_analysis, driven
 from .spatial_mesh import IntArray
 
@@ -108,4 +108,5 @@ def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArra
 
         return Static(model, run_static, form, motion, u, plan, place)
     model._check_free(q, float(plan.tables.t[first]))
-    return _Checked(model, LOOPS, form, motion, u, plan, first, prefers=OPERATIONS.prefers, place=place)
+    loops = LOOPS[mode == kernels.NONLINEAR]
+    return _Checked(model, loops, form, motion, u, plan, first, prefers=EXACT.prefers, place=place)

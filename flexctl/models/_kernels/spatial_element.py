@@ -26,7 +26,7 @@ def exact_elements(beam, state, work, f, cq, ca):  # type: ignore[no-untyped-def
         here = base + J + 6 * link if root else 6 * e
         x2, v2 = three(state.q, 6 * e + 6), three(state.v, 6 * e + 6)
         a2 = sub(more(three(state.a, 6 * e + 6), alpha, v2), gravity)
-        l, l1 = length_of(beam, state, e)
+        l, l1 = length_of(E, slide, base, state.q, state.v)
         first, last = (2, 1) if beam.kind[e, 1] == 1 else (0, 2)
         t0, n0 = axis_of(work.frame, link, first), axis_of(work.frame, link, last)
         bend = bend_between(node1, node2)

@@ -138,10 +138,9 @@ def pass_joints(beam, work, drive, e, ca, cv, cq, base):  # type: ignore[no-unty
 
 
 @kernel(**FAST)
-def factorise(beam, state, work, drive, ca, cv, cq):  # type: ignore[no-untyped-def]
+def factorise(beam, work, drive, weights, base):  # type: ignore[no-untyped-def]
     """Eliminate all nodes from the tip to the base."""
-    n, b, w = beam.element.shape[0], beam.holder.shape[0] - 1, work.w
-    base = state.q.size - beam.roots.size
+    (ca, cv, cq), n, b, w = weights, beam.element.shape[0], beam.holder.shape[0] - 1, work.w
     for k in range(96):
         w[k] = 0.0
     for e in range(n - 1, -1, -1):

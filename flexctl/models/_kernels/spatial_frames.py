@@ -153,13 +153,19 @@ def fill_left_ends(beam, state, work):  # type: ignore[no-untyped-def]
 
 
 @kernel(**FAST)
-def length_of(beam, state, e):  # type: ignore[no-untyped-def]
-    """Length of element e, its rate, and the share of the segment if that slides."""
-    share, j = beam.element[e, LEN], beam.kind[e, 2]
-    if j < 0:
+def length_of(element, slide, base, q, v):  # type: ignore[no-untyped-def]
+    """Length of an element and its rate; `slide`: the joint whose variable is the length of its segment, or -1."""
+    share = element[LEN]
+    if slide < 0:
         return share, 0.0
-    i = state.q.size - beam.roots.size + j
-    return share * state.q[i], share * state.v[i]
+    return share * q[base + slide], share * v[base + slide]
+
+
+@kernel(**FAST)
+def fill_sections(beam, state, work):  # type: ignore[no-untyped-def]
+    """All nodes."""
+    for p in range(1, beam.element.shape[0] + 1):
+        fill_section(state.q, state.v, state.a, p, beam.numbers[0], work.node[p])
 
 
 @kernel(**FAST)

@@ -71,7 +71,7 @@ def linear_elements(beam, state, work, f, cq, ca):  # type: ignore[no-untyped-de
         psi2, u2 = three(state.q, 6 * e + 9), three(state.v, 6 * e + 9)
         a2 = sub(more(three(state.a, 6 * e + 6), alpha, v2), gravity)
         du2 = more(three(state.a, 6 * e + 9), alpha, u2)
-        l, l1 = length_of(beam, state, e)
+        l, l1 = length_of(E, slide, base, state.q, state.v)
         inverse = 1.0 / l
         x, turn, mean = times(inverse, sub(x2, x1)), sub(psi2, psi1), times(0.5, add(psi1, psi2))
         strain, bent = sub(sub(x, t), cross(mean, t)), turn
@@ -151,7 +151,7 @@ def rigid_points(beam, state, work):  # type: ignore[no-untyped-def]
         dw = more(three(work.frame[link], A0), -alpha, w)
         t = axis_of(work.frame, link, 2 if beam.kind[e, 1] == 1 else 0)
         turned = cross(w, t)
-        l = length_of(beam, state, e)[0]
+        l = length_of(beam.element[e], slide, base, state.q, state.v)[0]
         step = times(l, add(cross(dw, t), cross(w, turned)))
         extra = zero
         if slide >= 0:
@@ -167,7 +167,7 @@ def rigid_points(beam, state, work):  # type: ignore[no-untyped-def]
 def fill_pulls(beam, state, work, stiffening):  # type: ignore[no-untyped-def]
     """Axial force of each element of the rigid arm: what its motion and weight need beyond."""
     n, b = beam.element.shape[0], beam.holder.shape[0] - 1
-    alpha, F = beam.numbers[0], (0.0, 0.0, 0.0)
+    alpha, F, base = beam.numbers[0], (0.0, 0.0, 0.0), state.q.size - beam.roots.size
     if stiffening:
         rigid_points(beam, state, work)
     for e in range(n - 1, -1, -1):
@@ -183,7 +183,7 @@ def fill_pulls(beam, state, work, stiffening):  # type: ignore[no-untyped-def]
             F, b = more(F, beam.body[b, 0], a), b - 1
         link = beam.kind[e, 0]
         a1, a2 = three(work.left[e], ROOT), three(work.left[e], TIP)
-        m = beam.element[e, RHO] * length_of(beam, state, e)[0] / 6.0
+        m = beam.element[e, RHO] * length_of(beam.element[e], beam.kind[e, 2], base, state.q, state.v)[0] / 6.0
         t = axis_of(work.frame, link, 2 if beam.kind[e, 1] == 1 else 0)
         work.pull[e] = -dot(t, more(more(F, m, a1), 2.0 * m, a2))
         F = more(more(F, 3.0 * m, a1), 3.0 * m, a2)

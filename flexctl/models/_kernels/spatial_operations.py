@@ -44,41 +44,35 @@ from ...kernels.tables import DONE, FAST, INSIDE
 from .spatial_bodies import add_bodies
 from .spatial_element import exact_elements
 from .spatial_factor import factorise
-from .spatial_frames import axis_of, fill_few_sections, fill_frames, fill_left_ends, fill_section
+from .spatial_frames import axis_of, fill_few_sections, fill_frames, fill_left_ends, fill_sections
 from .spatial_linear import fill_pulls, linear_elements
 from .spatial_sensors import read_outputs
 from .spatial_solve import correction
-from .spatial_state import FORM, INVERSE, LEN, NONLINEAR, OWN, RETRACTED, TURN
+from .spatial_state import FORM, INVERSE, LEN, OWN, RETRACTED, TURN, State
 from .spatial_vectors import add, cross, more, put, rotated, sub, three
 
 
 @kernel(**FAST)
-def evaluate(beam, state, work, u, mode, cq, cv, ca):  # type: ignore[no-untyped-def]
-    """Fill residual M a + h - B u and element tangents cq K + cv D + ca M; returns whether all free lengths are out."""
-    J, r, alpha = beam.roots.size, work.r, beam.numbers[0]
-    base = state.q.size - J
-    for k in range(r.size):
-        r[k] = 0.0
-    for i in range(J):
+def begin(beam, state, work):  # type: ignore[no-untyped-def]
+    """Empty the residual and the borders; returns whether all free lengths are out."""
+    base = state.q.size - beam.roots.size
+    for k in range(work.r.size):
+        work.r[k] = 0.0
+    for i in range(beam.roots.size):
         if beam.prismatic[i] == 1:
             work.chain[i, OWN] = 0.0
-            for k in range(r.size):
+            for k in range(work.r.size):
                 work.border[i, k] = 0.0
             if not state.q[base + i] > 0.0:
                 return False
-    fill_frames(beam, state, work.frame)
-    if mode == NONLINEAR:
-        for p in range(1, beam.element.shape[0] + 1):
-            fill_section(state.q, state.v, state.a, p, alpha, work.node[p])
-    else:
-        fill_few_sections(beam, state, work)
-    fill_left_ends(beam, state, work)
-    f = cq + cv * beam.numbers[1]
-    if mode == NONLINEAR:
-        exact_elements(beam, state, work, f, cq, ca)
-    else:
-        linear_elements(beam, state, work, f, cq, ca)
-    add_bodies(beam, state, work)
+    return True
+
+
+@kernel(**FAST)
+def add_joints(beam, state, r, u):  # type: ignore[no-untyped-def]
+    """Add to the residual what the joints themselves take, and take off B u."""
+    J, alpha = beam.roots.size, beam.numbers[0]
+    base = state.q.size - J
     for i in range(J):
         x, v, a = state.q[base + i], state.v[base + i], state.a[base + i]
         r[base + i] += beam.joint[i, 0] * (a + alpha * v) + beam.joint[i, 1] * x + beam.joint[i, 2] * v
@@ -86,11 +80,10 @@ def evaluate(beam, state, work, u, mode, cq, cv, ca):  # type: ignore[no-untyped
         i = beam.inputs[k]
         place = base + i if i < J else base - 6 + i - J
         r[place] -= beam.gains[k] * u[k]
-    return True
 
 
 @kernel(**FAST)
-def to_coordinates(beam, state, work, mode):  # type: ignore[no-untyped-def]
+def to_coordinates(beam, state, work, exact):  # type: ignore[no-untyped-def]
     """Replace the spins of a correction by those of the rotation vectors; returns the largest entry."""
     r, J, n = work.r, beam.roots.size, beam.element.shape[0]
     base, size, moved = state.q.size - J, 0.0, False
@@ -101,7 +94,7 @@ def to_coordinates(beam, state, work, mode):  # type: ignore[no-untyped-def]
                 turn, moved = more(turn, r[base + i], axis_of(work.frame, i, 2)), True
             i += 1
         k = 6 * e + 6
-        if mode == NONLINEAR:
+        if exact:
             spin, psi, node = three(r, k + 3), three(state.q, k + 3), work.node[e + 1]
             if moved:
                 spin = sub(spin, rotated(node, TURN, turn))
@@ -144,7 +137,7 @@ def lead(form, motion):  # type: ignore[no-untyped-def]
     for j in range(J):
         if drive[j] == PRESCRIBED:
             motion.shifted[base + j] = ahead[3 * j]
-    fill_frames(beam, motion, work.frame)
+    fill_frames(beam, State(motion.q, motion.v, motion.a), work.frame)
     turn, rate = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for e in range(beam.element.shape[0]):
         while i < J and beam.roots[i] == e:
@@ -155,29 +148,12 @@ def lead(form, motion):  # type: ignore[no-untyped-def]
         m = 6 * e + 9
         put(motion.q, m, add(three(motion.q, m), turn))
         put(motion.v, m, add(three(motion.v, m), rate))
-    if form.mode != NONLINEAR:
-        fill_pulls(beam, motion, work, form.stiffening)
 
 
 @kernel(**INSIDE)
 def leap(form, motion):  # type: ignore[no-untyped-def]
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
-    jump = jump_all_with_command(motion)
-    if form.mode != NONLINEAR:
-        fill_frames(form.beam, motion, form.work.frame)
-        fill_pulls(form.beam, motion, form.work, form.stiffening)
-    return jump
-
-
-@kernel(**INSIDE)
-def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
-    """One correction; see `kernels.stepper.Operations`."""
-    beam, work, whole = form.beam, form.work, ca + form.beam.numbers[0] * cv
-    if not evaluate(beam, motion, work, u, form.mode, cq, cv, whole):
-        return RETRACTED, np.inf
-    factorise(beam, motion, work, motion.drive, whole, cv, cq)
-    correction(beam, motion, work, motion.drive)
-    return DONE, to_coordinates(beam, motion, work, form.mode)
+    return jump_all_with_command(motion)
 
 
 @kernel(**INSIDE)
@@ -192,7 +168,7 @@ def finish(form, motion, u, size):  # type: ignore[no-untyped-def]
 @kernel(**INSIDE)
 def limit(form, motion, tolerance, h):  # type: ignore[no-untyped-def]
     """Size of a correction that is accepted; see the module docstring."""
-    return tolerance * max(1.0, form.beam.numbers[2]) * allowance(form.beam, motion, h)
+    return tolerance * max(1.0, form.beam.numbers[2]) * allowance(form.beam, State(motion.q, motion.v, motion.a), h)
 
 
 @kernel(**INSIDE)
@@ -233,19 +209,63 @@ def allowance(beam, state, h):  # type: ignore[no-untyped-def]
 @kernel(**INSIDE)
 def measure(form, motion, u, y):  # type: ignore[no-untyped-def]
     """Sensor readings."""
-    read_outputs(form.beam, motion, form.work, form.work.every, y)
+    read_outputs(form.beam, State(motion.q, motion.v, motion.a), form.work, form.work.every, y)
 
 
 @kernel(**INSIDE)
 def sense(form, motion, u, rows, y):  # type: ignore[no-untyped-def]
     """Some of them."""
-    read_outputs(form.beam, motion, form.work, rows, y)
+    read_outputs(form.beam, State(motion.q, motion.v, motion.a), form.work, rows, y)
 
 
-OPERATIONS = Operations(
-    measure, solve, foresee, lead, leap, finish, nothing, limit, store, sense, never, keeps=False, prefers=FULL,
-    swing=0.02, stride=0.3,
-)  # fmt: skip
+def operations(exact: bool) -> Operations:
+    """Return the operations of mode 0 (exact), or of modes 1 and 2: a run compiles one of them."""
+    sections, elements = (fill_sections, exact_elements) if exact else (fill_few_sections, linear_elements)
+
+    @kernel(**FAST)
+    def evaluate(beam, state, work, u, ca, cv, cq):  # type: ignore[no-untyped-def]
+        """Fill residual M a + h - B u and element tangents ca M + cv D + cq K; returns whether all lengths are out."""
+        if not begin(beam, state, work):
+            return False
+        fill_frames(beam, state, work.frame)
+        sections(beam, state, work)
+        fill_left_ends(beam, state, work)
+        elements(beam, state, work, cq + cv * beam.numbers[1], cq, ca)
+        add_bodies(beam, state, work)
+        add_joints(beam, state, work.r, u)
+        return True
+
+    @kernel(**INSIDE)
+    def solve(form, motion, u, ca, cv, cq, fresh):  # type: ignore[no-untyped-def]
+        """One correction; see `kernels.stepper.Operations`."""
+        beam, work, base = form.beam, form.work, motion.q.size - motion.drive.size
+        state, whole = State(motion.q, motion.v, motion.a), ca + form.beam.numbers[0] * cv
+        if not evaluate(beam, state, work, u, whole, cv, cq):
+            return RETRACTED, np.inf
+        factorise(beam, work, motion.drive, (whole, cv, cq), base)
+        correction(beam, work, motion.drive, base)
+        return DONE, to_coordinates(beam, state, work, exact)
+
+    @kernel(**INSIDE)
+    def led(form, motion):  # type: ignore[no-untyped-def]
+        """As `lead`, with the axial forces of the rigid arm."""
+        lead(form, motion)
+        fill_pulls(form.beam, State(motion.q, motion.v, motion.a), form.work, form.stiffening)
+
+    @kernel(**INSIDE)
+    def leapt(form, motion):  # type: ignore[no-untyped-def]
+        """As `leap`, with the axial forces of the rigid arm."""
+        jump, state = leap(form, motion), State(motion.q, motion.v, motion.a)
+        fill_frames(form.beam, state, form.work.frame)
+        fill_pulls(form.beam, state, form.work, form.stiffening)
+        return jump
+
+    return Operations(
+        measure, solve, foresee, lead if exact else led, leap if exact else leapt, finish, nothing, limit, store, sense,
+        never, keeps=False, prefers=FULL, swing=0.02, stride=0.3,
+    )  # fmt: skip
 
 
-LOOPS = loops(OPERATIONS, FORM)
+EXACT, LINEARISED = operations(True), operations(False)
+LOOPS = {True: loops(EXACT, FORM), False: loops(LINEARISED, FORM)}
+"""The loops by whether the arm is geometrically exact, then by whether a continuous law acts."""

@@ -81,7 +81,10 @@ def curvature(beam, state, work, e, k):  # type: ignore[no-untyped-def]
     bend = bend_between(work.node[e], work.node[e + 1])
     factor = 2.0 / (bend[5] * bend[5] + dot(bend[6], bend[6]))
     axis = carried(bend[5], bend[6], factor, section_axis(beam, work, e, 3 - k))
-    kappa = dot(bend[0], axis) / length_of(beam, state, e)[0]
+    kappa = (
+        dot(bend[0], axis)
+        / length_of(beam.element[e], beam.kind[e, 2], state.q.size - beam.roots.size, state.q, state.v)[0]
+    )
     return kappa if k == 1 else -kappa
 
 

@@ -108,10 +108,9 @@ def without_lengths(beam, work, drive, r, upto, base):  # type: ignore[no-untype
 
 
 @kernel(**FAST)
-def correction(beam, state, work, drive):  # type: ignore[no-untyped-def]
+def correction(beam, work, drive, base):  # type: ignore[no-untyped-def]
     """Replace the residual by the correction; forces of prescribed free lengths stand where torques do."""
     J, r = beam.roots.size, work.r
-    base = state.q.size - J
     for i in range(J):
         if beam.prismatic[i] == 1 and drive[i] != PRESCRIBED:
             column = work.border[J + i]

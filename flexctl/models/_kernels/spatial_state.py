@@ -44,6 +44,14 @@ class Work(NamedTuple):
     every: np.ndarray  # the numbers of all outputs
 
 
+class State(NamedTuple):
+    """What most kernels need of `kernels.state.Motion`: to pass on all of it would take longer to compile."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
 class Form(NamedTuple):
     """All that a step needs besides `kernels.state.Motion`: six numbers of nodes 0 .. N, then the joint variables."""
 

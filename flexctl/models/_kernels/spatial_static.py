@@ -10,9 +10,11 @@ from ...kernels.stepper import aim
 from ...kernels.tables import COURSE, DONE, ENTRY, FAST
 from .spatial_frames import axis_of, fill_frames, length_of
 from .spatial_linear import fill_pulls
-from .spatial_operations import finish, measure, solve, store
-from .spatial_state import A0, FORM, LEN, W0
+from .spatial_operations import LINEARISED, finish, measure, store
+from .spatial_state import A0, FORM, LEN, W0, State
 from .spatial_vectors import add, cross, more, put, three
+
+solve = LINEARISED.solve
 
 
 @kernel(**FAST)
@@ -30,7 +32,9 @@ def put_on_rigid_arm(beam, state, work, target):  # type: ignore[no-untyped-def]
             x, v, a = carry(beam, work, i, beam.joint[i, 5], axis_of(work.frame, i, 2), x, v, a)
             i += 1
         t, j = axis_of(work.frame, link, 2 if beam.kind[e, 1] == 1 else 0), beam.kind[e, 2]
-        x, v, a = carry(beam, work, link, length_of(beam, state, e)[0], t, x, v, a)
+        x, v, a = carry(
+            beam, work, link, length_of(beam.element[e], beam.kind[e, 2], base, state.q, state.v)[0], t, x, v, a
+        )
         if j >= 0:
             share, w = beam.element[e, LEN], three(work.frame[link], W0)
             rate, change = share * state.v[base + j], share * state.a[base + j]
@@ -56,10 +60,11 @@ def carry(beam, work, i, length, t, x, v, a):  # type: ignore[no-untyped-def]
 def run_static(form, motion, course):  # type: ignore[no-untyped-def]
     """Fill the record with the deformation under the rigid arm's inertia."""
     tables, record, work = course.tables, course.record, form.work
+    state = State(motion.q, motion.v, motion.a)
     for k in range(course.span[0], course.span[1] + 1):
         aim(motion, k, 0.0, 1.0)
-        put_on_rigid_arm(form.beam, motion, work, motion.target)
-        fill_pulls(form.beam, motion, work, form.stiffening)
+        put_on_rigid_arm(form.beam, state, work, motion.target)
+        fill_pulls(form.beam, state, work, form.stiffening)
         status, size = solve(form, motion, tables.after[k], 0.0, 0.0, 1.0, True)
         if status != DONE:
             return status, tables.t[k], 0.0, size
