@@ -1,8 +1,5 @@
-"""Compiled inner loops: pure functions. What goes through `flexctl.kernels.jit` may call across files and be a closure.
+"""Compiled kernels of the formulations, a few files for each; `flexctl.kernels.jit` compiles them.
 
-What is still decorated by plain `njit` must not: numba's disk cache does not notice an edit in a callee of another
-file, and recompiles in every process what receives a jitted function implicitly or closes over one.
+A formulation's files: `state` (constants, scratch, what stands where), `element`, `solve`, `sensors`, and `operations`,
+which has the method in words and hands all of it to the common step.
 """
-
-REFRESH = 0.05
-"""With closures the iteration matrix is kept within a step while corrections shrink faster than this."""
