@@ -1,4 +1,4 @@
-"""Continuous laws in the stepper of the ANCF arm: against the general loop, the plain form, and servo joints."""
+"""Continuous laws in the stepper of the ANCF arm: against the plain form, and servo joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import flexctl as fx
 from flexctl.arm import Damping
 from flexctl.integrate import Scheme, broyden, generalised_alpha, settled, trapezoidal
 from flexctl.laws.controller import LinearLaw
-from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.laws.tracking import pd_gains, tip_tracking
 from flexctl.models.ancf import Ancf
 from flexctl.paths import Circle, ConstantSpeed, Path
@@ -66,42 +65,22 @@ LAWS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", [generalised_alpha(0.9), trapezoidal()], ids=["dissipative", "trapezoidal"])
+@pytest.mark.parametrize(
+    "scheme", [generalised_alpha(0.9), settled(), broyden(), replace(trapezoidal(), newton="modified")]
+)
 @pytest.mark.parametrize("kind", LAWS)
-def test_the_stepper_and_the_general_loop_are_the_same(
+def test_the_plain_form_takes_the_same_schemes_and_laws(
     kind: str, scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gains, and the Jacobian of the tip integral, change at times that are none of the grid."""
-    model = damped()
-    law, references, where = tracking(model, **LAWS[kind])
-    assert isinstance(law, ScheduledLaw)
-    run = partial(
-        fx.simulate, model, law, references, duration=0.12, step=1e-3, initial=where.start,
-        scheme=replace(scheme, tolerance=1e-13, iterations=32),
-    )  # fmt: skip
-    fast = run()
-    assert fast.provenance["factorisations"] > 0
-    monkeypatch.setattr(Ancf, "takes_continuous_laws", False)
-    slow = run()
-    assert "factorisations" not in slow.provenance
-    for name in READ:
-        np.testing.assert_allclose(fast[name], slow[name], rtol=0, atol=1e-8)
-    largest = np.abs(slow.u).max()
-    np.testing.assert_allclose(fast.u, slow.u, rtol=0, atol=1e-8 * largest)
-    assert np.abs(fast["tip_y"] - fast["tip_y"][0]).max() > 1e-3
-
-
-@pytest.mark.parametrize("scheme", [settled(), broyden(), replace(trapezoidal(), newton="modified")])
-def test_the_plain_form_takes_the_same_schemes_and_laws(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
     """The law as a part of the model: backward Euler steps at the start are of the law too."""
     model = damped(elements=(1, 1))
-    law, references, where = tracking(model, filter_time=0.02, integral=2.0)
+    law, references, where = tracking(model, **LAWS[kind])
     run = partial(
         fx.simulate, model, law.laws[0], references, duration=0.01, step=1e-3, initial=where.start,
         scheme=replace(scheme, tolerance=1e-12, iterations=32),
     )  # fmt: skip
     fast = run()
-    monkeypatch.setattr(Ancf, "takes_continuous_laws", False)
+    monkeypatch.setattr(Ancf, "own_stepper", False)
     plain = run()
     for name in READ:
         np.testing.assert_allclose(fast[name], plain[name], rtol=0, atol=1e-8)
