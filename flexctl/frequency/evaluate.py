@@ -146,6 +146,7 @@ def _banded(
     plant: SecondOrder, M: FloatArray, D: FloatArray, K: FloatArray, reach: int, symmetric: bool, order: Order
 ) -> Transfer:
     """Return the banded evaluator; M, D, K are given in the order `order` of the plant's coordinates."""
+    from ..kernels.arrays import writable
     from ..models._kernels import banded, bands, pivoted
 
     used = np.flatnonzero(_carries_channel(plant)[order])
@@ -153,6 +154,7 @@ def _banded(
     f = bands.factor(M, D, K, reach, symmetric, reverse)
     ch = _channels(plant, order[::-1] if reverse else order, f.rigid, f.datum)
     m, (ny, p) = ch.columns.shape[1], plant.Du.shape
+    channels = pivoted.Channels(*writable(ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W))
 
     def evaluate(s: ComplexArray) -> ComplexArray:
         gram = np.empty((m, m, s.size), complex)
@@ -164,7 +166,6 @@ def _banded(
         if points.size:
             pivoted.banded_lu(f.full, ch.columns, s, points, gram)
         H = np.empty((ny, p, s.size), complex)
-        channels = pivoted.Channels(ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W)
         pivoted.assemble(gram, s, channels, ch.power, H)
         return H
 

@@ -216,6 +216,7 @@ class TransferMatrixArm:
     def _swept(
         self, s: ComplexArray, unit: FloatArray, free: bool
     ) -> tuple[ComplexArray, ComplexArray, ComplexArray, FloatArray]:
+        from ..kernels.arrays import writable
         from ._kernels import transfer_sweep as kernels  # compiled code is loaded when a response is asked for
 
         chain = self.chain
@@ -226,7 +227,7 @@ class TransferMatrixArm:
         s, unit = np.ascontiguousarray(s, complex), np.ascontiguousarray(unit, float)
         with np.errstate(all="ignore"):
             kernels.sweep(
-                kernels.Chain(chain.kind, chain.values, chain.probe), free, self.alpha, s, unit, chain.E0,
+                kernels.Chain(*writable(chain.kind, chain.values, chain.probe)), free, self.alpha, s, unit, chain.E0,
                 kernels.Answer(states, turns, phase, size),
             )  # fmt: skip
         return states, turns, phase, size

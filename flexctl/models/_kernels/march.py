@@ -118,7 +118,7 @@ class Log(NamedTuple):
     stored: np.ndarray
 
 
-DRIVE = types.NamedTuple((RVEC, RMAT, RMAT), Drive)
+DRIVE = types.NamedTuple((VEC, MAT, MAT), Drive)
 LOG = types.NamedTuple((int64, VEC, VEC, MAT), Log)
 
 

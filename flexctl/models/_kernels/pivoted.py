@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import int64, types
 
-from ...kernels.arrays import CCUBE, CMAT, RCMAT, RCUBE, RCVEC, RINT, RMAT
+from ...kernels.arrays import CCUBE, CMAT, CUBE, MAT, RCMAT, RCUBE, RCVEC, RINT
 from ...kernels.jit import entry, kernel
 
 SINGULAR = 16 * 2.2e-16  # a pivot below this part of its row's entries is zero to working precision
@@ -148,7 +148,7 @@ class Channels(NamedTuple):
     W: np.ndarray
 
 
-CHANNELS = types.NamedTuple((RCUBE, RMAT, RMAT, RCUBE, RMAT, RCUBE), Channels)
+CHANNELS = types.NamedTuple((CUBE, MAT, MAT, CUBE, MAT, CUBE), Channels)
 
 
 @entry(types.void(CCUBE, RCVEC, CHANNELS, int64, CCUBE), error_model="numpy")

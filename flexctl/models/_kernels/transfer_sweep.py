@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, types
 
-from ...kernels.arrays import CCUBE, CHYPER, CVEC, RCVEC, RINT, RMAT, RVEC, VEC
+from ...kernels.arrays import CCUBE, CHYPER, CVEC, INT, MAT, RCVEC, RVEC, VEC
 from ...kernels.jit import entry, kernel
 from ...kernels.vectors import put_matrix
 from .transfer_columns import eliminate, hold_base, release, state_of, through_joint
@@ -88,7 +88,7 @@ class Path(NamedTuple):
     short: np.ndarray
 
 
-CHAIN = types.NamedTuple((RINT, RMAT, RINT), Chain)
+CHAIN = types.NamedTuple((INT, MAT, INT), Chain)
 ANSWER = types.NamedTuple((CHYPER, CCUBE, CVEC, VEC), Answer)
 
 
