@@ -11,6 +11,8 @@ from ..kernels.engine import Plan, Stepper
 from ..model import FloatArray
 from . import ancf_element as element
 from ._kernels import ancf_state as kernels
+from ._kernels.ancf_element import strains as strains_of
+from ._kernels.ancf_element import vectors
 from ._kernels.ancf_operations import LOOPS, OPERATIONS
 from .ancf_sensors import DISPLACEMENT, TRANSVERSE
 from .joint_drives import driven
@@ -72,8 +74,8 @@ def _damping(model: Ancf) -> FloatArray:
     for inverse, N in zip(1.0 / model.mesh.stuff.length, model.forms.N, strict=True):
         p, strains = np.zeros(10), np.zeros((len(samples), 15))
         for x, row in zip(samples, strains, strict=True):
-            kernels._vectors.py_func(x, 0, inverse, p)
-            kernels._strains.py_func(p, inverse, row)
+            vectors.py_func(x, 0, inverse, p)
+            strains_of.py_func(p, inverse, row)
         x = samples.reshape(-1, 6, 2) - samples[:, None, :2] * np.array([1.0, 0, 0, 1, 0, 0])[:, None]
         products = 0.5 * np.einsum("cij,six,sjx->sc", N, x, x)
         inverses.append(np.linalg.pinv(np.linalg.lstsq(products, strains, rcond=1e-12)[0]))
