@@ -86,7 +86,7 @@ class Energy(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A model as compiled functions for the time loop (`flexctl.models._kernels.loop` states the signatures).
+    """A model as compiled functions for the time loop (`flexctl.kernels.model` states the signatures).
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The compiled stepper of `finite_segment`.
 
-It takes the same steps as the general loop, at a cost linear in the segments; see `_kernels.segment_stepper`.
+It takes the same steps as the plain engine, at a cost linear in the segments; see `_kernels.segment_stepper`.
 """
 
 from __future__ import annotations

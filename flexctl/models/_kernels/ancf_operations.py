@@ -1,15 +1,8 @@
-"""The compiled form of `models.ancf`: residual, tangent and output for every loop, and a time loop of its own.
-
-The elastic force is the one of `ancf_element` with the strains as 15 Legendre coefficients along the axis: of the five
-vectors p0, p1, p2 (r_x on the axis), m, n (r_y) there are 15 products, and in these coefficients the constant matrix is
-diagonal but for the Poisson terms. That takes some 200 multiplications where the 21 x 21 matrix takes 550.
+"""The operations of `models.ancf` for the common step (`kernels.stepper`).
 
 The iteration matrix is symmetric in a band of 16 and factored without pivoting (mass over the step squared dominates
 it). Rows are 32 wide and the rest is zero, so that the inner loops have a fixed length and vectorise. It is kept from
 step to step, or taken fresh (`FULL`), or corrected by Broyden's rank-one updates within a step (the paper's choice).
-
-A continuous law is integrated with the arm (see `loop`): its command at the end of a step is u0 + G y there, which adds
--B G dy/dq to the matrix, of the rank of u. The factors stay those of the arm; Woodbury's formula does the rest.
 """
 
 from __future__ import annotations

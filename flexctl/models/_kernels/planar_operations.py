@@ -1,4 +1,4 @@
-"""The time loop of `models.timoshenko_planar`: what `loop.run_implicit` does for every model, at the speed of this one.
+"""The operations of `models.timoshenko_planar` for the common step (`kernels.stepper`).
 
 The same generalised-alpha steps, the same law and recording. What makes it fast: x, y, theta of all nodes lie one after
 the other (structure of arrays); the element loops are short, without branches and with sine and cosine as polynomials,

@@ -1,4 +1,4 @@
-"""The time loop of `models.finite_segment`: the steps of `loop.run_implicit`, at a cost linear in the segments.
+"""The operations of `models.finite_segment` for the common step, at a cost linear in the segments.
 
 A Riccati sweep. Beyond hinge k everything answers to the acceleration x of the hinge and to the angle before it:
 

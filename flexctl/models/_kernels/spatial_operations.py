@@ -1,4 +1,4 @@
-"""The time loop of `models.timoshenko_spatial`: what `loop.run_implicit` does for every model, at this one's speed.
+"""The operations of `models.timoshenko_spatial` for the common step (`kernels.stepper`).
 
 The same generalised-alpha steps in the same coordinates, the same law and recording. Newton's corrections, however,
 are spins: dtheta of a section in base axes, from which dpsi = T(psi)^-1 (dtheta - exp(psi) sum axis_j dphi_j). In spins

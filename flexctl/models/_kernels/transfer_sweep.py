@@ -1,5 +1,6 @@
-"""One sweep along a chain of beam pieces, masses and joints at complex frequencies; `..transfer_matrix` has
-the equations.
+"""One sweep along a chain of beam pieces, masses and joints at complex frequencies.
+
+`models.transfer_matrix` has the equations.
 
 The states z = (u, w, theta, N, Q, M) that the outboard part allows at a section are z = Z y + G v: Z is 6 x 3, v the
 inputs. Going inwards every element maps Z and G, and column operations keep them well conditioned: three rows, those
