@@ -1,6 +1,6 @@
 """Elastic force, stresses and inertia of one ANCF element.
 
-The elastic force is the one of `models.ancf_element` with the strains as 15 Legendre coefficients along the axis: of the five
+The force is the one of `models.ancf_element` with the strains as 15 Legendre coefficients along the axis: of the five
 vectors p0, p1, p2 (r_x on the axis), m, n (r_y) there are 15 products, and in these coefficients the constant matrix is
 diagonal but for the Poisson terms. That takes some 200 multiplications where the 21 x 21 matrix takes 550.
 """
