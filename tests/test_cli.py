@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import listening
 from click.testing import CliRunner, Result
 
 import flexctl as fx
@@ -449,6 +450,7 @@ class TestProcess:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
+            preexec_fn=listening,
         )
         while not (place / "started").exists() and child.poll() is None:
             time.sleep(0.02)

@@ -128,7 +128,7 @@ def test_values_of_a_sweep() -> None:
         ("modes spatial_rp --pose joint2=500", "--pose joint2: 500 without a unit is 500 m, more than 100 m; write 500cm or 500mm"),
         ("modes spatial_rp --pose joint2=20deg", '"20deg" is not in m'),
         ("bode planar_2r_flexible --load tip_force_y=5mm", '--load tip_force_y: "5mm" is not in N'),
-        ("bode planar_2r_flexible --load tip_force_y=5e9", "5e9 without a unit is 5e+09 N"),
+        ("bode planar_2r_flexible --load tip_force_y=5e9", r"5e9 without a unit is 5e\+09 N"),
         ("linearise planar_2r_flexible --load joint1_torque=5N", '"5N" is not in N m'),
         ("linearise planar_2r_flexible --load tip_forc_y=5", 'did you mean "tip_force_y"'),
         ("modes simo_vu_quoc_1986 --spin 6Hz", '--spin: "6Hz" is not in rad/s'),
