@@ -125,7 +125,7 @@ def test_values_of_a_sweep() -> None:
         ("modes planar_2r_flexible --pose 10,30", "--pose: 10 without a unit is 10 rad"),
         ("modes planar_2r_flexible --pose joint2=60mm", '"60mm" is not in rad'),
         ("modes planar_2r_flexible --pose joint3=1", 'unknown joint "joint3"'),
-        ("modes spatial_rp --pose joint2=500", "--pose joint2: 500 without a unit is 500 m, more than 100 m; write 500cm or 500mm"),
+        ("modes spatial_rp --pose joint2=500", "joint2: 500 without a unit is 500 m, more than 100 m; write 500cm"),
         ("modes spatial_rp --pose joint2=20deg", '"20deg" is not in m'),
         ("bode planar_2r_flexible --load tip_force_y=5mm", '--load tip_force_y: "5mm" is not in N'),
         ("bode planar_2r_flexible --load tip_force_y=5e9", r"5e9 without a unit is 5e\+09 N"),

@@ -84,7 +84,7 @@ def _saved(figure: Any, path: Path) -> Path:
 
 
 def _linear(plant: Plant) -> dict[str, Any]:
-    from ..frequency import grid, response
+    from ..frequency import response
     from ..models.exact_beam import ExactBeam
     from ..plot import bode, mode_shapes
 
