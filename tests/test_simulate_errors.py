@@ -10,6 +10,7 @@ import toys
 from analytical import tokhi_arm
 from differences import Array
 
+import flexctl as fx
 from flexctl.catalogue import load_plant
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.integrate import generalised_alpha
