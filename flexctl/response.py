@@ -158,6 +158,7 @@ def _check_whole(run: Response) -> None:
     """Raise `DefinitionError` unless times, columns and labels of a run belong together."""
     steps = (run.t.size,)
     require(run.t.ndim == 1 and run.t.size > 0, f"times of shape {run.t.shape}")
+    require(bool(np.isfinite(run.t).all() and (np.diff(run.t) >= 0.0).all()), "times that do not ascend")
     columns = {
         "y": run.outputs, "u": run.inputs, "r": run.references, "q": run.coordinates, "v": run.coordinates
     }  # fmt: skip

@@ -32,7 +32,8 @@ from .common import (
     target,
     tell,
 )
-from .quantities import between, quantities, quantity
+from .points import signal_units
+from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
 from .tables import times
 
 if TYPE_CHECKING:
@@ -63,17 +64,11 @@ def vary(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
         if not (key and equals and match):
             raise DefinitionError(f'--vary "{text}" is not understood; write KEY=LOW..HIGH: joint.1.stiffness=0.5..2')
         require(key not in found, f"--vary {key} is given twice")
-        found[key] = specs.number(match[1]), specs.number(match[2])
-    return found
-
-
-def loads(texts: Sequence[str]) -> dict[str, float]:
-    """Return the loads of `INPUT=VALUE` words."""
-    found: dict[str, float] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        require(bool(name and equals and value), f'--load "{text}" is not understood; write INPUT=VALUE')
-        found[name] = specs.number(value)
+        unit = key_unit(key)
+        require(unit is not None or not has_unit(match[2]), f"--vary {key}: a plain value; leave the unit out")
+        low, high = quantities([match[1], match[2]], unit or "", f"--vary {key}")
+        require(low <= high, f"--vary {key}: {match[1]} is above {match[2]}; write the lower value first")
+        found[key] = low, high
     return found
 
 
@@ -113,12 +108,10 @@ def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
 
 def pose(text: str, arm: Any) -> list[float]:
     """Return the joint angles [rad] of --pose; displacements [m] of joints that slide."""
-    parts = text.split(",")
     units = ["rad" if joint.revolute else "m" for joint in arm.arm.joints]
-    require(len(parts) == len(units), f"--pose {text} has {len(parts)} numbers; the arm has {len(units)} joints")
-    if set(units) == {"rad"}:
-        return quantities(text, "rad", "--pose")
-    return [quantity(part, unit, "--pose") for part, unit in zip(parts, units, strict=True)]
+    count = len(text.split(","))
+    require(count == len(units), f"--pose {text} has {count} numbers; the arm has {len(units)} joints")
+    return each("--pose", text, units)
 
 
 @command(
@@ -207,7 +200,8 @@ def certify(
             model=None if kind is None else specs.formulation(kind), workers=workers,
             progress=report, payload=payloads(payload, arm),
             frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
-            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None, loads=loads(loaded),
+            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None,
+            loads=named("--load", loaded, signal_units(arm.model.inputs), "input"),
         )  # fmt: skip
     if place is not None:
         _write(place, found)
