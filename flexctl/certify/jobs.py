@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FlexctlError, NotAvailable
-from ..laws.controller import LinearLaw
 from ..laws.linear_part import linear_law
 from ..laws.realised import copied
 from ..loopstability import law_at
@@ -62,8 +61,10 @@ def perform(job: Job) -> Any:
 
 def _fresh(argument: Any) -> Any:
     """Return a copy of a law of which only `step` is known: it may keep in itself what an earlier run left."""
-    known = hasattr(argument, "feedback") or isinstance(argument, LinearLaw)
-    return argument if known or not hasattr(argument, "step") else copied(argument)
+    inner = argument
+    while hasattr(inner, "law"):
+        inner = inner.law
+    return copied(argument) if hasattr(argument, "step") and not hasattr(inner, "feedback") else argument
 
 
 def jobs(task: Task) -> dict[str, Job]:

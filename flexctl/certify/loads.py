@@ -91,7 +91,9 @@ def load_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, v
     """
     held = {name: Scaled(m, 0.0) for name, m in item.motions(law).items()}
     moves = {name: float(np.ptp(m(np.linspace(0.0, item.duration, 501))[0])) for name, m in item.motions(law).items()}
-    begin = FIRST * item.duration
+    begin, moving = FIRST * item.duration, [name for name in law.follows if moves.get(name, 0.0) > 0.0]
+    if not moving:
+        return LoadStep(variant, drive, size, failure="it follows no output that moves")
     try:
         size = size if np.isfinite(size) else _size(item.run(law, plant), drive)
         signal = PiecewiseConstant((begin,), (0.0, size))
@@ -100,7 +102,7 @@ def load_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, v
         return LoadStep(variant, drive, size, failure=str(error))
     after, found = run.t >= begin, []
     t = run.t[after] - begin
-    for name in [n for n in law.follows if n in names(run.outputs) and moves.get(n, 0.0) > 0.0]:
+    for name in [n for n in moving if n in names(run.outputs)]:
         off = np.abs(run[name][after] - run[name][0])
         outside = np.flatnonzero(off > BAND * moves[name])
         back = 0.0 if not outside.size else np.inf if outside[-1] == t.size - 1 else float(t[outside[-1] + 1])
