@@ -16,7 +16,10 @@ from click.testing import CliRunner
 import flexctl as fx
 from flexctl.__main__ import cli
 from flexctl.certify import varied
+from flexctl.certify.jobs import perform
 from flexctl.certify.loops import examine
+from flexctl.certify.requirements import judged
+from flexctl.certify.robust import Point
 from flexctl.laws.linear_part import linear_law
 from flexctl.trajectories import quintic
 
@@ -258,16 +261,22 @@ class TestRanges:
 class TestWhatCannotBeComputed:
     """It stays in the certificate, as not examined: never dropped, never met."""
 
-    def test_a_value_within_a_range_that_is_refused(self, place: Path) -> None:
-        """Both ends of the range are plants, 8.25 sections are none."""
-        code, told = certify(PD, QUINTIC, "--vary", "model.sections=8..10", "--payload", "10g,10g")
-        assert code == 1
-        assert verdicts(told)["vary"] == verdicts(told)["stable"] == "not examined"
-        states = {p["settings"]["model.sections"]: p["state"] for p in told["varied"]}
-        assert states[8.0] == states[9.0] == states[10.0] == "stable"
-        assert states[8.25] == "not examined"
-        assert told["holds"].startswith("Not shown to hold for a payload of 10 g")
-        assert "8.25" in told["holds"]
+    def test_a_point_of_a_range(self) -> None:
+        """An equilibrium that is not found: any error of flexctl, not only what is known not to be available."""
+
+        def fails(about: Point) -> Point:
+            raise fx.ConvergenceError("no equilibrium", time=0.0)
+
+        found = perform((fails, (Point(None, 0.0, None, values={"joint.1.stiffness": 0.75}),)))
+        assert found.state == "not examined"
+        stated = {**lqg().stated, "vary": {"joint.1.stiffness": (0.5, 2.0)}}
+        missing = replace(lqg(), varied=(found,), stated=stated)
+        told = replace(missing, verdicts=judged(missing, {"vary": stated["vary"]}))
+        assert [v.word for v in told.verdicts] == ["NOT EXAMINED"] * 2
+        assert not told.passed
+        assert told.holds.startswith("Not shown to hold for")
+        assert "joint.1.stiffness = 0.75 (no equilibrium" in told.holds
+        assert told.to_dict()["varied"][0]["stable"] is None
 
     def test_a_pose_in_which_the_law_is_a_relay(self) -> None:
         class Law:
@@ -298,9 +307,8 @@ class TestWhatCannotBeComputed:
 
 
 class TestVerdictAndSentenceAgree:
-    def judged(self, **parts: Any) -> fx.Certificate:
-        from flexctl.certify.requirements import judged
-
+    @staticmethod
+    def judged(**parts: Any) -> fx.Certificate:
         changed = replace(lqg(), **parts)
         return replace(changed, verdicts=judged(changed, {}))
 
