@@ -148,15 +148,14 @@ def _stable(found: Certificate) -> Verdict:
     """Return the verdict on the set: every loop, in every pose, and every run."""
     wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
     wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
-    inside = next((c for c in found.counterexamples if c.inside), None)
-    wrong += [inside.what] if inside and not wrong else []
+    nearest = found.counterexample
+    wrong += [nearest.what] if nearest and nearest.inside and not wrong else []
     open_ = {name: text for name, text in found.unsettled.items() if text.startswith(NOT_EXAMINED)}
     wrong += [f"run {name} does not settle: {text}" for name, text in found.unsettled.items() if name not in open_]
     missing = [f"the linear loop: {found.no_loop}"] if found.no_loop else []
     missing += [f"run {name}, {text.removeprefix(NOT_EXAMINED).strip()}" for name, text in open_.items()]
     missing += [] if found.no_loop else [f"{p.where()}: {p.unknown}" for p in unexamined(found)[:1]]
     told = "; ".join([*wrong, *([f"{NOT_EXAMINED} {'; '.join(missing)}"] if missing else [])])
-    nearest = found.counterexample
     outside = f"stable; {nearest.what} (outside the set)" if nearest and not nearest.inside else "stable"
     passed = not wrong and not missing
     return Verdict("stable", "on every variant and in every run", told or outside, passed, bool(wrong) or not missing)
