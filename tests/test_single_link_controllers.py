@@ -7,9 +7,11 @@ unless a test says otherwise.
 from __future__ import annotations
 
 import json
+import re
 import resource
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import control as ct
 import numpy as np
@@ -115,6 +117,16 @@ class TestShaped:
         for name in ("ZVD, 0 g", "unshaped, 10 g"):
             largest, left = 0.96 * scores("shaped", name)["tip_angle.residual"], self.left(name)
             assert 0.7 * left < largest < left
+
+    def test_the_readme_has_the_ratios_of_the_scores_that_are_printed(self) -> None:
+        def ratio(change: str, grams: int) -> float:
+            without, shaped = (scores("shaped", f"{kind}{change}, {grams} g") for kind in ("unshaped", "ZVD"))
+            return float(without["tip_angle.residual"] / shaped["tip_angle.residual"])
+
+        readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        row = next(line for line in readme.splitlines() if line.startswith("| `tokhi_azad_shaped`"))
+        told = [float(x) for x in re.findall(r"\d+(?= / | times)", row.partition("residual")[2])]
+        assert told == pytest.approx([*(ratio("", g) for g in GRAMS), ratio(" at -10 %", 0)], rel=0.02)
 
     def test_one_mode_is_not_enough(self) -> None:
         item, plant = items("shaped")["ZVD, 0 g"], fx.load_plant("tokhi_azad_1994")

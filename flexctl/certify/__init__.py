@@ -33,6 +33,7 @@ from .bound import CrossedBounds, PayloadBound
 from .certificate import Certificate
 from .collect import collected
 from .jobs import jobs, perform
+from .loads import checked_loads
 from .requirements import check_scenarios, checked, judged
 from .task import prepared
 from .varied import checked_ranges
@@ -94,7 +95,7 @@ def certify(
         ``{"joint.1.stiffness": (0.5, 2.0)}``; several vary at once.
     loads : mapping, optional
         Constant loads by input of the plant, which come on while the arm holds still; by default a sixth of the limit
-        of every command that has one.
+        of every command, of its largest value in the scenario where it has none.
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
@@ -107,7 +108,7 @@ def certify(
     check_scenarios(stated, [item.name for item in task.items])
     if "vary" in stated:
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
-    every, given = (*task.poses, *poses), dict(loads or {})
+    every, given = (*task.poses, *poses), checked_loads(loads or {}, task)
     task = replace(task, requirements=stated, poses=every, bits=tuple(bits), loads=given)
     wanted = jobs(task)
     found: dict[str, Any] = {}

@@ -47,7 +47,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         unsettled=unsettled(task, found, decay), saturation=_saturation(task, good), notes=_notes(found),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
         elapsed=0.0, ratios=vibration_ratios({**good, **bases}, {one.name: one.against for one in task.items}),
-        no_loop=_no_loop(task), open_loop=not task.law.measures, stated=_stated(task),
+        no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
         poses=("that in which the scenario begins", *(text for text, _, _ in posed(task))),
     )  # fmt: skip
 
@@ -77,6 +77,12 @@ def _no_loop(task: Task) -> str:
     except NotAvailable as error:
         return str(error)
     return ""
+
+
+def _missing(found: Mapping[str, Any]) -> str:
+    """Return which loop that a certificate needs could not be computed, and why; empty if all are there."""
+    loops = {key: x for key, x in found.items() if key.startswith("loop ")}
+    return next((f"{key}: {x.why}" for key, x in loops.items() if isinstance(x, Failed)), "")
 
 
 def _stated(task: Task) -> dict[str, Any]:

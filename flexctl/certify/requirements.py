@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError, require, unknown
-from .holds import of_the_set, within
+from .holds import of_the_set, unexamined, within
 
 if TYPE_CHECKING:
     from . import Certificate
+    from .loops import Loop
     from .robust import Point
 
 NOT_EXAMINED = "not examined"
@@ -147,23 +148,30 @@ def _stable(found: Certificate) -> Verdict:
     """Return the verdict on the set: every loop, in every pose, and every run."""
     wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
     wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
+    nearest = found.counterexample
+    wrong += [nearest.what] if nearest and nearest.inside and not wrong else []
     open_ = {name: text for name, text in found.unsettled.items() if text.startswith(NOT_EXAMINED)}
     wrong += [f"run {name} does not settle: {text}" for name, text in found.unsettled.items() if name not in open_]
     missing = [f"the linear loop: {found.no_loop}"] if found.no_loop else []
     missing += [f"run {name}, {text.removeprefix(NOT_EXAMINED).strip()}" for name, text in open_.items()]
+    missing += [] if found.no_loop else [f"{p.where()}: {p.unknown}" for p in unexamined(found)[:1]]
     told = "; ".join([*wrong, *([f"{NOT_EXAMINED} {'; '.join(missing)}"] if missing else [])])
-    nearest = found.counterexample
     outside = f"stable; {nearest.what} (outside the set)" if nearest and not nearest.inside else "stable"
     passed = not wrong and not missing
     return Verdict("stable", "on every variant and in every run", told or outside, passed, bool(wrong) or not missing)
 
 
 def _worst_loop(key: str) -> Callable[[Certificate], float]:
-    return lambda found: min((loop.smallest(key) for loop in found.loops), default=math.nan)
+    return lambda found: _over_loops(found, lambda loop: loop.smallest(key))
 
 
 def _together(key: str) -> Callable[[Certificate], float]:
-    return lambda found: min((loop.simultaneous(key) for loop in found.loops), default=math.nan)
+    return lambda found: _over_loops(found, lambda loop: loop.simultaneous(key))
+
+
+def _over_loops(found: Certificate, number: Callable[[Loop], float]) -> float:
+    """Return the smallest of all loops; NaN where one of them is not known."""
+    return math.nan if found.no_loop else min(map(number, found.loops), default=math.nan)
 
 
 def _recovery(found: Certificate) -> float:
@@ -177,8 +185,8 @@ _WORST: dict[str, Callable[[Certificate], float]] = {
     "disk_margin_inputs": _together("inputs"),
     "disk_margin_sensors": _together("sensors"),
     "load_recovery_s": _recovery,
-    "damping": lambda found: min((loop.least_damped[0] for loop in found.loops), default=math.nan),
-    "decay_rate": lambda found: min((loop.decay for loop in found.loops), default=math.nan),
+    "damping": lambda found: _over_loops(found, lambda loop: loop.least_damped[0]),
+    "decay_rate": lambda found: _over_loops(found, lambda loop: loop.decay),
     "linear_amplitude": lambda found: found.validity.parting if found.validity else math.nan,
     "mu": lambda found: math.nan if isinstance(found.bound, str) else found.bound.largest,
     "peak_over_limit": lambda found: max(found.saturation.values(), default=math.nan),
@@ -280,5 +288,7 @@ def _ripple(found: Certificate, bits: int, most: float) -> Verdict:
     name, run = f"ripple at {bits} bits", next((q for q in found.quantised if q.bits == bits), None)
     if run is None or run.failure:
         return Verdict(name, f"<= {most:g}", run.failure if run else NOT_EXAMINED, False, False)
-    value = max(run.ripple[drive] for drive in found.drives)
+    value = max((run.ripple[drive] for drive in found.drives if drive in run.ripple), default=math.nan)
+    if math.isnan(value):
+        return Verdict(name, f"<= {most:g}", f"{NOT_EXAMINED}: what it drives is not recorded", False, False)
     return Verdict(name, f"<= {most:g}", f"{value:.4g}", value <= most)

@@ -43,7 +43,7 @@ class Task:
     bits : tuple of int
         Encoder resolutions.
     loads : mapping
-        Load steps by input; by default a sixth of its limit.
+        Load steps by input; by default a sixth of its limit, or largest command.
     """
 
     name: str

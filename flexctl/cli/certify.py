@@ -146,7 +146,7 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @click.option(
     "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
     help="A constant load that comes on while the arm holds still, e.g. hub_torque=0.05; repeatable.  "
-    "[default: a sixth of each limit]",
+    "[default: a sixth of each limit, or largest command]",
 )  # fmt: skip
 @click.option(
     "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
@@ -181,7 +181,7 @@ def certify(
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
-    JSON: passed, holds, counterexample, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
+    JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
     load_steps, quantisation, linear_validity, saturation, scores, does_not_settle, notes; controller, plant, model,
     overrides, version.
     """
