@@ -12,14 +12,13 @@ import numpy.typing as npt
 from .errors import AccuracyWarning
 from .kernels import state
 from .kernels.state import PATIENCE
-from .kernels.tables import Tables
 from .model import FloatArray, Signal
 
 DEFAULT = 1e-2
 """Part of the range of an output that its error may be."""
 MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
-SAFETY = 3.0
+SAFETY = 2.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
 CLAIM = 0.1
 """No error below this part of rtol is claimed."""
@@ -80,48 +79,66 @@ class Accuracy:
         floor = 1e-5 * self.gauge.widest[self.group] + 1e-14
         return bool(np.all(self.gauge.error[own] <= rtol * np.maximum(self.ranges, floor)[own]))
 
+    @property
+    def estimate(self) -> FloatArray:
+        """Estimated largest error of each output; of what is not resolved no more than its range."""
+        found = np.maximum(self.gauge.error, self.halved)
+        return np.minimum(found, self.ranges) if self._lost().any() else found
+
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
         if method == "exact":
             return {signal.name: 0.0 for signal in outputs}
-        raised = self.gauge.error * (SAFETY if np.isfinite(self.memory) else 1.0)
+        raised = self.estimate * (SAFETY if np.isfinite(self.memory) else 1.0)
         claimed = np.maximum(raised, CLAIM * rtol * self.ranges)
-        known = np.where(self.kind == state.LEFT, np.nan, np.maximum(claimed, self.halved))
-        if not np.isfinite(self.gauge.number[state.SHORTEST]):  # a method without an estimate
+        known = np.where(self.kind == state.LEFT, np.nan, claimed)
+        if not self._estimated:
             known[:] = np.nan
         return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
+
+    @property
+    def _estimated(self) -> bool:
+        """Whether the method has an estimate."""
+        return bool(np.isfinite(self.gauge.number[state.SHORTEST]))
+
+    def _moves(self) -> npt.NDArray[np.bool_]:
+        """Return whose range is more than rounding."""
+        return self.ranges > 1e-5 * self.gauge.widest[self.group] + 1e-14
+
+    def _lost(self) -> npt.NDArray[np.bool_]:
+        """Return what the smallest steps could not follow."""
+        return (self.gauge.failed > PATIENCE) & self._moves()
 
     def halve(self, whole: FloatArray, half: FloatArray) -> None:
         """Take the difference to a run in half steps into the estimate: 4/3 of it, were the steps short."""
         self.halved = 2.0 * np.abs(whole - half).max(axis=0)
 
-    def told(self, error: dict[str, float]) -> dict[str, Any]:
+    def told(self) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy."""
-        known, ranges = self.gauge.number, self.ranges
-        if not np.isfinite(known[state.SHORTEST]):
+        known, ranges, estimate = self.gauge.number, self.ranges, self.estimate
+        if not self._estimated:
             return {}
-        own = np.flatnonzero((self.kind == state.CONTROLLED) & (ranges > 0.0))
+        own = np.flatnonzero((self.kind == state.CONTROLLED) & self._moves())
         found = {"shortest_step_s": float(known[state.SHORTEST]), "longest_step_s": float(known[state.LONGEST])}
         if own.size:
-            worst = int(own[np.argmax(self.gauge.error[own] / ranges[own])])
-            found |= {"worst_output": self.outputs[worst].name, "worst_error": float(self.gauge.error[worst])}
+            worst = int(own[np.argmax(estimate[own] / ranges[own])])
+            found |= {"worst_output": self.outputs[worst].name, "worst_error": float(estimate[worst])}
         return found
 
-    def warn(self, rtol: float, tables: Tables) -> None:
-        """Warn where the estimate of an output is above `rtol` of its range."""
-        gauge, ranges, rtol = self.gauge, self.ranges, rtol or DEFAULT
-        if not np.isfinite(gauge.number[state.SHORTEST]):
+    def warn(self, rtol: float, length: float) -> None:
+        """Warn where the estimate of an output is above `rtol` of its range (0: steps were given)."""
+        if not self._estimated:
             return
-        floor = 1e-5 * gauge.widest[self.group] + 1e-14
-        lost = (gauge.failed > PATIENCE) & (ranges > floor)
-        poor = (self.kind == state.CONTROLLED) & (ranges > floor) & (gauge.error > rtol * ranges) & ~lost
-        said = [self._say(i) for i in np.flatnonzero(poor)]
+        ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
+        good = self.estimate <= wanted * ranges
+        said = [self._say(i) for i in np.flatnonzero((self.kind == state.CONTROLLED) & self._moves() & ~good & ~lost)]
+        longest = float(self.gauge.number[state.LONGEST])
         if said:
-            remedy = f"step < {gauge.number[state.LONGEST]:.3g} s, or leave step out: it then follows rtol"
-            warnings.warn(f"not within {rtol:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
+            fixed = f"step < {longest:.3g} s, or leave step out: it then follows rtol"
+            remedy = f"rtol = {0.2 * rtol:.2g}" if rtol else fixed
+            warnings.warn(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
         if lost.any():
-            h, length = float(gauge.number[state.LONGEST]), float(tables.t[-1])
-            band = (12.0 * BAND / (h * h * length)) ** (1.0 / 3.0) / (2.0 * np.pi)
+            band = (12.0 * BAND / (longest * longest * length)) ** (1.0 / 3.0) / (2.0 * np.pi)
             names = ", ".join(self.outputs[i].name for i in np.flatnonzero(lost))
             warnings.warn(
                 f"a force jumps on an arm whose high modes are not damped: {names} are right below {band:.3g} Hz and "
@@ -130,5 +147,5 @@ class Accuracy:
             )  # fmt: skip
 
     def _say(self, i: int) -> str:
-        part = self.gauge.error[i] / self.ranges[i]
-        return f"{self.outputs[i].name} (estimated error {self.gauge.error[i]:.2g} {self.outputs[i].unit}, {part:.1%})"
+        estimate, unit = float(self.estimate[i]), self.outputs[i].unit
+        return f"{self.outputs[i].name} (estimated error {estimate:.2g} {unit}, {estimate / self.ranges[i]:.1%})"

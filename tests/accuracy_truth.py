@@ -1,4 +1,4 @@
-"""Results that owe nothing to the product's integrators: SciPy on the plain methods of a model, and exact modal sums."""
+"""Results that owe nothing to the product's integrators: SciPy on a model's plain methods, exact modal sums."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def open_loop(
     truth = Truth(model, rtol)
     signals = [inputs.get(s.name) for s in model.inputs]
     times = np.arange(round(duration / MS) + 1) * MS
-    breaks = sorted({0.0, float(times[-1]), *(b for s in signals if s is not None for b in s.breakpoints if b < times[-1])})
+    inner = (b for s in signals if s is not None for b in s.breakpoints if b < times[-1])
+    breaks = sorted({0.0, float(times[-1]), *inner})
     y, rows = np.concatenate([model.reference(), np.zeros(truth.n)]), [np.zeros(0)] * times.size
     for begin, end in pairwise(breaks):
 
@@ -94,7 +95,9 @@ def open_loop(
     return {s.name: column for s, column in zip(model.outputs, np.array(rows).T, strict=True)}
 
 
-def sampled_loop(arm: fx.Plant, law: Any, reference: Mapping[str, Any], duration: float, rtol: float) -> dict[str, Array]:
+def sampled_loop(
+    arm: fx.Plant, law: Any, reference: Mapping[str, Any], duration: float, rtol: float
+) -> dict[str, Array]:  # fmt: skip
     """Return every output at the control periods of a run of a sampled law."""
     model, h = arm.model, law.sample_time
     truth, names = Truth(model, rtol), [s.name for s in model.outputs]
@@ -110,7 +113,7 @@ def sampled_loop(arm: fx.Plant, law: Any, reference: Mapping[str, Any], duration
         u = np.zeros(len(model.inputs))
         u[drives] = command
         y = truth.advance(y, np.array([k, k + 1]) * h, lambda t, u=u: u)[-1]
-    return {name: column for name, column in zip(names, np.array(rows).T, strict=True)}
+    return dict(zip(names, np.array(rows).T, strict=True))
 
 
 def modal_sum(linear: fx.SecondOrder, row: Array, rate: bool, jumps: list[tuple[float, float]], t: Array) -> Array:

@@ -8,7 +8,7 @@ from functools import cache
 import accuracy_truth as truth
 import numpy as np
 import pytest
-from accuracy_cases import CASES, REFERENCE, numbers, reference_run, samples
+from accuracy_cases import CASES, REFERENCE, numbers, samples
 
 import flexctl as fx
 from flexctl.errors import AccuracyWarning
@@ -38,7 +38,7 @@ def off(run: fx.Response, name: str) -> dict[str, float]:
 
 
 def off_all(run: fx.Response, exact: dict[str, np.ndarray]) -> dict[str, tuple[float, float]]:
-    """Return largest error over the samples and estimate of it, as parts of the range, of what moves and is estimated."""
+    """Return largest error and its estimate, as parts of the range, of what moves and is estimated."""
     found = {}
     for output, wanted in exact.items():
         extent, claimed = float(np.ptp(wanted)), run.error[output]

@@ -80,7 +80,7 @@ class Plan(NamedTuple):
     rtol : float
         Part of the range of an output that its error may be; 0: the steps of the grid are taken as they are.
     sampled : bool
-        Whether a sampled law is in the loop.
+        Whether a sampled law that measures something is in the loop.
     commands : mapping
         For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps on the grid.
     level : int

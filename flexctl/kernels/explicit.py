@@ -13,7 +13,7 @@ from .jit import entry, kernel
 from .law import control
 from .lu import factor, solve
 from .model import OUTPUT
-from .stepper import bounded
+from .pieces import bounded
 from .tables import INT, LAW, MAT, RECORD, TABLES, VEC
 
 
