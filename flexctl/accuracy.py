@@ -65,7 +65,8 @@ class Accuracy:
     @property
     def ranges(self) -> FloatArray:
         """Ranges of the outputs in the run."""
-        return np.maximum(self.gauge.high - self.gauge.low, 0.0)
+        found: FloatArray = np.maximum(self.gauge.high - self.gauge.low, 0.0)
+        return found
 
     def again(self) -> None:
         """Begin anew, with the ranges found so far as what the error is compared with."""
@@ -82,7 +83,7 @@ class Accuracy:
     @property
     def estimate(self) -> FloatArray:
         """Estimated largest error of each output; of what is not resolved no more than its range."""
-        found = np.maximum(self.gauge.error, self.halved)
+        found: FloatArray = np.maximum(self.gauge.error, self.halved)
         return np.minimum(found, self.ranges) if self._lost().any() else found
 
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
@@ -103,11 +104,11 @@ class Accuracy:
 
     def _moves(self) -> npt.NDArray[np.bool_]:
         """Return whose range is more than rounding."""
-        return self.ranges > 1e-5 * self.gauge.widest[self.group] + 1e-14
+        return np.asarray(self.ranges > 1e-5 * self.gauge.widest[self.group] + 1e-14)
 
     def _lost(self) -> npt.NDArray[np.bool_]:
         """Return what the smallest steps could not follow."""
-        return (self.gauge.failed > PATIENCE) & self._moves()
+        return np.asarray(self.gauge.failed > PATIENCE) & self._moves()
 
     def halve(self, whole: FloatArray, half: FloatArray) -> None:
         """Take the difference to a run in half steps into the estimate: 4/3 of it, were the steps short."""
@@ -119,7 +120,8 @@ class Accuracy:
         if not self._estimated:
             return {}
         own = np.flatnonzero((self.kind == state.CONTROLLED) & self._moves())
-        found = {"shortest_step_s": float(known[state.SHORTEST]), "longest_step_s": float(known[state.LONGEST])}
+        shortest, longest = (float(known[i]) for i in (state.SHORTEST, state.LONGEST))
+        found: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
         if own.size:
             worst = int(own[np.argmax(estimate[own] / ranges[own])])
             found |= {"worst_output": self.outputs[worst].name, "worst_error": float(estimate[worst])}
@@ -130,8 +132,8 @@ class Accuracy:
         if not self._estimated:
             return
         ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
-        good = self.estimate <= wanted * ranges
-        said = [self._say(i) for i in np.flatnonzero((self.kind == state.CONTROLLED) & self._moves() & ~good & ~lost)]
+        poor = ~(self.estimate <= wanted * ranges) & (self.kind == state.CONTROLLED) & self._moves() & ~lost
+        said = [self._say(int(i)) for i in np.flatnonzero(poor)]
         longest = float(self.gauge.number[state.LONGEST])
         if said:
             fixed = f"step < {longest:.3g} s, or leave step out: it then follows rtol"

@@ -1,8 +1,8 @@
 """The local error of a step, output by output: what is allowed, what adds up, and when it is estimated again.
 
 The local error of the coordinates is x = S^-1 M h^2 ca (beta - 1/6) (a+ - a), with the matrix S = ca M + cv D + K of
-the step: one more pass of Newton's with the accelerations moved by as much. What the sensors see of it, y(q + x) - y(q),
-is compared with the range of each reading so far. Where nothing changes much the estimate is not made in every step,
+the step: one more pass of Newton's with the accelerations moved by as much. What the sensors see of it is compared with
+the range of each reading so far: y(q + x) - y(q). Where nothing changes much the estimate is not made in every step,
 and the last one counts again.
 
 A run may spend rtol of the range of each output. A step may take 3 h / T of that, T the length of the run or, where a
