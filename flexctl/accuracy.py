@@ -24,6 +24,8 @@ CLAIM = 0.1
 """No error below this part of rtol is claimed."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
+COARSER = 8.0
+"""So many of the smallest steps make one where these do not help either."""
 BAND = 0.05
 """Error of a mode in phase, as a part of a radian, up to which it counts as right."""
 LEVEL = 4
@@ -140,13 +142,18 @@ class Accuracy:
             remedy = f"rtol = {0.2 * rtol:.2g}" if rtol else fixed
             warnings.warn(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
         if lost.any():
-            band = (12.0 * BAND / (longest * longest * length)) ** (1.0 / 3.0) / (2.0 * np.pi)
+            band = self._band(length)
             names = ", ".join(self.outputs[i].name for i in np.flatnonzero(lost))
             warnings.warn(
                 f"a force jumps on an arm whose high modes are not damped: {names} are right below {band:.3g} Hz and "
                 "not resolved above; add damping or hub inertia, or round the jump",
                 AccuracyWarning, LEVEL,
             )  # fmt: skip
+
+    def _band(self, length: float) -> float:
+        """Return the frequency [Hz] up to which modes keep their phase in the steps that are taken then."""
+        h = COARSER * float(self.gauge.number[state.SHORTEST])
+        return float((12.0 * BAND / (h * h * length)) ** (1.0 / 3.0) / (2.0 * np.pi))
 
     def _say(self, i: int) -> str:
         estimate, unit = float(self.estimate[i]), self.outputs[i].unit

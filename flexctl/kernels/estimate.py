@@ -5,9 +5,9 @@ the step: one more pass of Newton's with the accelerations moved by as much. Wha
 the range of each reading so far: y(q + x) - y(q). Where nothing changes much the estimate is not made in every step,
 and the last one counts again.
 
-A run may spend rtol of the range of each output. A step may take 3 h / T of that, T the length of the run or, where a
-sampled law feeds back and corrects what went wrong before, `HORIZON`; and less where more has been spent than time has
-passed, so that the sum stays within what is allowed.
+A run may spend rtol of the range of each output. A step may take 3 h / T of that, T the length of the run; where a
+sampled law feeds back, and corrects what went wrong before, the part `LOOPED`. It may take less where more has been spent
+than time has passed, so that the sum stays within what is allowed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .tables import FAST
 
 SOON = 1e-3
 """Time [s] after a jump in which rates are not estimated, nor what the smallest steps cannot follow."""
-HORIZON = 0.06
-"""Time [s] over which the errors of a sampled loop count."""
+LOOPED = 0.05
+"""What a step of a sampled loop may take."""
 COHERENT = 0.5 * np.pi
 """The error of an oscillation in phase adds up at the rate of its largest local error; |x| has the mean of a sine."""
 LEAST = 0.1
@@ -50,7 +50,7 @@ def change_of(motion):  # type: ignore[no-untyped-def]
 def weigh(gauge, scheme, h, t, deepest):  # type: ignore[no-untyped-def]
     """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail."""
     loop = scheme.sampled == 1.0
-    usual = 3.0 * h / (min(HORIZON, scheme.length) if loop else scheme.length)
+    usual = LOOPED if loop else 3.0 * h / scheme.length
     ahead = max(1.0 - t / scheme.length, h / scheme.length)
     rtol, worst = (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
     for j in range(gauge.kind.size):
@@ -70,6 +70,8 @@ def weigh(gauge, scheme, h, t, deepest):  # type: ignore[no-untyped-def]
         if not e <= allowed and deepest:
             gauge.failed[j] += 1.0
             gauge.local[j] = 0.0 if soon else e
+        elif e <= allowed:  # what a jump excites is gone
+            gauge.failed[j] = max(gauge.failed[j] - 1.0, 0.0)
         worst = max(worst, e / allowed) if np.isfinite(e) else np.inf
     return worst
 
