@@ -18,7 +18,7 @@ DEFAULT = 1e-2
 """Part of the range of an output that its error may be."""
 MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
-SAFETY = 2.0
+SAFETY = 3.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
 CLAIM = 0.1
 """No error below this part of rtol is claimed."""

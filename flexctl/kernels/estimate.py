@@ -6,8 +6,8 @@ the range of each reading so far: y(q + x) - y(q). Where nothing changes much th
 and the last one counts again.
 
 A run may spend rtol of the range of each output. A step may take 3 h / T of that, T the length of the run; where a
-sampled law feeds back, and corrects what went wrong before, the part `LOOPED`. It may take less where more has been spent
-than time has passed, so that the sum stays within what is allowed.
+sampled law feeds back, and corrects what went wrong before, the part `LOOPED`. It may take less where more has been
+spent than time has passed, so that the sum stays within what is allowed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ SOON = 1e-3
 LOOPED = 0.05
 """What a step of a sampled loop may take."""
 COHERENT = 0.5 * np.pi
-"""The error of an oscillation in phase adds up at the rate of its largest local error; |x| has the mean of a sine."""
+"""The error of an oscillation in phase adds up at the rate of its largest local error; |x| has the mean of a sine.
+Feedback does not let it add up."""
+AIM = 0.9
+"""Part of rtol that is aimed at: the smallest steps, and the least share, may take more than is left."""
 LEAST = 0.1
 """Of the usual share is always left to a step."""
 
@@ -52,9 +55,10 @@ def weigh(gauge, scheme, h, t, deepest):  # type: ignore[no-untyped-def]
     loop = scheme.sampled == 1.0
     usual = LOOPED if loop else 3.0 * h / scheme.length
     ahead = max(1.0 - t / scheme.length, h / scheme.length)
-    rtol, worst = (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
+    rtol, worst = AIM * (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
+    raised = 1.0 if loop else COHERENT
     for j in range(gauge.kind.size):
-        e = COHERENT * abs(gauge.readings[1, j] - gauge.readings[0, j])
+        e = raised * abs(gauge.readings[1, j] - gauge.readings[0, j])
         soon = gauge.number[SINCE] < SOON
         gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
         if gauge.kind[j] != CONTROLLED:
@@ -62,7 +66,7 @@ def weigh(gauge, scheme, h, t, deepest):  # type: ignore[no-untyped-def]
         extent = max(gauge.high[j], gauge.readings[0, j]) - min(gauge.low[j], gauge.readings[0, j])
         extent = max(extent, gauge.least[j], 1e-5 * gauge.widest[gauge.group[j]] + 1e-14)
         left = 1.0 - gauge.sum[j] / (rtol * extent)
-        share = usual * min(max(2.0 * left if loop else left / ahead, LEAST), 1.0)
+        share = usual * min(max(4.0 * left if loop else left / ahead, LEAST), 1.0)
         allowed = rtol * share * extent
         if gauge.failed[j] > PATIENCE:
             gauge.number[FLOOR] = max(scheme.deepest - 3.0, 0.0)
