@@ -258,6 +258,8 @@ class Run:
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
+        if setup.method == "exact":
+            self.accuracy.exactly(record.y, record.u, self.tables.bulge)
         error = self.accuracy.error(outputs, setup.method, setup.rtol)
         provenance.update(self.accuracy.told())
         self.accuracy.warn(setup.rtol, float(self.t[-1]))

@@ -40,17 +40,21 @@ class Truth:
         matrix = np.block([[model.mass(q), W], [G, np.zeros((m, m))]])
         return np.linalg.solve(matrix, np.concatenate([right, -model.closure_bias(q, v)]))[:n]
 
+    def slopes(self, t: float, q: Array, v: Array, u: Array) -> Array:
+        """Return the derivatives of the accelerations with respect to q and v."""
+        tangent = self.model.tangent(q, v, self.accelerations(t, q, v, u), u, np.zeros(0))
+        right = np.hstack([tangent.stiffness, tangent.damping])
+        return -np.asarray(sla.solve(tangent.mass, right, check_finite=False))
+
     def advance(self, y: Array, times: Array, u: Callable[[float], Array]) -> Array:
         """Return the states at `times`, of which the first belongs to y; u is smooth in between."""
-        n, model = self.n, self.model
+        n = self.n
 
         def slope(t: float, y: Array) -> Array:
             return np.concatenate([y[n:], self.accelerations(t, y[:n], y[n:], u(t))])
 
         def jacobian(t: float, y: Array) -> Array:
-            q, v = y[:n], y[n:]
-            tangent = model.tangent(q, v, self.accelerations(t, q, v, u(t)), u(t), np.zeros(0))
-            lower = -sla.solve(tangent.mass, np.hstack([tangent.stiffness, tangent.damping]), check_finite=False)
+            lower = self.slopes(t, y[:n], y[n:], u(t))
             return np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower])
 
         if self.closed:
@@ -68,11 +72,11 @@ class Truth:
 
 
 def open_loop(
-    arm: fx.Plant, inputs: Mapping[str, Any], duration: float, rtol: float, where: list[Truth] | None = None
+    arm: fx.Plant, inputs: Mapping[str, Any], duration: float, rtol: float, kind: type[Truth] = Truth
 ) -> dict[str, Array]:
     """Return every output at 1 ms samples of a run under prescribed inputs."""
     model = arm.model
-    truth = Truth(model, rtol)
+    truth = kind(model, rtol)
     signals = [inputs.get(s.name) for s in model.inputs]
     times = np.arange(round(duration / MS) + 1) * MS
     inner = (b for s in signals if s is not None for b in s.breakpoints if b < times[-1])
@@ -90,8 +94,6 @@ def open_loop(
         for k, state in zip(inside, states, strict=True):
             if k > inside[0] or k == 0:
                 rows[k] = truth.output(float(times[k]), state, u(float(times[k])))
-    if where is not None:
-        where.append(truth)
     return {s.name: column for s, column in zip(model.outputs, np.array(rows).T, strict=True)}
 
 
