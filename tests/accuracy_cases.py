@@ -43,11 +43,11 @@ class Case:
         damping = {} if self.beta is None else {"damping.kind": "rayleigh", "damping.beta": self.beta}
         return fx.load_plant(self.plant, overrides={**damping, **self.overrides})
 
-    def run(self, **options: Any) -> fx.Response:
-        """Run it."""
+    def run(self, arm: fx.Plant | None = None, **options: Any) -> fx.Response:
+        """Run it, on a plant that has been loaded or anew."""
         law, reference = self.law() if self.law else (None, None)
         return fx.simulate(
-            self.arm(), law, reference, duration=self.duration, inputs=self.inputs, motions=self.motions or None,
+            arm or self.arm(), law, reference, duration=self.duration, inputs=self.inputs, motions=self.motions or None,
             **{**self.options, **options},
         )  # fmt: skip
 

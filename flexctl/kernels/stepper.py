@@ -252,7 +252,9 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         for i in range(motion.lam.size):
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
-                    if filtered * size_now > limit * after_jump and iteration < scheme.iterations:
+                    lead_by = filtered * size_now  # Newton's with a fresh tangent: its square is left
+                    left = lead_by if closed else lead_by * lead_by
+                    if left > limit * after_jump and iteration < scheme.iterations:
                         continue
                     for i in range(q.size):
                         q[i] = motion.saved[0, i]
