@@ -190,8 +190,8 @@ def certify(
     every variant of the plant that its scenarios use is always required.
 
     JSON: passed, holds, counterexample, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
-    load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller, plant, model,
-    overrides, version.
+    load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller,
+    plant, model, overrides, version.
     """
     from ..catalogue import load_controller
     from ..certify import certify as examined
