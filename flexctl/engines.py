@@ -112,7 +112,7 @@ class Explicit(_Mechanical):
         self.output = cast(Any, linear.compiled())
         self.w = self.output.bandwidth
         self.mass = self._factor(linear.M)
-        self.damped: dict[float, Any] = {}
+        self.damped: dict[float, tuple[FloatArray, Any]] = {}
         self.D, self.K = (linear_kernels.banded(m, self.w, pivoting=True) for m in (linear.D, linear.K))
 
     def _factor(self, matrix: FloatArray) -> tuple[FloatArray, Any]:
