@@ -11,6 +11,8 @@
 * where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, a load that comes on, whether they come to rest, the amplitude
   up to which the linear prediction holds
+* the error of every score, by a second run of every scenario with an eighth of its tolerance (or in half of its steps):
+  a score whose margin is smaller than that is too close to tell, and not met
 
 A certificate says in one sentence for which set it holds, and names the nearest plant for which it does not. What was
 not examined is called so, and never counts as met.

@@ -92,6 +92,8 @@ def _runs(task: Task) -> dict[str, Job]:
         found[f"run {one.name}"] = (one.run, (law, plant))
     for one in task.bases:
         found[f"base {one.name}"] = (one.run, (law, plant))
+    for one in (*task.items, *task.bases):
+        found[f"finer {one.name}"] = (one.finer().run, (law, plant))
     for resolution in sorted({*task.bits, *task.requirements.get("ripple_at_bits", {})} if law.measures else ()):
         found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     if law.measures and item.track is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DefinitionError, require, unknown
@@ -56,6 +56,8 @@ class Verdict:
         Whether it is met; never where it was not examined.
     examined : bool
         Whether that is known.
+    close : bool
+        Whether the error of a run is larger than the distance from the bound; it is not met then.
     """
 
     name: str
@@ -63,10 +65,13 @@ class Verdict:
     found: str
     passed: bool
     examined: bool = True
+    close: bool = False
 
     @property
     def word(self) -> str:
         """The verdict in a word."""
+        if self.close:
+            return "TOO CLOSE TO TELL"
         return "met" if self.passed else "NOT MET" if self.examined else "NOT EXAMINED"
 
     def to_dict(self) -> dict[str, Any]:
@@ -226,7 +231,12 @@ def _score(found: Certificate, name: str, bound: float) -> Verdict:
         known = sorted({key for scores in about.values() for key in scores})
         raise unknown("requirement: score", score, known)
     worst = max(values, key=lambda run: values[run])
-    return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
+    if values[worst] <= bound:  # a run with a larger error may come closer
+        worst = max(values, key=lambda run: values[run] + found.errors.get(run, {}).get(score, 0.0))
+    error = found.errors.get(worst, {}).get(score, 0.0)
+    close = values[worst] <= bound < values[worst] + error
+    text = f"{values[worst]:.4g} ({worst})" + (f", error of the run {error:.2g}" if close else "")
+    return Verdict(name, f"<= {bound:g}", text, values[worst] <= bound and not close, close=close)
 
 
 def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:
@@ -279,9 +289,17 @@ def _vibration(found: Certificate, run: str, least: float) -> Verdict:
     known = [*found.runs, *found.failures]
     if run and run not in known:
         raise unknown(f"scenario of the requirement {VIBRATION}", run, known)
-    chosen = [found.ratios.get(run, {})] if run else list(found.ratios.values())
-    worst = min((x for ratios in chosen for x in ratios.values()), default=math.nan)
-    return _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
+    chosen = [run] if run else list(found.ratios)
+    pairs = [
+        (ratio, found.ratio_errors.get(one, {}).get(key, 0.0))
+        for one in chosen for key, ratio in found.ratios.get(one, {}).items()
+    ]  # fmt: skip
+    worst = min((ratio for ratio, _ in pairs), default=math.nan)
+    verdict = _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
+    error = max((error for ratio, error in pairs if ratio >= least > ratio - error), default=0.0)
+    if verdict.passed and error > 0.0:
+        return replace(verdict, passed=False, close=True, found=f"{verdict.found}, error of the runs {error:.2g}")
+    return verdict
 
 
 def _ripple(found: Certificate, bits: int, most: float) -> Verdict:

@@ -172,7 +172,8 @@ def certify(
     load that comes on, and the amplitude at which the run on the full model parts from the linear prediction.
 
     One sentence says for which set the certificate holds, and names the nearest plant for which it does not. The
-    requirements are judged over that set; what was not examined is never met.
+    requirements are judged over that set; what was not examined is never met, nor what is closer to its bound than the
+    error of the run: every scenario is run once more at a finer tolerance.
 
     With --model the controller is designed on the plant as its file has it and examined in another formulation of it;
     the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
@@ -182,8 +183,8 @@ def certify(
     every variant of the plant that its scenarios use is always required.
 
     JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
-    load_steps, quantisation, linear_validity, saturation, scores, does_not_settle, notes; controller, plant, model,
-    overrides, version.
+    load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller,
+    plant, model, overrides, version.
     """
     from ..catalogue import load_controller
     from ..certify import certify as examined

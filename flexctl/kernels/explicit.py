@@ -1,7 +1,7 @@
 """Linear models: central differences, and exact steps.
 
 * `run_explicit`: velocity Verlet, damping taken at the end of the step.
-* `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end), exact for inputs that are linear within a step.
+* `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, exact for inputs that are quadratic within a step.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from .jit import entry, kernel
 from .law import control
 from .lu import factor, solve
 from .model import OUTPUT
-from .stepper import bounded
-from .tables import ACTING, COURSE, INT, MAT, VEC
-from .vectors import put
+from .pieces import bounded
+from .tables import ACTING, COURSE, DIVERGED, DONE, INT, MAT, VEC
 
 
 @entry(int64(MAT, INT, int64))
@@ -39,59 +38,59 @@ def add_product(ab, w, x, c, out):  # type: ignore[no-untyped-def]
 @kernel
 def write(record, k, y, u, q, v):  # type: ignore[no-untyped-def]
     """Record grid point k."""
-    put(y, record.y[k])
-    put(u, record.u[k])
+    record.y[k] = y
+    record.u[k] = u
     if record.q.shape[0] > 1:
-        put(q, record.q[k])
-        put(v, record.v[k])
+        record.q[k] = q
+        record.v[k] = v
 
 
-class Band(NamedTuple):
-    """Matrices of half bandwidth w in the storage ab[2 w + i - j, j], and factors of them."""
+class March(NamedTuple):
+    """A linear model for central differences: band matrices, and the factors of M and of M + h D / 2."""
 
+    reals: np.ndarray
+    ints: np.ndarray
     mass: np.ndarray
     mass_pivots: np.ndarray
-    damped: np.ndarray  # factors of M + h D / 2 for the constant step h
+    damped: np.ndarray
     damped_pivots: np.ndarray
     D: np.ndarray
     K: np.ndarray
-    B: np.ndarray  # (n, p)
-    reals: np.ndarray  # constants of the sensors
-    ints: np.ndarray
+    B: np.ndarray
     w: int
 
 
-class Motion(NamedTuple):
-    """Coordinates, rates and accelerations."""
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+MARCH = types.NamedTuple((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), March)
 
 
-BAND = types.NamedTuple((MAT, INT, MAT, INT, MAT, MAT, MAT, VEC, INT, int64), Band)
-MOTION = types.NamedUniTuple(VEC, 3, Motion)
+class Exact(NamedTuple):
+    """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, y = C x + D u."""
+
+    Phi: np.ndarray
+    G0: np.ndarray
+    G1: np.ndarray
+    G2: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
 
 
-@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), BAND, MOTION, ACTING, COURSE))
-def run_explicit(output, band, motion, acting, course):  # type: ignore[no-untyped-def]
-    """Central differences with a constant step from course.span[0] to course.span[1]."""
-    mass, mass_pivots, damped, damped_pivots, D, K, B, reals, ints, w = band
-    (q, v, a), (law, memory, held, u) = motion, acting
-    tables, record, first, last = course.tables, course.record, course.span[0], course.span[1]
-    n, p = q.size, u.size
-    t = tables.t
+EXACT = types.NamedUniTuple(MAT, 6, Exact)
+
+
+@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE))
+def run_explicit(output, form, q, v, a, acting, course):  # type: ignore[no-untyped-def]
+    """Central differences for the constant step h of the factors."""
+    law, memory, held, u = acting.law, acting.memory, acting.held, acting.u
+    tables, record = course.tables, course.record
+    n, p, w, t, last = q.size, u.size, form.w, tables.t, course.span[1]
     r, y, before = np.empty(n), np.empty(record.y.shape[1]), np.empty(p)
-    for k in range(first, last):
+    for k in range(course.span[0], last):
         h = tables.h[k]
-        output(q, v, a, u, reals, ints, y)
-        put(u, before)
+        output(q, v, a, u, form.reals, form.ints, y)
+        before[:] = u
         if control(law, k, y, tables, memory, held, u):
-            for i in range(n):
-                r[i] = 0.0
-                for j in range(p):
-                    r[i] += B[i, j] * (u[j] - before[j])
-            solve(mass, mass_pivots, w, r)
+            r[:] = form.B @ (u - before)
+            solve(form.mass, form.mass_pivots, w, r)
             for i in range(n):
                 a[i] += r[i]
         write(record, k, y, u, q, v)
@@ -102,50 +101,35 @@ def run_explicit(output, band, motion, acting, course):  # type: ignore[no-untyp
         for j in range(p):
             u[j] = held[j] + tables.before[k + 1, j]
             for i in range(n):
-                r[i] += B[i, j] * u[j]
-        add_product(K, w, q, -1.0, r)
-        add_product(D, w, v, -1.0, r)
-        solve(damped, damped_pivots, w, r)
+                r[i] += form.B[i, j] * u[j]
+        add_product(form.K, w, q, -1.0, r)
+        add_product(form.D, w, v, -1.0, r)
+        solve(form.damped, form.damped_pivots, w, r)
         for i in range(n):
             a[i] = r[i]
             v[i] += 0.5 * h * r[i]
         if not bounded(q):
-            return 3.0, t[k + 1], 0.0, 0.0
-    output(q, v, a, u, reals, ints, y)
+            return DIVERGED, t[k + 1], 0.0, 0.0
+    output(q, v, a, u, form.reals, form.ints, y)
     write(record, last, y, u, q, v)
-    return 0.0, t[last], 0.0, 0.0
+    return DONE, t[last], 0.0, 0.0
 
 
-class Exactly(NamedTuple):
-    """x+ = Phi x + G0 u(start) + G1 u(end), y = C x + D u."""
-
-    Phi: np.ndarray
-    G0: np.ndarray
-    G1: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
-
-
-EXACTLY = types.NamedUniTuple(MAT, 5, Exactly)
-
-
-@entry(types.UniTuple(float64, 4)(EXACTLY, VEC, ACTING, COURSE))
-def run_exact(system, x, acting, course):  # type: ignore[no-untyped-def]
+@entry(types.UniTuple(float64, 4)(EXACT, VEC, ACTING, COURSE))
+def run_exact(form, x, acting, course):  # type: ignore[no-untyped-def]
     """Exact discretisation with a constant step; record.q and record.v take the state x."""
-    (Phi, G0, G1, C, D), (law, memory, held, u) = system, acting
-    tables, record, first, last = course.tables, course.record, course.span[0], course.span[1]
-    p = u.size
-    t = tables.t
+    u, tables, record, last = acting.u, course.tables, course.record, course.span[1]
+    p, t = u.size, tables.t
     start = np.empty(p)
-    for k in range(first, last):
-        y = C @ x + D @ u
-        control(law, k, y, tables, memory, held, u)
-        put(u, start)
+    for k in range(course.span[0], last):
+        y = form.C @ x + form.D @ u
+        control(acting.law, k, y, tables, acting.memory, acting.held, u)
+        start[:] = u
         write(record, k, y, u, x, x)
         for i in range(p):
-            u[i] = held[i] + tables.before[k + 1, i]
-        put(Phi @ x + G0 @ start + G1 @ u, x)
+            u[i] = acting.held[i] + tables.before[k + 1, i]
+        x[:] = form.Phi @ x + form.G0 @ start + form.G1 @ u + form.G2 @ tables.bulge[k]
         if not bounded(x):
-            return 3.0, t[k + 1], 0.0, 0.0
-    write(record, last, C @ x + D @ u, u, x, x)
-    return 0.0, t[last], 0.0, 0.0
+            return DIVERGED, t[k + 1], 0.0, 0.0
+    write(record, last, form.C @ x + form.D @ u, u, x, x)
+    return DONE, t[last], 0.0, 0.0
