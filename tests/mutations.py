@@ -297,8 +297,8 @@ _JUDGES = (
         "test_scores.py",
     ),
     _mutation(
-        "0.25 * (gamma + 0.5) ** 2", "0.25 * (gamma + 0.3) ** 2",
-        "test_integrate.py",
+        "gamma = 0.5 + af - am", "gamma = 0.5 - af + am",
+        "test_conformance.py::test_closed_loop_is_second_order_in_the_step[crane]",
     ),
     _mutation(
         "top = self.inner.force(qm, vm, t) - self.inner.input_matrix(qm) @ self._command(q, v)",
