@@ -283,6 +283,8 @@ def test_modes_of_held_posed_loaded_and_spinning_arms() -> None:
     assert found["pose"] == pytest.approx({"joint2": np.radians(60)})
     every = modes("planar_2r_flexible", "--pose", "0,60deg", "--load", "tip_force_y=5", "--hold", "all", "--count", "2")
     assert every["frequencies_hz"] == pytest.approx(wanted, rel=1e-9)
+    words = ("--pose", "joint1=0,joint2=60deg", "--load", "tip_force_y=5,tip_force_x=0", "--hold", "joint1,joint2")
+    assert modes("planar_2r_flexible", *words, "--count", "2")["frequencies_hz"] == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.parametrize("words", [

@@ -45,8 +45,8 @@ def point_options(function: F) -> F:
     options = (
         click.option(
             "--pose", multiple=True, metavar="JOINT=VALUE",
-            help="Joint variable of the pose, e.g. joint2=30deg, or all of them, 10deg,30deg; rad, or m of a slide; "
-            "repeatable.  [default: the plant file's]",
+            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of a "
+            "slide; repeatable.  [default: the plant file's]",
         ),
         click.option(
             "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
@@ -54,7 +54,8 @@ def point_options(function: F) -> F:
         ),
         click.option(
             "--load", multiple=True, metavar="INPUT=VALUE",
-            help="Constant input under which the arm is in equilibrium, e.g. tip_force_y=5; SI units; repeatable.",
+            help="Constant inputs under which the arm is in equilibrium, e.g. tip_force_y=5,tip_force_x=2; SI units; "
+            "repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
     )  # fmt: skip
@@ -141,7 +142,7 @@ def _pose(where: Where, plant: Plant) -> dict[str, float]:
 
 def _named(option: str, given: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for text in given:
+    for text in (part for several in given for part in several.split(",")):
         name, equals, value = (part.strip() for part in text.partition("="))
         require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
         require(name not in found, f'{option}: "{name}" is given twice')
