@@ -45,8 +45,8 @@ def point_options(function: F) -> F:
     options = (
         click.option(
             "--pose", multiple=True, metavar="JOINT=VALUE",
-            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of a "
-            "slide; repeatable.  [default: the plant file's]",
+            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of "
+            "a slide; repeatable.  [default: the plant file's]",
         ),
         click.option(
             "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
