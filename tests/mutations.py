@@ -111,8 +111,7 @@ _BEAMS = (
     ),
     _mutation(
         "joint.servo_stiffness, joint.servo_damping + joint.friction)", "joint.servo_stiffness, joint.servo_damping)",
-        "test_transfer_matrix.py::test_arm_with_everything_against_finite_elements",
-        "test_transfer_matrix.py::test_poles_and_zeros_with_dampers_at_the_joints",
+        "test_features.py::test_friction_adds_to_the_impedance_of_a_joint",
     ),
     _mutation(
         "return rho * A, rho * I, stretch, 1.0 / (section.shear_factor * G * A), 1.0 / (E * I)",

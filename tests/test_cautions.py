@@ -165,7 +165,18 @@ def test_an_equilibrium_beyond_small_bending_is_warned_of(force, cost):
     told = [str(w.message) for w in caught if issubclass(w.category, BeyondModel)]
     assert len(told) == (cost is not None)
     if cost:
-        assert re.search(f"bending angle of link 1 .* rad in this equilibrium, .* costs about {cost}.*; use .*", told[0])
+        assert re.search(f"of link 1 is .* rad in this equilibrium, .* costs about {cost} of the deflection", told[0])
+
+
+def test_the_command_line_tells_it_in_a_line():
+    from click.testing import CliRunner
+
+    from flexctl.__main__ import cli
+
+    words = ["modes", "planar_2r_flexible", "--model", "assumed_modes", "--load", "tip_force_y=400", "--count", "1"]
+    result = CliRunner().invoke(cli, words)
+    assert re.search(r"^warning: assumed_modes: bending angle of link 1 is 0.6\d* rad in this equ", result.stderr, re.M)
+    assert ".py" not in result.stderr
 
 
 def bar() -> Link:

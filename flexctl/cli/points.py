@@ -13,6 +13,7 @@ from ..catalogue import Plant
 from ..errors import require, unknown
 from ..linear import LinearPlant, SecondOrder
 from .specs import number, numbers
+from .warned import telling_warnings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +66,12 @@ def point_options(function: F) -> F:
 
 
 def taken_at(where: Where, plant: Plant) -> LinearPlant:
-    """Return the linear plant of an arm there."""
+    """Return the linear plant of an arm there; what is wrong with the place is told."""
+    with telling_warnings():
+        return _taken_at(where, plant)
+
+
+def _taken_at(where: Where, plant: Plant) -> LinearPlant:
     from ..linear import linearise
     from ..operating import rest_point
 
