@@ -167,7 +167,7 @@ _ANCF = (
     ),
     _mutation(
         "forces = stress @ normal.shapes[:, flexible]", "forces = 2.0 * stress @ normal.shapes[:, flexible]",
-        "test_ancf.py",
+        "test_ancf.py::test_modal_damping_has_the_ratio_in_every_mode_of_the_reference_pose",
     ),
 )
 
@@ -213,7 +213,9 @@ _LINEAR = (
     ),
     _mutation(
         "bound = 2.0 * float(hankel[A.shape[0] :].sum())", "bound = 1.0 * float(hankel[A.shape[0] :].sum())",
-        "test_reduce.py",
+        "test_reduce.py::test_the_error_bound_holds_at_every_order",
+        "test_reduce.py::test_hankel_values_are_those_of_the_gramians",
+        "test_reduce.py::test_400_flexible_states_are_reduced_within_one_millionth",
     ),
     _mutation(
         "[push @ S, flexible.A]", "[-push @ S, flexible.A]",
@@ -234,7 +236,7 @@ _FREQUENCY = (
     ),
     _mutation(
         "np.asarray(np.linalg.inv(one + L) - 0.5 * one)", "np.asarray(np.linalg.inv(one + L) - one)",
-        "test_certify_honest.py", "test_margins.py",
+        "test_margins.py::test_one_loop_alone_has_the_simultaneous_disk_margin_of_its_own",
     ),
     _mutation(
         "K = K * hold[:, None, None]", "K = K * np.abs(hold)[:, None, None]",
@@ -258,7 +260,7 @@ _LAWS = (
     ),
     _mutation(
         "+ self.D22 @ ux", "- self.D22 @ ux",
-        "test_hinf.py",
+        "test_hinf.py::test_gamma_is_achieved_and_a_lower_one_is_not",
     ),
     _mutation(
         "np.array([[1.0 - a]])", "np.array([[1.0 + a]])",
@@ -270,7 +272,7 @@ _LAWS = (
     ),
     _mutation(
         "value = step * (np.cumsum(rate) - 0.5 * rate) + begin", "value = step * np.cumsum(rate) + begin",
-        "test_inversion.py",
+        "test_inversion.py::test_predicted_motions_are_what_the_plant_does",
     ),
     _mutation(
         "4.0 / delay * B0, -B0", "2.0 / delay * B0, -B0",
@@ -285,7 +287,7 @@ _LAWS = (
 _JUDGES = (
     _mutation(
         "_extended(plant, np.sqrt(half) * e, v)", "_extended(plant, half * e, v)",
-        "test_certify_bound.py",
+        "test_certify_bound.py::test_the_blocks_are_the_payload",
     ),
     _mutation(
         "(error * np.sign(move)).max()", "error.max()",
@@ -303,7 +305,7 @@ _JUDGES = (
     ),
     _mutation(
         "np.floor(m[i] / law.quantum[i] + 0.5)", "np.floor(m[i] / law.quantum[i])",
-        "test_closed_loop.py",
+        "test_closed_loop.py::test_quantised_sensors_read_multiples",
     ),
     _mutation(
         "s = elbow * np.sqrt((1.0 - c) * (1.0 + c))", "s = np.sqrt((1.0 - c) * (1.0 + c))",
