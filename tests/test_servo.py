@@ -116,3 +116,17 @@ def test_a_model_without_torque_joints_cannot_be_designed_for() -> None:
         design_servos(planar(2, GAINS))
     with pytest.raises(NotAvailable, match="finite_difference"):
         design_servos(fx.load_plant("tokhi_azad_1994").model)
+
+
+@pytest.mark.parametrize("kind", ["timoshenko_planar", "timoshenko_spatial", "finite_segment", "ancf", "assumed_modes"])
+def test_springs_of_servos_keep_what_is_put_into_them(kind: str) -> None:
+    """The potential energy changes by the work against the forces."""
+    changes = {f"joint.{i}.{key}": value for i in (1, 2) for key, value in (("drive", "servo"), ("servo_stiffness", 90.0))}
+    model = fx.load_plant("planar_2r_flexible", model=kind, overrides=changes).model
+    rng, zero = np.random.default_rng(2), np.zeros(len(model.coordinates))
+    q, step = model.reference() + 1e-3 * rng.standard_normal(zero.size), 1e-6 * rng.standard_normal(zero.size)
+    change = model.energy(q + step, zero).total - model.energy(q - step, zero).total
+    assert change == pytest.approx(2.0 * float(model.force(q, zero) @ step), rel=1e-6)
+    # the springs of the joints alone: one that turns by 0.2 rad
+    turned = fx.rest_point(model, [0.0, 0.2]).q
+    assert model.energy(turned, zero).total == pytest.approx(0.5 * 90.0 * 0.2**2, rel=1e-9)

@@ -14,6 +14,7 @@ from ..errors import require
 from ..linear import LinearPlant, SecondOrder
 from ..model import Signal
 from .quantities import each, named
+from .warned import telling_warnings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,8 +47,8 @@ def point_options(function: F) -> F:
     options = (
         click.option(
             "--pose", multiple=True, metavar="JOINT=VALUE",
-            help="Joint variable of the pose, e.g. joint2=30deg, or all of them, 10deg,30deg; rad, or m of a slide; "
-            "repeatable.  [default: the plant file's]",
+            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of "
+            "a slide; repeatable.  [default: the plant file's]",
         ),
         click.option(
             "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
@@ -55,7 +56,8 @@ def point_options(function: F) -> F:
         ),
         click.option(
             "--load", multiple=True, metavar="INPUT=VALUE",
-            help="Constant input under which the arm is in equilibrium, e.g. tip_force_y=5; SI units; repeatable.",
+            help="Constant inputs under which the arm is in equilibrium, e.g. tip_force_y=5,tip_force_x=2; SI units; "
+            "repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
     )  # fmt: skip
@@ -65,7 +67,12 @@ def point_options(function: F) -> F:
 
 
 def taken_at(where: Where, plant: Plant) -> LinearPlant:
-    """Return the linear plant of an arm there."""
+    """Return the linear plant of an arm there; what is wrong with the place is told."""
+    with telling_warnings():
+        return _taken_at(where, plant)
+
+
+def _taken_at(where: Where, plant: Plant) -> LinearPlant:
     from ..linear import linearise
     from ..operating import rest_point
 

@@ -99,7 +99,7 @@ def between(text: str, unit: str = "", what: str = "", most: float | None = None
 
 
 def named(option: str, texts: Sequence[str], units: Mapping[str, str], kind: str) -> dict[str, float]:
-    """Return the values of `NAME=VALUE` words.
+    """Return the values of `NAME=VALUE` words; a word may hold several, with commas between them.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def named(option: str, texts: Sequence[str], units: Mapping[str, str], kind: str
         What they name: "input".
     """
     found: dict[str, float] = {}
-    for text in texts:
+    for text in (part for several in texts for part in several.split(",")):
         name, equals, value = (part.strip() for part in text.partition("="))
         require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
         require(name not in found, f'{option}: "{name}" is given twice')

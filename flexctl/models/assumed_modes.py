@@ -44,7 +44,7 @@ from .assumed_sensors import TreeSensors
 from .assumed_tree import Discretisation, Station, Tree
 from .assumed_weight import needs_shortening
 from .features import takers
-from .null_space import check_rank, null_space
+from .null_space import check_rank, null_space, unheld
 from .ranges import BENDING, SPIN, Driven, squared
 
 
@@ -346,8 +346,7 @@ class AssumedModes:
         from ..modes import normal_modes  # a higher layer, needed here only
 
         q, K = self._reference, self.tree.K
-        held = [i for i, joint in enumerate(self.arm.joints) if joint.drive in ("motion", "hydraulic")]
-        free = [i for i in range(q.size) if i not in held]
+        free = unheld(self.arm, range(len(self.arm.joints)), q.size)
         N = np.eye(q.size)[:, free]
         if self.closures:
             N = N @ null_space(self.closure_jacobian(q)[:, free], self.closures)

@@ -12,8 +12,8 @@ the torque of joint i acts on phi_i alone. `segment_chain` says what the bodies 
 joints, non-uniform sections.
 
 "rayleigh" damping is alpha M theta' and, on the springs of the links, dampers beta K (a flexible joint has its own
-damper). "modal" damping has the given ratio in every mode of the reference pose, joints free, and acts on the springs
-of links and joints, in every pose the same.
+damper). "modal" damping has the given ratio in every mode of the reference pose, joints that follow a motion held and
+the others free, and acts on the springs of links and joints, in every pose the same.
 
 Assumptions: planar motion, no axial and no shear deformation; geometrically nonlinear, the paper's "purely linear"
 holds for one step only.
@@ -36,6 +36,7 @@ from ..arm import Arm, Payload
 from ..errors import NotAvailable, require
 from ..model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
 from .features import takers
+from .null_space import unheld
 from .planar_rigid import Motion
 from .ranges import CHORD, Driven, squared
 from .segment_chain import build_chain, coordinate_signals, input_signals
@@ -275,10 +276,11 @@ class FiniteSegment(Unconstrained):
         """Return the constant C with C phi = 2 ratio omega M phi for every flexible mode phi, zero for rigid motion."""
         from ..modes import normal_modes  # a higher layer, needed here only
 
-        K = self._gather_both(_springs(self.chain.stiffness))
-        normal = normal_modes(self.mass(self.reference()), K)
+        K, M = self._gather_both(_springs(self.chain.stiffness)), self.mass(self.reference())
+        free = unheld(self.arm, self.chain.joint, len(K))
+        normal = normal_modes(M[np.ix_(free, free)], K[np.ix_(free, free)])
         flexible = normal.eigenvalues > 0
-        stress = K @ normal.shapes[:, flexible]  # = omega^2 M phi
+        stress = K[:, free] @ normal.shapes[:, flexible]  # = omega^2 M phi
         return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
 
     def energy(self, q: FloatArray, v: FloatArray) -> Energy:

@@ -51,6 +51,7 @@ from ..arm import Arm
 from ..errors import ConvergenceError, require
 from ..model import Energy, FloatArray, OutputTangent, Tangent
 from . import spatial_element as element
+from .null_space import unheld
 from .serial_arm import Motion, SerialArm
 from .spatial_assembly import assemble, collect, directions, slopes, square, widen
 from .spatial_element import Joints
@@ -276,9 +277,10 @@ class TimoshenkoSpatial(SerialArm):
         from ..modes import normal_modes  # a higher layer, needed here only
 
         mesh, q = self.mesh, self.reference()
-        G = widen(mesh.size, mesh.dof, slopes(self._rates, *self._split(mesh.dof, q, 0.0 * q, 0.0 * q))[1])
+        free = unheld(self.arm, mesh.joint, mesh.size)
+        G = widen(mesh.size, mesh.dof, slopes(self._rates, *self._split(mesh.dof, q, 0.0 * q, 0.0 * q))[1])[:, free]
         S = (mesh.length[:, None] * mesh.stiffness).ravel()
-        normal = normal_modes(self.mass(q), (G.T * S) @ G)
+        normal = normal_modes(self.mass(q)[np.ix_(free, free)], (G.T * S) @ G)
         flexible = normal.eigenvalues > 0
         stress = S[:, None] * (G @ normal.shapes[:, flexible])
         return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
