@@ -90,7 +90,8 @@ def circle() -> list[dict[str, Any]]:
             best = min(peer, default=None)
             rows.append({
                 "name": f"circle, per step, {name}", "ours_s": min(spent),
-                "peer": f"Exudyn cable {tolerance:g}" + (f" (error {errors[tolerance]:.1e})" if peer else ": pip install exudyn"),
+                "peer": f"Exudyn cable {tolerance:g}"
+                + (f" (error {errors[tolerance]:.1e})" if peer else ": pip install exudyn"),
                 "peer_s": best, "ratio": best / min(spent) if best else None, "error": errors[name],
                 "goal": "<= 4 us, >= 3x at equal error",
             })  # fmt: skip
