@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import flexctl as fx
 from flexctl.__main__ import cli
-from flexctl.certify import varied
+from flexctl.certify import loads, varied
 from flexctl.certify.jobs import perform
 from flexctl.certify.loops import examine
 from flexctl.certify.requirements import judged
@@ -171,6 +171,21 @@ class TestTheSet:
         assert math.isinf(load.recovery)
         assert math.degrees(load.left) == pytest.approx(0.0135, rel=0.1)
         assert 0.6e-3 < load.peak < 0.75e-3
+
+
+def test_a_law_without_limits_gets_a_load_too() -> None:
+    """A sixth of the largest command of its scenario; a proportional law gives way by load over gain."""
+    gains = {"Dy": [[-0.4, -0.2]], "Dr": [[0.4, 0.2, 0.0]]}
+    law = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains)
+    settings = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.05}}
+    item, arm = fx.Scenario("move", quintic(0.0, 0.1, 0.3), 4.0, settings), fx.load_plant("tokhi_azad_1994")
+    (size,) = loads.sizes(law, {}).values()
+    found = loads.load_step(arm, law, item, "hub_torque", size, "")
+    assert found.size == pytest.approx(item.run(law, arm).scores["hub_torque.peak"] / 6.0, rel=1e-6)
+    assert found.left == pytest.approx(found.size / 0.4, rel=0.02)
+    assert math.isinf(found.recovery)
+    idle = replace(item, reference=quintic(0.0, 0.0, 0.3))
+    assert "no output that moves" in loads.load_step(arm, law, idle, "hub_torque", size, "").failure
 
 
 class TestTogether:

@@ -57,6 +57,8 @@ def test_gains_from_the_model() -> None:
     bent = design_servos(planar(16), (0.0, math.pi / 2))
     assert bent["joint1"].inertia == pytest.approx(2.52 - 0.945, rel=1e-4)  # m L^2 cos(elbow) less
     assert bent["joint1"].frequency > found["joint1"].frequency
+    plant = fx.load_plant("planar_2r_flexible")
+    assert design_servos(plant) == design_servos(plant.model)
 
 
 def test_linear_plant_with_servos_has_the_poles_of_the_arm_with_servo_joints() -> None:
