@@ -88,10 +88,10 @@ def circle() -> list[dict[str, Any]]:
     for name, spent in times.items():
         for tolerance, peer in peers.items():
             best = min(peer, default=None)
+            told = f" (error {errors[tolerance]:.1e})" if peer else ": pip install exudyn"
             rows.append({
                 "name": f"circle, per step, {name}", "ours_s": min(spent),
-                "peer": f"Exudyn cable {tolerance:g}"
-                + (f" (error {errors[tolerance]:.1e})" if peer else ": pip install exudyn"),
+                "peer": f"Exudyn cable {tolerance:g}{told}",
                 "peer_s": best, "ratio": best / min(spent) if best else None, "error": errors[name],
                 "goal": "<= 4 us, >= 3x at equal error",
             })  # fmt: skip
@@ -120,20 +120,18 @@ def element() -> dict[str, Any]:
     """Elastic force and exact tangent, per element."""
     from numba import njit
 
-    from flexctl.models._kernels import ancf_state as kernels
-    from flexctl.models._kernels.ancf_element import element_force
-    from flexctl.models._kernels.ancf_matrix import element_matrix
+    from flexctl.models._kernels import ancf as kernels
     from flexctl.models.ancf_stepper import beam
 
-    fast = {**kernels.FAST, "cache": False}
+    matrix, force, fast = kernels._element_matrix, kernels._element_force, {**kernels.FAST, "cache": False}
 
     @njit(**fast)  # type: ignore[untyped-decorator]
     def repeat(constants, work, times):  # type: ignore[no-untyped-def]
         for _ in range(times):
             for e in range(constants.element.shape[0]):
                 o = 6 * (e if e < 2 else e + 1)
-                element_matrix(constants, e, o, 0.0, 0.0, 1.0, work)
-                element_force(constants.element[e], work.vector[0], work.strain[2], work.blocks[4], o)
+                matrix(constants, e, o, 0.0, 0.0, 1.0, False, work)
+                force(constants.element[e], work.vector[0], work.strain[2], work.blocks[4], o)
 
     model = Ancf(paper_arm("circle"), elements=(2, 4), law="omar")
     constants, n = beam(model), model.mesh.size
