@@ -111,10 +111,10 @@ def compare(
     """
     from . import canvas
 
-    columns = [dict(v) if isinstance(v, Mapping) else v for v in responses.values()]
-    if columns and not isinstance(columns[0], dict):
-        columns = [dict(responses)]  # type: ignore[arg-type]
-    every = [response for column in columns for response in column.values()]  # type: ignore[union-attr]
+    groups = [dict(v) for v in responses.values() if isinstance(v, Mapping)]
+    alone = {label: v for label, v in responses.items() if not isinstance(v, Mapping)}
+    columns: list[dict[str, Response]] = groups or [alone]
+    every = [response for column in columns for response in column.values()]
     require(bool(every), "no run to draw")
     chosen = list(signals) if signals else _compared(every)
     blocks = -(-len(columns) // BLOCK)

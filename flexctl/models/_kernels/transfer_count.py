@@ -7,7 +7,8 @@ from numba import float64, int64
 
 from ...kernels.arrays import RINT, RMAT
 from ...kernels.jit import entry, kernel
-from .transfer_piece import DRIVE, MASS, PIECE, SPRING, TURN, Array, At, bending, pair, scaled
+from .transfer_columns import Array
+from .transfer_piece import DRIVE, MASS, PIECE, SPRING, TURN, At, bending, pair, scaled
 
 
 @kernel(error_model="numpy")

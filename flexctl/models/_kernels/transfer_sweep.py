@@ -25,7 +25,7 @@ from numba import boolean, float64, types
 from ...kernels.arrays import CCUBE, CHYPER, CVEC, INT, MAT, RCVEC, RVEC, VEC
 from ...kernels.jit import entry, kernel
 from ...kernels.vectors import put_matrix
-from .transfer_columns import eliminate, hold_base, release, state_of, through_joint
+from .transfer_columns import Array, eliminate, hold_base, release, state_of, through_joint
 from .transfer_piece import (
     DRIVE,
     MASS,
@@ -33,7 +33,6 @@ from .transfer_piece import (
     PIECE,
     SPRING,
     TURN,
-    Array,
     At,
     drift_near,
     inwards_far,
