@@ -138,7 +138,7 @@ _ASSUMED = (
     ),
     _mutation(
         "softest / (2.0 * link.length) ** 2", "softest / link.length ** 2",
-        "test_assumed_modes.py::test_bending_shortens_by_default_where_the_weight_needs_it",
+        "test_assumed_modes.py::test_the_weight_needs_it_from_a_hundredth_of_the_buckling_load_on",
     ),
     _mutation(
         "c0, c1, 2.0 * joint.hydraulic_damping * w", "c0, c1, joint.hydraulic_damping * w",
