@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from differences import order
 
 import flexctl as fx
-from flexctl import engines, simulate
+from flexctl import engines
 from flexctl.integrate import SCHEMES, Scheme, broyden, generalised_alpha, trapezoidal
 from flexctl.laws.controller import LinearLaw
 from flexctl.laws.scheduled import ScheduledLaw
@@ -71,7 +72,7 @@ def only_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("not a compiled step")
 
     monkeypatch.setattr(engines, "plain", refuse)
-    monkeypatch.setattr(simulate, "analog_loop", refuse)
+    monkeypatch.setattr(import_module("flexctl.simulate"), "analog_loop", refuse)
 
 
 def quietly(name: str, law: Any = None, modal: bool = False, **options: Any) -> fx.Response:
