@@ -66,7 +66,8 @@ class AccuracyWarning(Caution):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``' (did you mean "x"?)'`` for the nearest known word, or an empty string."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    # what a user gives for a name may be anything
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 

@@ -24,11 +24,12 @@ from .common import (
     plant_argument,
     plant_options,
     print_json,
+    progress,
     target,
     tell,
 )
 from .linear import linear_plant
-from .peaks import Channels, left_out, print_peaks, shown_channels
+from .peaks import Channels, left_out, live_channels, print_peaks, shown_signals
 from .quantities import quantity
 
 if TYPE_CHECKING:
@@ -91,18 +92,23 @@ def bode(
     _check_band(low, high)
     linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
-    found = _response(linear, low, high, count)
     about = {**identity(linear), **points.described(linear)}
-    channels = shown_channels(linear, found, inputs, outputs, everything)
+    into, out_of = shown_signals(linear, inputs, outputs, everything)
+    numbers = as_json or any(path.suffix.lower() in (".csv", ".json") for path in targets)
+    with progress() as report:
+        report(f"frequency response of {about['plant'] or plant}", 0.0)
+        found = _response(linear if numbers else chosen(linear, into, out_of), low, high, count)
+    channels = live_channels(found, into, out_of)
+    others = left_out(linear, found, len(channels))
     for path in targets:
         _write_response(found, about, path, channels)
         tell(path)
-    if left_out(found, channels) and any(path.suffix.lower() in PICTURES for path in targets):
-        click.echo(f"drawn: {left_out(found, channels)}", err=True)
+    if others and any(path.suffix.lower() in PICTURES for path in targets):
+        click.echo(f"drawn: {others}", err=True)
     if as_json:
         print_json({**found.to_dict(), **about})
     elif not targets:
-        print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}")
+        print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}", others)
 
 
 def _check_band(low: float | None, high: float | None) -> None:
@@ -112,10 +118,10 @@ def _check_band(low: float | None, high: float | None) -> None:
 
 
 def _response(linear: LinearPlant, low: float | None, high: float | None, points: int) -> FrequencyResponse:
-    from ..frequency import grid, response
+    from ..frequency import response
 
     lo, hi = (None if hertz is None else 2 * np.pi * hertz for hertz in (low, high))
-    return response(linear, grid(linear, lo, hi, points))
+    return response(linear, lo=lo, hi=hi, points=points)
 
 
 def chosen(plant: LinearPlant, inputs: Sequence[str], outputs: Sequence[str]) -> LinearPlant:

@@ -32,7 +32,8 @@ from .common import (
     target,
     tell,
 )
-from .quantities import between, quantities, quantity
+from .points import signal_units
+from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
 from .tables import times
 
 if TYPE_CHECKING:
@@ -63,17 +64,11 @@ def vary(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
         if not (key and equals and match):
             raise DefinitionError(f'--vary "{text}" is not understood; write KEY=LOW..HIGH: joint.1.stiffness=0.5..2')
         require(key not in found, f"--vary {key} is given twice")
-        found[key] = specs.number(match[1]), specs.number(match[2])
-    return found
-
-
-def loads(texts: Sequence[str]) -> dict[str, float]:
-    """Return the loads of `INPUT=VALUE` words."""
-    found: dict[str, float] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        require(bool(name and equals and value), f'--load "{text}" is not understood; write INPUT=VALUE')
-        found[name] = specs.number(value)
+        unit = key_unit(key)
+        require(unit is not None or not has_unit(match[2]), f"--vary {key}: a plain value; leave the unit out")
+        low, high = quantities([match[1], match[2]], unit or "", f"--vary {key}")
+        require(low <= high, f"--vary {key}: {match[1]} is above {match[2]}; write the lower value first")
+        found[key] = low, high
     return found
 
 
@@ -113,12 +108,10 @@ def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
 
 def pose(text: str, arm: Any) -> list[float]:
     """Return the joint angles [rad] of --pose; displacements [m] of joints that slide."""
-    parts = text.split(",")
     units = ["rad" if joint.revolute else "m" for joint in arm.arm.joints]
-    require(len(parts) == len(units), f"--pose {text} has {len(parts)} numbers; the arm has {len(units)} joints")
-    if set(units) == {"rad"}:
-        return quantities(text, "rad", "--pose")
-    return [quantity(part, unit, "--pose") for part, unit in zip(parts, units, strict=True)]
+    count = len(text.split(","))
+    require(count == len(units), f"--pose {text} has {count} numbers; the arm has {len(units)} joints")
+    return each("--pose", text, units)
 
 
 @command(
@@ -153,7 +146,7 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @click.option(
     "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
     help="A constant load that comes on while the arm holds still, e.g. hub_torque=0.05; repeatable.  "
-    "[default: a sixth of each limit]",
+    "[default: a sixth of each limit, or largest command]",
 )
 @click.option(
     "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
@@ -179,7 +172,8 @@ def certify(
     load that comes on, and the amplitude at which the run on the full model parts from the linear prediction.
 
     One sentence says for which set the certificate holds, and names the nearest plant for which it does not. The
-    requirements are judged over that set; what was not examined is never met.
+    requirements are judged over that set; what was not examined is never met, nor what is closer to its bound than the
+    error of the run: every scenario is run once more at a finer tolerance.
 
     With --model the controller is designed on the plant as its file has it and examined in another formulation of it;
     the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
@@ -188,9 +182,9 @@ def certify(
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
-    JSON: passed, holds, counterexample, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
-    load_steps, quantisation, linear_validity, saturation, scores, does_not_settle, notes; controller, plant, model,
-    overrides, version.
+    JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
+    load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller,
+    plant, model, overrides, version.
     """
     from ..catalogue import load_controller
     from ..judging.certify import certify as examined
@@ -207,7 +201,8 @@ def certify(
             model=None if kind is None else specs.formulation(kind), workers=workers,
             progress=report, payload=payloads(payload, arm),
             frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
-            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None, loads=loads(loaded),
+            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None,
+            loads=named("--load", loaded, signal_units(arm.model.inputs), "input"),
         )
     if place is not None:
         _write(place, found)

@@ -83,8 +83,11 @@ def _leave(error: FlexctlError | OSError | MemoryError) -> NoReturn:
 
 
 def end_as_interrupt() -> None:
-    """Let a request to terminate (SIGTERM) clean up as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Let a request to terminate (SIGTERM), or a terminal that is closed (SIGHUP), clean up as Ctrl-C does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        kind = getattr(signal, name, None)  # Windows has no SIGHUP; under nohup it is ignored, and stays so
+        if kind is not None and signal.getsignal(kind) != signal.SIG_IGN:
+            signal.signal(kind, signal.default_int_handler)
 
 
 def tell_what_is_compiled() -> None:

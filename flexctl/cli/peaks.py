@@ -19,28 +19,32 @@ ROWS = 40
 Channels = list[tuple[str, str]]
 
 
-def shown_channels(
-    plant: FrequencyModel, found: FrequencyResponse, inputs: Sequence[str], outputs: Sequence[str], everything: bool
-) -> Channels:
-    """Return the channels (output, input) to show: those named, else from the drives to the main sensors.
-
-    Channels that are zero throughout are left out, unless there are no others.
-    """
+def shown_signals(
+    plant: FrequencyModel, inputs: Sequence[str], outputs: Sequence[str], everything: bool
+) -> tuple[list[str], list[str]]:
+    """Return the inputs and outputs to show: those named, else the drives and the main sensors."""
     from ..frequency import main_channels
 
     drives, sensors = (names(plant.inputs), names(plant.outputs)) if everything else main_channels(plant)
-    into, out_of = list(inputs) or drives, list(outputs) or sensors
+    return list(inputs) or drives, list(outputs) or sensors
+
+
+def live_channels(found: FrequencyResponse, into: Sequence[str], out_of: Sequence[str]) -> Channels:
+    """Return the channels (output, input) that are not zero throughout, unless there are no others."""
     pairs = [(o, i) for o in out_of for i in into]
     return [pair for pair in pairs if np.any(found.channel(*pair) != 0.0)] or pairs
 
 
-def left_out(found: FrequencyResponse, channels: Channels) -> str:
+def left_out(plant: FrequencyModel, found: FrequencyResponse, shown: int) -> str:
     """Return how many channels are not shown, and how to see them; empty where all are."""
-    live = int(np.sum(np.any(found.response != 0.0, axis=2)))
-    return f"{len(channels)} of {live} channels; --all shows the others" if len(channels) < live else ""
+    from ..frequency import response
+
+    few = response(plant, found.omega[:: max(1, found.omega.size // 32)])
+    live = int(np.sum(np.any(few.response != 0.0, axis=2)))
+    return f"{shown} of {live} channels; --all shows the others" if shown < live else ""
 
 
-def print_peaks(found: FrequencyResponse, channels: Channels, title: str) -> None:
+def print_peaks(found: FrequencyResponse, channels: Channels, title: str, others: str) -> None:
     """Print the peaks of some channels, the most prominent ones if there are many, and what is left out."""
     peaks = [p for p in found.peaks() if (p.output, p.input) in channels]
     limit = sorted((p.prominence for p in peaks), reverse=True)[ROWS] if len(peaks) > ROWS else -np.inf
@@ -50,7 +54,7 @@ def print_peaks(found: FrequencyResponse, channels: Channels, title: str) -> Non
         for p in (p for p in kept if (p.output, p.input) == channel):
             listed.add_row(f"{p.input} → {p.output}", compact(p.frequency / (2 * np.pi), 6), *_gain(found, p))
     print_table(f"{title}: peaks of the frequency response", listed)
-    for note in _notes(found, channels, len(peaks), len(kept)):
+    for note in _notes(found, others, len(peaks), len(kept)):
         print(note)
 
 
@@ -70,10 +74,10 @@ def _gain(found: FrequencyResponse, peak: Peak) -> tuple[str, str]:
     return compact(20.0 * np.log10(abs(peak.gain))), compact(float(phase))
 
 
-def _notes(found: FrequencyResponse, channels: Channels, peaks: int, kept: int) -> list[str]:
+def _notes(found: FrequencyResponse, others: str, peaks: int, kept: int) -> list[str]:
     notes = []
     if not peaks:
         notes.append("no peak in these channels")
     if kept < peaks:
         notes.append(f"{peaks - kept} of {peaks} peaks are left out: name channels with --input and --output, or --to")
-    return [*notes, *(text for text in (left_out(found, channels), found.note) if text)]
+    return [*notes, *(text for text in (others, found.note) if text)]

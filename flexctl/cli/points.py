@@ -10,9 +10,11 @@ from typing import Any, TypeVar, cast
 import click
 
 from ..catalogue import Plant
-from ..errors import require, unknown
+from ..errors import require
 from ..linear import LinearPlant, SecondOrder
-from .specs import number, numbers
+from ..model import Signal
+from .quantities import each, named
+from .warned import telling_warnings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,8 +47,8 @@ def point_options(function: F) -> F:
     options = (
         click.option(
             "--pose", multiple=True, metavar="JOINT=VALUE",
-            help="Joint variable of the pose, e.g. joint2=30deg, or all of them, 10deg,30deg; rad, or m of a slide; "
-            "repeatable.  [default: the plant file's]",
+            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of "
+            "a slide; repeatable.  [default: the plant file's]",
         ),
         click.option(
             "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
@@ -54,7 +56,8 @@ def point_options(function: F) -> F:
         ),
         click.option(
             "--load", multiple=True, metavar="INPUT=VALUE",
-            help="Constant input under which the arm is in equilibrium, e.g. tip_force_y=5; SI units; repeatable.",
+            help="Constant inputs under which the arm is in equilibrium, e.g. tip_force_y=5,tip_force_x=2; SI units; "
+            "repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
     )
@@ -64,13 +67,18 @@ def point_options(function: F) -> F:
 
 
 def taken_at(where: Where, plant: Plant) -> LinearPlant:
-    """Return the linear plant of an arm there."""
+    """Return the linear plant of an arm there; what is wrong with the place is told."""
+    with telling_warnings():
+        return _taken_at(where, plant)
+
+
+def _taken_at(where: Where, plant: Plant) -> LinearPlant:
     from ..linear import linearise
     from ..linear.operating import rest_point
 
     if not where.moved:
         return held(where, plant.linearise())
-    pose, load = _pose(where, plant), _named("--load", where.load)
+    pose, load = _pose(where, plant), named("--load", where.load, signal_units(plant.model.inputs), "input")
     if where.spin is None:
         linear = linearise(plant.model, rest_point(plant, pose or None, load), plant.identity)
         return held(where, _noted(plant, linear, pose=pose, load=load))
@@ -80,7 +88,7 @@ def taken_at(where: Where, plant: Plant) -> LinearPlant:
     angles = list(plant.arm.reference_joints)
     for name, value in pose.items():
         angles[_joints(plant).index(name)] = value
-    linear = spinning_plant(plant.model, numbers(where.spin), angles, provenance=plant.identity)
+    linear = spinning_plant(plant.model, _spin(where.spin, plant), angles, provenance=plant.identity)
     return held(where, _noted(plant, linear, pose=pose))
 
 
@@ -121,29 +129,29 @@ def _noted(plant: Plant, linear: SecondOrder, **what: dict[str, float]) -> Secon
     return replace(linear, provenance={**linear.provenance, **what, "point": point})
 
 
+def signal_units(signals: Sequence[Signal]) -> dict[str, str]:
+    """Return the unit of every signal by name."""
+    return {signal.name: signal.unit for signal in signals}
+
+
 def _joints(plant: Plant) -> list[str]:
     return [f"joint{i}" for i in range(1, len(plant.arm.joints) + 1)]
 
 
 def _pose(where: Where, plant: Plant) -> dict[str, float]:
     """Return the joint variables that are given, by name."""
+    units = {name: "rad" if j.revolute else "m" for name, j in zip(_joints(plant), plant.arm.joints, strict=True)}
     if len(where.pose) == 1 and "=" not in where.pose[0]:
         driven = [name for name, j in zip(_joints(plant), plant.arm.joints, strict=True) if j.drive != "free"]
-        values = numbers(where.pose[0])
-        require(len(values) == len(driven), f"--pose has {len(values)} values; the arm has {len(driven)} driven joints")
-        return dict(zip(driven, values, strict=True))
-    found = _named("--pose", where.pose)
-    for name in found:
-        if name not in _joints(plant):
-            raise unknown("joint", name, _joints(plant))
-    return found
+        count = len(where.pose[0].split(","))
+        require(count == len(driven), f"--pose has {count} values; the arm has {len(driven)} driven joints")
+        return dict(zip(driven, each("--pose", where.pose[0], [units[name] for name in driven]), strict=True))
+    return named("--pose", where.pose, units, "joint")
 
 
-def _named(option: str, given: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for text in given:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
-        require(name not in found, f'{option}: "{name}" is given twice')
-        found[name] = number(value)
-    return found
+def _spin(text: str, plant: Plant) -> list[float]:
+    """Return the rate of every joint."""
+    units = ["rad/s" if j.revolute else "m/s" for j in plant.arm.joints]
+    count = len(text.split(","))
+    require(count == len(units), f"--spin has {count} values; the arm has {len(units)} joints")
+    return each("--spin", text, units)

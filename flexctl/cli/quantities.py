@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import DefinitionError, require, unknown
@@ -44,7 +44,7 @@ FACTORS: dict[str, dict[str, float]] = {
 """SI unit -> suffix without blanks and powers' circumflex -> factor to that unit."""
 
 PLAUSIBLE = {
-    "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (1e4, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),
+    "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (100.0, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),
     "N": (1e6, 1e9), "Hz": (1e6, 1e9), "rad/s": (100.0, 1e5), "deg": (360.0, 1e5), "1": (1e6, 1e6),
 }
 """SI unit -> the largest size of a number alone, and of one whose unit is stated."""
@@ -98,6 +98,38 @@ def between(text: str, unit: str = "", what: str = "", most: float | None = None
     return found[0], found[1]
 
 
+def named(option: str, texts: Sequence[str], units: Mapping[str, str], kind: str) -> dict[str, float]:
+    """Return the values of `NAME=VALUE` words; a word may hold several, with commas between them.
+
+    Parameters
+    ----------
+    option : str
+        The option, for messages.
+    texts : sequence of str
+        The words.
+    units : mapping
+        The names there are, and the unit of each.
+    kind : str
+        What they name: "input".
+    """
+    found: dict[str, float] = {}
+    for text in (part for several in texts for part in several.split(",")):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
+        require(name not in found, f'{option}: "{name}" is given twice')
+        if name not in units:
+            raise unknown(kind, name, units)
+        found[name] = quantity(value, units[name], f"{option} {name}")
+    return found
+
+
+def each(option: str, text: str, units: Sequence[str]) -> list[float]:
+    """Return the numbers of a list, the unit of every one known: "10deg,0.2m"."""
+    if len(set(units)) == 1:
+        return quantities(text, units[0], option)
+    return [quantity(part, unit, option) for part, unit in zip(text.split(","), units, strict=True)]
+
+
 def has_unit(text: str) -> bool:
     """Whether a text is a number with a unit behind it."""
     found = _WORD.fullmatch(text)
@@ -115,6 +147,8 @@ def key_unit(key: str) -> str | None:
     table, _, name = key.partition(".")
     if table == "scenario":
         return "s" if name in ("duration", "step") else None
+    if not name:
+        return ""
     if table == "model":
         return None
     if table not in TABLES:

@@ -44,6 +44,11 @@ def to_number(ctx: click.Context, parameter: click.Parameter, value: str | None)
     return None if value is None else quantity(value, "s", parameter.opts[0])
 
 
+def to_step(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return the step [s] of an option; a number without a unit is not taken for more than a second."""
+    return None if value is None else quantity(value, "s", parameter.opts[0], 1.0)
+
+
 @command(
     cli,
     """
@@ -76,7 +81,7 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the run.  [default: twice the command's]"
 )
 @click.option(
-    "--step", metavar="SECONDS", callback=to_number, help="Fixed step, e.g. 200us.  [default: steps follow --rtol]"
+    "--step", metavar="SECONDS", callback=to_step, help="Fixed step, e.g. 200us.  [default: steps follow --rtol]"
 )
 @click.option(
     "--rtol", default="0.01", show_default=True, callback=to_part, metavar="PART",

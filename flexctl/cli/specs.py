@@ -33,7 +33,7 @@ from ..motion.moves import (
     bang_bang,
     quintic,
 )
-from .quantities import quantities, quantity, setting
+from .quantities import quantity, setting
 
 OWN = "own"
 """Stands for the unit of the signal itself."""
@@ -100,16 +100,6 @@ MOTIONS = {
     "trapezoid": Kind(_trapezoid, "trapezoid:TO,TIME,RAMP[,START]", 3, (OWN, "s", "s", "s")),
     "step": Kind(_jump, "step:TO[,START]", 1, (OWN, "s")),
 }
-
-
-def number(text: str) -> float:
-    """Return the SI value of "0.3", "60deg", "250ms", "15g", whatever it is."""
-    return quantity(text)
-
-
-def numbers(text: str) -> list[float]:
-    """Return the SI values of a list separated by commas."""
-    return quantities(text)
 
 
 def _made(text: str, kinds: dict[str, Kind], what: str, unit: str, most: float | None = None) -> Any:

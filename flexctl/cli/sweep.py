@@ -49,7 +49,7 @@ def values(text: str) -> tuple[str, Any]:
     if found is None:
         return name, _listed(name, [part.strip() for part in rest.split(",")])
     low, high, points, log, bare = found.groups()
-    first, last = quantities([low, high], key_unit(name) or "", f"--over {name}")
+    first, last = quantities([low, high], key_unit(name) or "", f"--over {name}", _most(name))
     return name, Span(first, last, int(points or 0), bool(log or bare))
 
 
@@ -61,12 +61,16 @@ def _listed(name: str, parts: Sequence[str]) -> list[Any]:
     return quantities(parts, key_unit(name) or "", f"--over {name}")
 
 
+def _most(name: str) -> float | None:
+    """Return the largest number without a unit where it is not that of the unit."""
+    return 1.0 if name == "scenario.step" else None
+
+
 def _value(text: str, unit: str, name: str) -> Any:
-    if re.fullmatch(r"[-+]?\d+", text):
-        return int(text)
     if re.fullmatch(r"[A-Za-z_][\w-]*", text) and text not in ("nan", "inf"):
         return {"true": True, "false": False}.get(text, text)
-    return quantity(text, unit, f"--over {name}")
+    found = quantity(text, unit, f"--over {name}", _most(name))
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else found
 
 
 @command(

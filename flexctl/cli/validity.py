@@ -19,7 +19,8 @@ from .common import (
     stdout,
     table,
 )
-from .simulate import length_of, to_number
+from .quantities import quantities
+from .simulate import length_of, to_number, to_step
 from .warned import telling_warnings
 
 
@@ -43,7 +44,7 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
 @click.option(
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the runs.  [default: twice the signals']"
 )
-@click.option("--step", metavar="SECONDS", callback=to_number, help="Longest integration step, e.g. 200us.")
+@click.option("--step", metavar="SECONDS", callback=to_step, help="Longest integration step, e.g. 200us.")
 @json_option
 def validity(
     plant: str, settings: tuple[str, ...], kind: str | None, torques: tuple[str, ...], signals: tuple[str, ...],
@@ -59,7 +60,7 @@ def validity(
     """
     from ..judging.validity import linear_validity, where
 
-    factors = specs.numbers(times)
+    factors = quantities(times, "1", "--times")
     arm = load(plant, settings, kind)
     inputs = specs.inputs(signals, arm.model.inputs, torques)
     require(bool(inputs), "nothing moves the arm: give --torque or --input")

@@ -30,8 +30,9 @@ import numpy as np
 from ..errors import DefinitionError, NotAvailable, require
 from ..laws.controller import LinearLaw
 from ..linear import SecondOrder, linearise
+from ..linear.equilibrium import model_of
 from ..linear.modes import normal_modes
-from ..model import MechanicalModel, OperatingPoint, Signal, index_of, names
+from ..model import OperatingPoint, Signal, index_of, names
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ def servo_rule(inertia: float, frequency: float, ratio: float = 0.5, zeta: float
 
 
 def design_servos(
-    model: MechanicalModel, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
+    system: Any, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
     zeta: float = 1.0,
 ) -> dict[str, Servo]:
     """Return the gains of every joint by the rule, from the model.
 
     Parameters
     ----------
-    model : MechanicalModel
+    system : Plant or MechanicalModel
         An arm whose coordinates are ordered from the base outwards, with all joints driven by torque.
     angles : sequence of float, optional
         Joint angles [rad] at which J and f0 are taken; the reference pose by default. A stretched arm has the largest
@@ -91,13 +92,13 @@ def design_servos(
     ratio, zeta : float
         Frequency of the servo over f0, and its damping ratio; by default those of the thesis.
     """
-    pose = getattr(model, "pose", None)
+    model: Any = model_of(system)
     joints = list(getattr(model, "joints", {}).values())
-    if pose is None or not joints or getattr(model, "commands", {}):
+    if not hasattr(model, "pose") or not joints or getattr(model, "commands", {}):
         raise NotAvailable(
             f"{model.kind} has no torque-driven joints in a pose; design the servos from a model that has"
         )
-    plant = linearise(model, OperatingPoint.at_rest(model, None if angles is None else pose(angles)))
+    plant = linearise(model, OperatingPoint.at_rest(model, None if angles is None else model.pose(angles)))
     whole = _lowest(plant, joints)
     found = {}
     for joint in joints:

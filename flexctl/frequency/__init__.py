@@ -21,7 +21,7 @@ from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .channels import main_channels
 from .evaluate import Transfer, axis, on_axis, transfer
-from .grids import frequency_model, grid, known_poles, nothing, refine, shown_modes, span, start_grid
+from .grids import frequency_model, grid, known_poles, nothing, resolved
 from .loops import Series, loop_gain, series
 from .margins import Margins, margins
 from .peaks import Peak, find_peaks
@@ -172,7 +172,14 @@ class FrequencyResponse:
         }
 
 
-def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyResponse:
+def response(
+    model: Any,
+    omega: npt.ArrayLike | None = None,
+    *,
+    lo: float | None = None,
+    hi: float | None = None,
+    points: int = 400,
+) -> FrequencyResponse:
     """Return the frequency response of a plant, a mechanical model (linearised at rest) or any `FrequencyModel`.
 
     Parameters
@@ -183,17 +190,18 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
         Frequencies [rad/s], ascending; by default a grid on which no peak and no notch is missed, from below the first
         to above the last flexible mode (the tenth of a discretised arm, of which the last are those of the mesh).
         `outside` and `note` of the result tell which modes are not in it. A model whose poles are not known needs
-        frequencies, or `grid(model, lo, hi)`.
+        frequencies, or `lo` and `hi`.
+    lo, hi, points : optional
+        Range [rad/s] and base of that grid, as in `grid`, whose frequencies need no second evaluation here.
 
     A channel that is nothing but rounding beside what other inputs do to its output is returned as zero.
     """
     plant = frequency_model(model)
     evaluate = on_axis(plant)
     if omega is None:
-        poles = known_poles(plant)
-        lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), None, None, shown_modes(plant))
-        at, H = refine(evaluate, start_grid(lo, hi, 400, poles), poles)
+        at, H = resolved(plant, evaluate, lo, hi, points)
     else:
+        require(lo is None and hi is None, "omega holds the frequencies: leave lo and hi out")
         at = _checked(omega)
         H = evaluate(axis(at))
     p = len(plant.inputs)

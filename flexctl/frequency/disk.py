@@ -87,6 +87,6 @@ def _largest(matrix: Any, omega: FloatArray) -> Together:
         low, high = fine[max(j - 1, 0)], fine[min(j + 1, 16)]
     if size < 3:  # attained
         return Together(1.0 / best, 1.0 / best, at)
-    open_ = np.flatnonzero(above > best)
-    bound = scaled_bound(M[open_], [1] * size, [COMPLEX] * size).max(initial=best)
+    closer = np.concatenate([M[above > best], matrix(np.array([at]))])
+    bound = scaled_bound(closer, [1] * size, [COMPLEX] * size).max(initial=best)
     return Together(1.0 / float(bound), 1.0 / best, at)

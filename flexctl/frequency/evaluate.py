@@ -130,7 +130,7 @@ def _narrowing_order(M: FloatArray, D: FloatArray, K: FloatArray) -> Order | Non
 
 
 class _Channels(NamedTuple):
-    """Inputs and outputs in terms of few columns of the sweep; arguments of `kernels.resolvent_pivoted.assemble`."""
+    """Inputs and outputs in terms of few columns of the sweep; see `kernels.resolvent_pivoted.Channels`."""
 
     columns: FloatArray
     first: npt.NDArray[np.intp]
@@ -150,12 +150,14 @@ def _banded(
     from ..kernels import bands
     from ..kernels import resolvent as banded
     from ..kernels import resolvent_pivoted as pivoted
+    from ..kernels.arrays import writable
 
     used = np.flatnonzero(_carries_channel(plant)[order])
     reverse = bool(2 * used.sum() < used.size * (order.size - 1))  # channels late in the sweep cost least
     f = bands.factor(M, D, K, reach, symmetric, reverse)
     ch = _channels(plant, order[::-1] if reverse else order, f.rigid, f.datum)
     m, (ny, p) = ch.columns.shape[1], plant.Du.shape
+    channels = pivoted.Channels(*writable(ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W))
 
     def evaluate(s: ComplexArray) -> ComplexArray:
         gram = np.empty((m, m, s.size), complex)
@@ -167,7 +169,7 @@ def _banded(
         if points.size:
             pivoted.banded_lu(f.full, ch.columns, s, points, gram)
         H = np.empty((ny, p, s.size), complex)
-        pivoted.assemble(gram, s, ch.c, ch.b, ch.Du, ch.Cr, ch.Br, ch.W, ch.power, H)
+        pivoted.assemble(gram, s, channels, ch.power, H)
         return H
 
     return evaluate

@@ -32,6 +32,7 @@ SHOWN = 10  # flexible modes of a discretised arm in the default range
 _STEP = 0.35  # largest change of ln H between neighbours: 3 dB in gain, 20 degrees in phase
 _NOTHING = 1e-11  # a channel that is this part of what another input does to the same output is zero
 _CLOSEST = 1e-6  # neighbours are not split further below this part of their frequency
+_CROSSING = 1e-3  # nor below this one where a response without damping passes through zero: a secant step finds it
 _CENTRE = 1e-5  # no point closer to an undamped pole, in parts of its frequency
 _FAN = np.array([0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
 
@@ -51,11 +52,18 @@ def grid(model: Any, lo: float | None = None, hi: float | None = None, points: i
         Points of the logarithmic base; the grid has more.
     """
     plant = frequency_model(model)
+    return resolved(plant, on_axis(plant), lo, hi, points)[0]
+
+
+def resolved(
+    plant: FrequencyModel, evaluate: Transfer, lo: float | None, hi: float | None, points: int
+) -> tuple[FloatArray, ComplexArray]:
+    """Return the grid and the response on it."""
+    require(points >= 2, f"points = {points}: a grid needs at least 2")
     poles = known_poles(plant)
     lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), lo, hi, shown_modes(plant))
-    require(points >= 2, f"points = {points}: a grid needs at least 2")
     start = start_grid(lo, hi, points, poles)
-    return refine(on_axis(plant), start, poles, limit=60 * points + 20 * start.size)[0]
+    return refine(evaluate, start, poles, limit=60 * points + 20 * start.size)
 
 
 def frequency_model(model: Any) -> FrequencyModel:
@@ -171,13 +179,14 @@ def refine(
     inputs = _inputs(evaluate, omega)
     for _ in range(40):
         seen = ~_rounding(H, inputs)
-        change = np.where(seen[:, 1:] & seen[:, :-1], changes(H), 0.0)
-        split = np.any(change > _STEP, axis=0) & (np.diff(omega) > _CLOSEST * omega[1:])
+        coarse = seen[:, 1:] & seen[:, :-1] & (changes(H) > _STEP)
+        close = np.where(_crossings(H), _CROSSING, _CLOSEST)
+        split = np.any(coarse & (np.diff(omega) > close * omega[1:]), axis=0)
         fresh = _off_undamped(0.5 * (omega[:-1] + omega[1:])[split], poles)
         if fresh.size == 0 or omega.size + fresh.size > limit:
             break
         omega, H = _merged(evaluate, omega, H, fresh)
-    for _ in range(2):
+    for _ in range(3):
         real = H[~nothing(H, inputs)]
         omega, H = _merged(evaluate, omega, H, _off_undamped(_extrema(omega, real), poles))
     return omega, H
@@ -218,6 +227,18 @@ def changes(H: ComplexArray) -> FloatArray:
     change[(H[:, 1:] == 0.0) & (H[:, :-1] == 0.0)] = 0.0
     result: FloatArray = change
     return result
+
+
+def _crossings(H: ComplexArray) -> npt.NDArray[np.bool_]:
+    """Return between which neighbours a response without damping changes its sign at a zero, falling on both sides."""
+    gain = np.abs(H)
+    falls = np.diff(gain, axis=1)
+    outside = np.ones((H.shape[0], 1), bool)
+    before = np.concatenate([outside, falls[:, :-1] < 0.0], axis=1)
+    behind = np.concatenate([falls[:, 1:] > 0.0, outside], axis=1)
+    across = H[:, 1:] * H[:, :-1].conj()
+    turned = (across.real < 0.0) & (np.abs(across.imag) < 1e-7 * np.abs(across.real))
+    return np.asarray(turned & before & behind)
 
 
 def _channels(evaluate: Transfer, omega: FloatArray) -> ComplexArray:

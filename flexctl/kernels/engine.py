@@ -80,7 +80,7 @@ class Plan(NamedTuple):
     rtol : float
         Part of the range of an output that its error may be; 0: the steps of the grid are taken as they are.
     sampled : bool
-        Whether a sampled law is in the loop.
+        Whether a sampled law that measures something is in the loop.
     commands : mapping
         For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps on the grid.
     level : int
@@ -138,7 +138,8 @@ class Stepper:
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
         self.loops, self.functions, self.scheme = loops, functions, plan.kernel(prefers)
-        self.u, self.held, self.known = u.copy(), np.zeros(u.size), (None, None)
+        self.u, self.held = u.copy(), np.zeros(u.size)
+        self.known: tuple[Any, Any] = None, None
         motion.number[state.LEVEL] = plan.level
         self.advance(no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
 
@@ -149,7 +150,8 @@ class Stepper:
 
     def measure(self) -> FloatArray:
         """Return the sensor readings now, before any jump of the inputs."""
-        return self.plan.gauge.readings[0].copy()
+        y: FloatArray = self.plan.gauge.readings[0].copy()
+        return y
 
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""

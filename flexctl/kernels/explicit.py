@@ -1,10 +1,12 @@
 """Linear models: central differences, and exact steps.
 
 * `run_explicit`: velocity Verlet, damping taken at the end of the step.
-* `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end), exact for inputs that are linear within a step.
+* `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, exact for inputs that are quadratic within a step.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import float64, int64, types
@@ -13,8 +15,8 @@ from .jit import entry, kernel
 from .law import control
 from .lu import factor, solve
 from .model import OUTPUT
-from .stepper import bounded
-from .tables import INT, LAW, MAT, RECORD, TABLES, VEC
+from .pieces import bounded
+from .tables import ACTING, COURSE, DIVERGED, DONE, INT, MAT, VEC
 
 
 @entry(int64(MAT, INT, int64))
@@ -43,27 +45,52 @@ def write(record, k, y, u, q, v):
         record.v[k] = v
 
 
-@entry(
-    types.UniTuple(float64, 4)(
-        types.FunctionType(OUTPUT), VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64,
-        VEC, VEC, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD,
-    ),
-)
-def run_explicit(
-    output, reals, ints, mass, mass_pivots, damped, damped_pivots, D, K, B, w, q, v, a, u, held, memory, law, first,
-    last, tables, record,
-):
-    """Central differences with the factors of M (`mass`) and of M + h D / 2 (`damped`) for the constant step h."""
-    n, p = q.size, u.size
-    t = tables.t
+class March(NamedTuple):
+    """A linear model for central differences: band matrices, and the factors of M and of M + h D / 2."""
+
+    reals: np.ndarray
+    ints: np.ndarray
+    mass: np.ndarray
+    mass_pivots: np.ndarray
+    damped: np.ndarray
+    damped_pivots: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    B: np.ndarray
+    w: int
+
+
+MARCH = types.NamedTuple((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), March)
+
+
+class Exact(NamedTuple):
+    """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, y = C x + D u."""
+
+    Phi: np.ndarray
+    G0: np.ndarray
+    G1: np.ndarray
+    G2: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+
+
+EXACT = types.NamedUniTuple(MAT, 6, Exact)
+
+
+@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE))
+def run_explicit(output, form, q, v, a, acting, course):
+    """Central differences for the constant step h of the factors."""
+    law, memory, held, u = acting.law, acting.memory, acting.held, acting.u
+    tables, record = course.tables, course.record
+    n, p, w, t, last = q.size, u.size, form.w, tables.t, course.span[1]
     r, y, before = np.empty(n), np.empty(record.y.shape[1]), np.empty(p)
-    for k in range(first, last):
+    for k in range(course.span[0], last):
         h = tables.h[k]
-        output(q, v, a, u, reals, ints, y)
+        output(q, v, a, u, form.reals, form.ints, y)
         before[:] = u
         if control(law, k, y, tables, memory, held, u):
-            r[:] = B @ (u - before)
-            solve(mass, mass_pivots, w, r)
+            r[:] = form.B @ (u - before)
+            solve(form.mass, form.mass_pivots, w, r)
             for i in range(n):
                 a[i] += r[i]
         write(record, k, y, u, q, v)
@@ -74,39 +101,35 @@ def run_explicit(
         for j in range(p):
             u[j] = held[j] + tables.before[k + 1, j]
             for i in range(n):
-                r[i] += B[i, j] * u[j]
-        add_product(K, w, q, -1.0, r)
-        add_product(D, w, v, -1.0, r)
-        solve(damped, damped_pivots, w, r)
+                r[i] += form.B[i, j] * u[j]
+        add_product(form.K, w, q, -1.0, r)
+        add_product(form.D, w, v, -1.0, r)
+        solve(form.damped, form.damped_pivots, w, r)
         for i in range(n):
             a[i] = r[i]
             v[i] += 0.5 * h * r[i]
         if not bounded(q):
-            return 3.0, t[k + 1], 0.0, 0.0
-    output(q, v, a, u, reals, ints, y)
+            return DIVERGED, t[k + 1], 0.0, 0.0
+    output(q, v, a, u, form.reals, form.ints, y)
     write(record, last, y, u, q, v)
-    return 0.0, t[last], 0.0, 0.0
+    return DONE, t[last], 0.0, 0.0
 
 
-@entry(
-    types.UniTuple(float64, 4)(MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, LAW, int64, int64, TABLES, RECORD),
-)
-def run_exact(
-    Phi, G0, G1, C, D, x, u, held, memory, law, first, last, tables, record
-):
+@entry(types.UniTuple(float64, 4)(EXACT, VEC, ACTING, COURSE))
+def run_exact(form, x, acting, course):
     """Exact discretisation with a constant step; record.q and record.v take the state x."""
-    p = u.size
-    t = tables.t
+    u, tables, record, last = acting.u, course.tables, course.record, course.span[1]
+    p, t = u.size, tables.t
     start = np.empty(p)
-    for k in range(first, last):
-        y = C @ x + D @ u
-        control(law, k, y, tables, memory, held, u)
+    for k in range(course.span[0], last):
+        y = form.C @ x + form.D @ u
+        control(acting.law, k, y, tables, acting.memory, acting.held, u)
         start[:] = u
         write(record, k, y, u, x, x)
         for i in range(p):
-            u[i] = held[i] + tables.before[k + 1, i]
-        x[:] = Phi @ x + G0 @ start + G1 @ u
+            u[i] = acting.held[i] + tables.before[k + 1, i]
+        x[:] = form.Phi @ x + form.G0 @ start + form.G1 @ u + form.G2 @ tables.bulge[k]
         if not bounded(x):
-            return 3.0, t[k + 1], 0.0, 0.0
-    write(record, last, C @ x + D @ u, u, x, x)
-    return 0.0, t[last], 0.0, 0.0
+            return DIVERGED, t[k + 1], 0.0, 0.0
+    write(record, last, form.C @ x + form.D @ u, u, x, x)
+    return DONE, t[last], 0.0, 0.0

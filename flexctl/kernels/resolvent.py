@@ -33,6 +33,7 @@ GROWTH = 1e3  # pivots may exceed the matrix by this before the frequency is sol
 SINGULAR = 16 * 2.2e-16  # pivots below this part of their terms are zero to working precision
 
 Array = npt.NDArray[Any]
+Pair = tuple[Array, Array]
 
 
 @entry(types.void(RCUBE, RMAT, RCUBE, RINT, RCVEC, CCUBE, FLAGS), fastmath={"contract"}, error_model="numpy")
@@ -72,13 +73,13 @@ def sweep(lower: Array, static: Array, columns: Array, first: Array, s: Array, g
         gi[:] = 0.0
         worst[:] = 0.0
         for j in range(min(w1 - 1, n)):
-            _load(lower, columns, first, j, power, ar, ai, yr, yi)
+            _load(lower, columns, first, j, power, (ar, ai), (yr, yi))
         for j in range(n):
             if j + w1 - 1 < n:
-                _load(lower, columns, first, j + w1 - 1, power, ar, ai, yr, yi)
-            _pivot(lower, static, j, power, ar, ai, lr, li, worst)
+                _load(lower, columns, first, j + w1 - 1, power, (ar, ai), (yr, yi))
+            _pivot(lower, static, j, power, (ar, ai), (lr, li), worst)
             _eliminate(static, j, ar, ai, lr, li, er, ei)
-            _substitute(j, n, first, yr, yi, lr, li, gr, gi)
+            _substitute(j, n, first, (yr, yi), (lr, li), (gr, gi))
         for f in range(min(lanes, s.size - block)):
             broken[block + f] = not (worst[0, f] <= 0.0 and worst[1, f] <= 0.0)
             for q in range(m):
@@ -97,10 +98,9 @@ def _powers(s: Array, block: int, power: Array) -> None:
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _load(
-    lower: Array, columns: Array, first: Array, j: int, power: Array, ar: Array, ai: Array, yr: Array, yi: Array
-) -> None:
+def _load(lower: Array, columns: Array, first: Array, j: int, power: Array, a: Pair, y: Pair) -> None:
     """Put column j of Z - K and row j of the right-hand sides into the ring."""
+    (ar, ai), (yr, yi) = a, y
     w1, lanes = lower.shape[1], power.shape[1]
     c = j % w1
     for k in range(w1):
@@ -117,10 +117,9 @@ def _load(
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _pivot(
-    lower: Array, static: Array, j: int, power: Array, ar: Array, ai: Array, lr: Array, li: Array, worst: Array
-) -> None:
+def _pivot(lower: Array, static: Array, j: int, power: Array, a: Pair, l: Pair, worst: Array) -> None:
     """Put 1 / d into slot 0 of l and watch the size of d."""
+    (ar, ai), (lr, li) = a, l
     c, lanes = j % lower.shape[1], power.shape[1]
     d0 = static[j, 0]
     K, D, M = abs(lower[j, 0, 0]) + abs(d0), abs(lower[j, 0, 1]), abs(lower[j, 0, 2])
@@ -158,8 +157,9 @@ def _eliminate(static: Array, j: int, ar: Array, ai: Array, lr: Array, li: Array
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _substitute(j: int, n: int, first: Array, yr: Array, yi: Array, lr: Array, li: Array, gr: Array, gi: Array) -> None:
+def _substitute(j: int, n: int, first: Array, y: Pair, l: Pair, g: Pair) -> None:
     """Sweep the right-hand sides through column j and add their products y y^T / d."""
+    (yr, yi), (lr, li), (gr, gi) = y, l, g
     w1, lanes = lr.shape
     c = j % w1
     for q in range(first.size):

@@ -7,13 +7,13 @@ together.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import int64, types
 
-from .arrays import CCUBE, CMAT, RCMAT, RCUBE, RCVEC, RINT, RMAT
+from .arrays import CCUBE, CMAT, CUBE, MAT, RCMAT, RCUBE, RCVEC, RINT
 from .jit import entry, kernel
 
 SINGULAR = 16 * 2.2e-16  # a pivot below this part of its row's entries is zero to working precision
@@ -127,10 +127,32 @@ def triangular(T: Array, s: Array, x: Array) -> None:
                 x[i, block + f] = complex(xr[i, f], xi[i, f])
 
 
-@entry(types.void(CCUBE, RCVEC, RCUBE, RMAT, RMAT, RCUBE, RMAT, RCUBE, int64, CCUBE), error_model="numpy")
-def assemble(
-    gram: Array, s: Array, c: Array, b: Array, Du: Array, Cr: Array, Br: Array, W: Array, k: int, H: Array
-) -> None:
+class Channels(NamedTuple):
+    """Inputs and outputs.
+
+    Attributes
+    ----------
+    c, b : ndarray (ny, m, 3), (m, p)
+        Outputs (polynomials in s) and inputs in terms of the elastic columns.
+    Du : ndarray (ny, p)
+        Feed-through.
+    Cr, Br, W : ndarray (ny, r, 3), (r, p), (r, r, 2)
+        C(s) R, R^T B and W(s), as polynomials in s.
+    """
+
+    c: np.ndarray
+    b: np.ndarray
+    Du: np.ndarray
+    Cr: np.ndarray
+    Br: np.ndarray
+    W: np.ndarray
+
+
+CHANNELS = types.NamedTuple((CUBE, MAT, MAT, CUBE, MAT, CUBE), Channels)
+
+
+@entry(types.void(CCUBE, RCVEC, CHANNELS, int64, CCUBE), error_model="numpy")
+def assemble(gram: Array, s: Array, channels: Channels, k: int, H: Array) -> None:
     """Put the transfer matrix together from the elastic solves and the rigid inertia.
 
     With x = q - R r the balance splits into the elastic one, Z x + s^k V r = f, and the rigid one,
@@ -145,17 +167,14 @@ def assemble(
         Products of the m elastic columns, then of the r columns V.
     s : ndarray
         Complex frequencies.
-    c, b : ndarray (ny, m, 3), (m, p)
-        Outputs (polynomials in s) and inputs in terms of the elastic columns.
-    Du : ndarray (ny, p)
-        Feed-through.
-    Cr, Br, W : ndarray (ny, r, 3), (r, p), (r, r, 2)
-        C(s) R, R^T B and W(s), as polynomials in s.
+    channels : Channels
+        Inputs and outputs.
     k : int
         Power of s taken out of the rigid part.
     H : ndarray (ny, p, ns)
         Result.
     """
+    c, b, Du, Cr, Br, W = channels
     ny, m, _ = c.shape
     r, p = Br.shape
     S, T = np.zeros((r, r), np.complex128), np.zeros((r, p), np.complex128)

@@ -14,10 +14,7 @@ for which the balance holds where it leads,
 
 or, to first order, (M + h^2 beta' K) da = change of force; it differs from the former by O(h^2).
 
-**Error.** The local error of the coordinates is x = S^-1 M h^2 ca (beta - 1/6) (a+ - a), with the matrix S = ca M +
-cv D + K of the step: one more pass of Newton's with the accelerations moved by as much. What the sensors see of it,
-y(q + x) - y(q), is compared with the range of each reading so far; steps are halved and doubled so that it stays below
-rtol. Where nothing changes much the estimate is not made in every step, and the last one counts again.
+**Error.** `estimate` says what is known of the error of a step; steps are halved and doubled by it.
 
 A formulation brings `Operations`; `stepper` makes the loop of them, compiled or not.
 """
@@ -30,13 +27,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import feedback as continuous
-from .jit import kernel
+from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, weigh, widen
 from .law import control
+from .pieces import aim as aim
+from .pieces import any_prescribed as any_prescribed
+from .pieces import bounded, broyden, correct, predict, restore, save, scale
 from .state import (
     BEGUN,
     BROYDEN,
     CHANGE,
-    CONTROLLED,
     CONVERGENCE,
     DEEPEST,
     FACTORED,
@@ -45,9 +44,7 @@ from .state import (
     LAST,
     LEVEL,
     LONGEST,
-    PATIENCE,
     PAUSE,
-    PRESCRIBED,
     SHORTEST,
     SINCE,
     SOFT,
@@ -56,14 +53,12 @@ from .state import (
     WORST,
     YOUNG,
 )
-from .tables import BOUND, DIVERGED, DONE, FAST, NOT_CONVERGED
+from .tables import DIVERGED, DONE, NOT_CONVERGED
 
 AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
-SOON = 1e-3
-"""Time [s] after a jump in which rates are not estimated, nor what the smallest steps cannot follow."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
 
 
@@ -123,230 +118,6 @@ class Operations(NamedTuple):
     far: float = np.inf
 
 
-@kernel(**FAST)
-def predict(motion, h, scheme, soft, straight):
-    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule.
-
-    motion.d is what accelerations move; returns its largest entry.
-    """
-    q, v, a, shifted, before, d = motion.q, motion.v, motion.a, motion.shifted, motion.before, motion.d
-    if soft:
-        for i in range(q.size):
-            before[i] = a[i]
-            a[i] = shifted[i] = d[i] = 0.0
-            q[i] += h * v[i]
-        return 0.0
-    last = motion.number[LAST]
-    ratio, largest = (h / last if last > 0.0 else 0.0), 0.0
-    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
-    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
-    for i in range(q.size):
-        old, now = shifted[i], a[i]
-        guess = now + ratio * (now - before[i])
-        new = ((1.0 - af) * guess + af * now - am * old) * g
-        before[i], a[i], shifted[i] = now, guess, new
-        d[i] = b1 * old + b2 * new
-        q[i] += h * v[i] + d[i]
-        v[i] += g1 * old + g2 * new
-    for i in range(q.size):
-        largest = max(largest, abs(d[i]))
-    return largest
-
-
-@kernel(**FAST)
-def correct(q, v, a, shifted, d, cq, cv, ca, cs):
-    """Move the state by a correction."""
-    for i in range(q.size):
-        q[i] -= cq * d[i]
-        v[i] -= cv * d[i]
-    for i in range(q.size):
-        a[i] -= ca * d[i]
-        shifted[i] -= cs * d[i]
-
-
-@kernel(**FAST)
-def scale(d, factor):
-    """Multiply by a factor."""
-    for i in range(d.size):
-        d[i] *= factor
-
-
-@kernel(**FAST)
-def save(motion):
-    """Keep the state for the case that the step is not good enough."""
-    keep = motion.saved
-    for i in range(motion.q.size):
-        keep[0, i], keep[1, i], keep[2, i] = motion.q[i], motion.v[i], motion.a[i]
-        keep[3, i], keep[4, i] = motion.shifted[i], motion.before[i]
-    for i in range(motion.lam.size):
-        motion.spare[0, i] = motion.lam[i]
-
-
-@kernel(**FAST)
-def restore(motion):
-    """Go back to the state that was saved."""
-    keep = motion.saved
-    for i in range(motion.q.size):
-        motion.q[i], motion.v[i], motion.a[i] = keep[0, i], keep[1, i], keep[2, i]
-        motion.shifted[i], motion.before[i] = keep[3, i], keep[4, i]
-    for i in range(motion.lam.size):
-        motion.lam[i] = motion.spare[0, i]
-
-
-@kernel(**FAST)
-def aim(motion, k, part, h):
-    """Fill motion.target at a part of the step from grid point k: the quintic with the values at both ends.
-
-    A part of 0 gives the right limits at k.
-    """
-    s, command, target = part, motion.command, motion.target
-    for j in range(motion.drive.size):
-        c = 4 * j
-        if part == 0.0 or part == 1.0:
-            row = k if part == 0.0 else k + 1
-            for i in range(4):
-                target[j, i] = command[row, c + i]
-            continue
-        x0, v0, a0 = command[k, c], h * command[k, c + 1], 0.5 * h * h * command[k, c + 3]
-        d = command[k + 1, c] - x0 - v0 - a0
-        e, f = h * command[k + 1, c + 1] - v0 - 2.0 * a0, h * h * command[k + 1, c + 2] - 2.0 * a0
-        c3, c4, c5 = 10.0 * d - 4.0 * e + 0.5 * f, -15.0 * d + 7.0 * e - f, 6.0 * d - 3.0 * e + 0.5 * f
-        target[j, 0] = x0 + s * (v0 + s * (a0 + s * (c3 + s * (c4 + s * c5))))
-        target[j, 1] = (v0 + s * (2.0 * a0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
-        target[j, 2] = (2.0 * a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
-        target[j, 3] = target[j, 2]
-
-
-@kernel(**FAST)
-def broyden(d, steps, first, number):
-    """Broyden's updates of the inverse, applied to the correction d; `steps` are those made with these factors."""
-    n = d.size
-    for j in range(first, number):
-        size, along = 0.0, 0.0
-        for i in range(n):
-            size += steps[j, i] * steps[j, i]
-            along += steps[j, i] * d[i]
-        if size == 0.0:
-            return
-        along /= size
-        if j < number - 1:
-            for i in range(n):
-                d[i] += along * steps[j + 1, i]
-        elif along < 0.9:  # else the update would be singular
-            for i in range(n):
-                d[i] /= 1.0 - along
-
-
-@kernel(**FAST)
-def bounded(q):
-    """Whether every entry is finite and within BOUND."""
-    inside = True
-    for i in range(q.size):
-        inside = inside and abs(q[i]) <= BOUND
-    return inside
-
-
-@kernel(**FAST)
-def widen(gauge, y):
-    """Take the readings of a grid point into the ranges."""
-    for j in range(y.size):
-        gauge.low[j], gauge.high[j] = min(gauge.low[j], y[j]), max(gauge.high[j], y[j])
-        g = gauge.group[j]
-        gauge.widest[g] = max(gauge.widest[g], gauge.high[j] - gauge.low[j])
-
-
-@kernel(**FAST)
-def change_of(motion):
-    """Largest change of an acceleration in the step."""
-    largest = 0.0
-    for i in range(motion.a.size):
-        largest = max(largest, abs(motion.a[i] - motion.before[i]))
-    return largest
-
-
-@kernel(**FAST)
-def weigh(gauge, scheme, h, deepest):
-    """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail."""
-    share = 0.05 if scheme.sampled == 1.0 else 3.0 * h / scheme.length
-    rtol, worst = (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
-    for j in range(gauge.kind.size):
-        e = abs(gauge.readings[1, j] - gauge.readings[0, j])
-        soon = gauge.number[SINCE] < SOON
-        gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
-        if gauge.kind[j] != CONTROLLED:
-            continue
-        extent = max(gauge.high[j], gauge.readings[0, j]) - min(gauge.low[j], gauge.readings[0, j])
-        extent = max(extent, gauge.least[j], 1e-5 * gauge.widest[gauge.group[j]] + 1e-14)
-        allowed = rtol * share * extent
-        if gauge.failed[j] > PATIENCE:
-            gauge.number[FLOOR] = max(scheme.deepest - 3.0, 0.0)
-            continue
-        if not e <= allowed and deepest:
-            gauge.failed[j] += 1.0
-            gauge.local[j] = 0.0 if soon else e
-        worst = max(worst, e / allowed) if np.isfinite(e) else np.inf
-    return worst
-
-
-@kernel(**FAST)
-def add_up(gauge, h):
-    """Take the last local errors into the sums."""
-    fade = np.exp(-h / gauge.memory[0])
-    for j in range(gauge.local.size):
-        gauge.sum[j] = fade * gauge.sum[j] + gauge.local[j]
-        gauge.error[j] = max(gauge.error[j], gauge.sum[j])
-
-
-@kernel(**FAST)
-def disturb(motion, part):
-    """Take a part of their change in the step off the accelerations: a correction then is the local error."""
-    for i in range(motion.a.size):
-        motion.x[2, i] = motion.a[i]
-        motion.a[i] -= part * (motion.a[i] - motion.before[i])
-
-
-@kernel(**FAST)
-def venture(motion, h):
-    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
-    for i in range(motion.q.size):
-        motion.a[i] = motion.x[2, i]
-        motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
-        motion.x[0, i] = -motion.d[i]
-        motion.q[i] += motion.x[0, i]
-        motion.v[i] += (motion.x[0, i] - motion.x[1, i]) / h
-
-
-@kernel(**FAST)
-def go_back(motion):
-    """Undo `venture`."""
-    for i in range(motion.q.size):
-        motion.q[i], motion.v[i] = motion.saved[5, i], motion.x[2, i]
-
-
-@kernel(**FAST)
-def wait(gauge, motion, good):
-    """Decide when the error is estimated again."""
-    known = gauge.number
-    for i in range(motion.q.size):
-        motion.x[1, i] = motion.x[0, i]
-    if known[WAIT] < 0.0:
-        known[WAIT] += 1.0
-    elif good:
-        known[PAUSE] = min(2.0 * known[PAUSE] + 1.0, 15.0)
-        known[WAIT] = known[PAUSE]
-    else:
-        known[PAUSE] = known[WAIT] = 0.0
-
-
-@kernel(**FAST)
-def any_prescribed(drive):
-    """Whether a joint is prescribed."""
-    some = False
-    for j in range(drive.size):
-        some = some or drive[j] == PRESCRIBED
-    return some
-
-
 def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
     """Return the loop of a formulation, to be compiled by `jit.entry` (or, `plain`, called as it is).
 
@@ -396,6 +167,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     given = given or tables.before[k, i] != tables.after[k, i]
                 if given:
                     number[SOFT], known[WAIT], known[PAUSE], known[SINCE] = scheme.settle, -8.0, 0.0, 0.0
+                elif jump and h > 2.0 * SOON:  # of a slow law; after those of a fast one all of the run is soon
+                    known[SINCE] = 0.0
                 if feeds:
                     continuous.read(law, y, feedback)
             # one step, or a part of one
@@ -479,7 +252,9 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         for i in range(motion.lam.size):
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
-                    if filtered * size_now > limit * after_jump and iteration < scheme.iterations:
+                    lead_by = filtered * size_now  # Newton's with a fresh tangent: its square is left
+                    left = lead_by if closed else lead_by * lead_by
+                    if left > limit * after_jump and iteration < scheme.iterations:
                         continue
                     for i in range(q.size):
                         q[i] = motion.saved[0, i]
@@ -561,7 +336,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     break
             if status == DONE and row == 1:
                 bottom = number[LEVEL] >= scheme.deepest
-                ratio = weigh(gauge, scheme, dt, bottom and scheme.rtol > 0.0)
+                ratio = weigh(gauge, scheme, dt, number[TIME], bottom and scheme.rtol > 0.0)
                 if scheme.rtol == 0.0 or bottom:
                     known[WORST] = max(known[WORST], ratio)
                     ratio = min(ratio, 1.0)

@@ -5,9 +5,10 @@ commands over e are the Markov parameters of the law, h[0], h[1], ... Their Hank
 
     u = D h,   H = [h[1+i+j]] = U S V',   order at the gap of S,   A = U_up^+ U_down,   B = S V'[:, 0],   C = U[0]
 
-It is a linear law about rest if twice e gives the same, if the instant does not matter, and if a gap is found with
-which all Markov parameters come out again. Otherwise (a relay, an encoder inside the law, a dead zone, a schedule of
-time) it is refused with the reason. Source: Ho and Kalman 1966; Kung 1978.
+It is a linear law about rest if twice e and much smaller e give the same, if the instant does not matter, if what it
+answers to everything at once is the sum, and if a gap is found with which all Markov parameters come out again.
+Otherwise (a relay, an encoder inside the law, a dead zone, a schedule of time) it is refused with the reason.
+Source: Ho and Kalman 1966; Kung 1978.
 """
 
 from __future__ import annotations
@@ -27,7 +28,19 @@ SAMPLES = (160, 480)
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Moves of a reading that are tried, in its unit; relative to the reading where that is larger than 1."""
 SAME, AGREES, GAP = 1e-7, 1e-6, 1e4
-_LATER = 23
+SMALLER, LEAST = (1e-3, 1e-6), 1e-9
+"""Parts of the move with which the answer must be the same, to `ROUGHLY` since rounding counts; the smallest move."""
+ROUGHLY = 1e-3
+LATER, OTHER_TIMES = (23, 4001), (0.917, 7.31, 61.7, 503.0)
+"""When the move is made besides at once: after so many samples at rest, and with so much [s] added to the time."""
+
+
+def copied(law: Any) -> Any:
+    """Return a copy of a law, or itself where it cannot be copied: then `initial` must make it forget."""
+    try:
+        return copy.deepcopy(law)
+    except Exception:  # noqa: BLE001 - whatever a class of the user's raises
+        return law
 
 
 def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw:
@@ -58,6 +71,7 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
             more = np.zeros((samples, len(law.drives), rest.r.size))
         found = _realisation(np.concatenate([h, more], axis=2))
         if found is not None:
+            rest.check_together(h)
             A, B, C, D = found
             n = rest.y.size
             return LinearLaw(
@@ -84,24 +98,25 @@ class _Rest:
 
     def __init__(self, law: Any, y: FloatArray, r: FloatArray) -> None:
         self.law, self.y, self.r = law, y, r
+        self.moves: dict[int, float] = {}
 
-    def commands(self, samples: int, channel: int = 0, move: float = 0.0, at: int = 0) -> FloatArray:
-        """Return the commands when one channel of (y, r) is moved at one instant."""
-        law = copy.deepcopy(self.law)
+    def commands(self, samples: int, move: FloatArray, at: int, begin: float) -> FloatArray:
+        """Return the commands when (y, r) is moved at one instant, from that on; `begin` [s] is added to the time."""
+        law, ny = copied(self.law), self.y.size
         state, found = initial_at(law, self.y), np.zeros((samples, len(law.drives)))
-        for k in range(samples):
-            read = np.concatenate([self.y, self.r])
-            read[channel] += move if k == at else 0.0
-            u, state = check_answer(
-                law.step(state, k * law.sample_time, read[: self.y.size], read[self.y.size :]), law, k * law.sample_time
-            )
-            found[k] = u
+        rest = np.concatenate([self.y, self.r])
+        for k in range(at + samples):
+            read, t = rest + move if k == at else rest.copy(), begin + k * law.sample_time
+            u, state = check_answer(law.step(state, t, read[:ny], read[ny:]), law, t)
+            found[k - at if k >= at else 0] = u
         return found
 
-    def answer(self, samples: int, channel: int, move: float, at: int = 0) -> FloatArray:
-        """Return half the difference of the commands for +move and -move, over move."""
-        up, down = (self.commands(samples + at, channel, sign * move, at) for sign in (1.0, -1.0))
-        return np.asarray((up - down)[at:] / (2.0 * move))
+    def answer(self, samples: int, channel: int, move: float, at: int = 0, begin: float = 0.0) -> FloatArray:
+        """Return half the difference of the commands for +move and -move of a channel, over move."""
+        moved = np.zeros(self.y.size + self.r.size)
+        moved[channel] = move
+        up, down = (self.commands(samples, sign * moved, at, begin) for sign in (1.0, -1.0))
+        return np.asarray((up - down) / (2.0 * move))
 
     def markov(self, samples: int, channels: Sequence[int]) -> FloatArray:
         """Return h[k] of the channels, (samples, commands, channels)."""
@@ -116,18 +131,31 @@ class _Rest:
             seen = max(seen, largest)
             if np.abs(h - twice).max() > SAME * largest:
                 continue
-            self._check(h, samples, channel, size * scale, seen)
+            self._check(h, channel, size * scale, LEAST * scale, seen)
+            self.moves[channel] = size * scale
             return h
         raise _refused(self.law, f"{self._name(channel)} moved by {SIZES[-1] * scale:.3g} and twice that answers apart")
 
-    def _check(self, h: FloatArray, samples: int, channel: int, move: float, seen: float) -> None:
+    def _check(self, h: FloatArray, channel: int, move: float, least: float, seen: float) -> None:
         """Refuse dead zones, quanta and laws that depend on time."""
-        name, largest = self._name(channel), float(np.abs(h).max())
-        small = self.answer(samples, channel, 1e-3 * move)
-        if np.abs(h - small).max() > 1e-3 * largest or (largest == 0.0 and seen > 0.0):
-            raise _refused(self.law, f"{name} is rounded, or has a dead zone, near {move:.3g}")
-        if np.abs(h - self.answer(samples, channel, move, _LATER)).max() > AGREES * max(largest, 1e-300):
+        name, samples, largest = self._name(channel), len(h), float(np.abs(h).max())
+        for little in (max(part * move, least) for part in SMALLER):
+            small = self.answer(samples, channel, little)
+            if np.abs(h - small).max() > ROUGHLY * largest or (largest == 0.0 and seen > 0.0):
+                raise _refused(self.law, f"{name} is rounded, or has a dead zone, near {little:.3g}")
+        again = [self.answer(samples, channel, move, LATER[0])]
+        again += [self.answer(8, channel, move, begin=begin) for begin in OTHER_TIMES]
+        if any(np.abs(h[: len(other)] - other).max() > AGREES * max(largest, 1e-300) for other in again):
             raise _refused(self.law, f"what it answers to {name} depends on time")
+
+    def check_together(self, h: FloatArray) -> None:
+        """Refuse a law that answers to all readings at once, much later, by something else than the sum."""
+        sizes = np.array([self.moves[channel] for channel in range(self.y.size)])
+        moved = np.concatenate([sizes / (2.0 * len(sizes)), np.zeros(self.r.size)])
+        up, down = (self.commands(len(h), sign * moved, LATER[1], 0.0) for sign in (1.0, -1.0))
+        wanted = h @ moved[: self.y.size]
+        if np.abs(0.5 * (up - down) - wanted).max() > AGREES * max(float(np.abs(h * sizes).max()), 1e-300):
+            raise _refused(self.law, f"after {LATER[1]} samples at rest it answers otherwise, or not with the sum")
 
     def _name(self, channel: int) -> str:
         count = self.y.size

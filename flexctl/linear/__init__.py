@@ -15,17 +15,9 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
-from ..model import (
-    ComplexArray,
-    FloatArray,
-    MechanicalModel,
-    OperatingPoint,
-    OutputTangent,
-    Signal,
-    closure_forces,
-    names,
-)
+from ..model import ComplexArray, FloatArray, OperatingPoint, OutputTangent, Signal, closure_forces, names
 from ..models.null_space import check_rank
+from .equilibrium import model_of
 from .operating import check_balanced, linearisation_point
 from .rounding import cleaned, projected_noise, tangent_noise
 
@@ -210,10 +202,18 @@ class SecondOrder:
 LinearPlant = SecondOrder | FirstOrder
 
 
+def check_linear(plant: Any) -> None:
+    """Refuse what is not a linear plant, with the way to one."""
+    if not isinstance(plant, SecondOrder | FirstOrder):
+        raise DefinitionError(
+            f"a {type(plant).__name__} is not a linear plant: take its linearise(), or flexctl.from_control of a system"
+        )
+
+
 def linearise(
-    model: MechanicalModel, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
+    system: Any, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
 ) -> SecondOrder:
-    """Return the linear plant of a model about an operating point.
+    """Return the linear plant of an arm, a `Plant` or a mechanical model, about an operating point.
 
     By default that is the equilibrium of the arm in its reference pose, every joint held by what drives it
     (`flexctl.rest_point`). Where there is none, and at a point `at` where the arm would not stay, it warns with the
@@ -228,6 +228,7 @@ def linearise(
 
     What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
     """
+    model = model_of(system)
     point = linearisation_point(model) if at is None else at
     if at is not None:
         check_balanced(model, at)
@@ -261,7 +262,8 @@ def linearise(
         coordinates = tuple(lags.get(signal.name, signal) for signal in coordinates)
     return SecondOrder(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
-        coordinates, model.inputs, model.outputs, point, basis, dict(provenance or {"model": model.kind}),
+        coordinates, model.inputs, model.outputs, point, basis,
+        dict(provenance or getattr(system, "identity", None) or {"model": model.kind}),
     )
 
 

@@ -18,7 +18,7 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require
 from ..kernels.schemes import Scheme
 from ..model import FloatArray, Signal
-from . import FirstOrder, SecondOrder
+from . import FirstOrder, SecondOrder, check_linear
 
 # Up to this norm of A dt the exponential is taken by Pade approximation; beyond, 2 x 2 blocks have a closed form.
 _CLOSED_FORM = 1.0
@@ -37,6 +37,7 @@ def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0
         Dead time of all inputs [s], not necessarily a whole number of samples; it adds states that hold the inputs on
         their way, named after them ("torque_delay1" is the one given last).
     """
+    check_linear(plant)
     if isinstance(plant, SecondOrder):
         plant = plant.first_order()
     _check_times(plant, dt, delay)

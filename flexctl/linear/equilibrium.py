@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ConvergenceError, DefinitionError, require
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
 from ..models.continuation import Balance, Outcome, follow
+from ..models.ranges import check_rest
 
 
 def accelerations(
@@ -84,6 +85,11 @@ def equilibrium(
     iterations : int
         Newton iterations, of all steps together, before giving up.
 
+    Warns
+    -----
+    BeyondModel
+        When the arm is bent beyond what its model assumes, with what that costs.
+
     Raises
     ------
     ConvergenceError
@@ -105,7 +111,9 @@ def equilibrium(
     found = follow(equations, tolerance, iterations)
     if not found.complete:
         raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
-    return equations.point(found.last.x)
+    point = equations.point(found.last.x)
+    check_rest(model, point.q)
+    return point
 
 
 def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None) -> FloatArray:

@@ -23,7 +23,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, names
-from . import FirstOrder, LinearPlant, SecondOrder
+from . import FirstOrder, LinearPlant, SecondOrder, check_linear
 from .balance import balanced
 from .cascade import Actuators, actuators, driven_arm, own_poles
 from .eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
@@ -138,10 +138,7 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
     log(z) / dt; its poles at z = 0 are pure delays and not listed.
     """
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
-    if not isinstance(plant, SecondOrder | FirstOrder):
-        raise DefinitionError(
-            f"a {type(plant).__name__} is not a linear plant: take its linearise(), or flexctl.from_control of a system"
-        )
+    check_linear(plant)
     if isinstance(plant, SecondOrder) and has_normal_modes(plant):
         return _second_order(plant, count)
     driving = actuators(plant) if isinstance(plant, SecondOrder) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, require, unknown
+from ..errors import Caution, ConvergenceError, require, unknown
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
 from .equilibrium import as_inputs, equilibrium, model_of, posed
@@ -22,7 +22,7 @@ SMALL = 1e-6
 """Unbalanced force relative to the largest of those that should balance, up to which a point counts as at rest."""
 
 
-class NotBalanced(UserWarning):
+class NotBalanced(Caution):
     """A plant is linearised where its arm would not stay."""
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..errors import ConvergenceError, DefinitionError, require, unknown
 from ..model import ComplexArray, FloatArray, Signal
-from . import FirstOrder, SecondOrder
+from . import FirstOrder, SecondOrder, check_linear
 from .balance import balanced, check_same
 from .realise import first_order
 from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
@@ -67,6 +67,7 @@ def modal_truncation(
     `modes`, `tolerance` asks for the fewest modes whose error bound (`modal_bounds`) is below this share of what the
     flexible modes amount to in all.
     """
+    check_linear(plant)
     if modes is None or tolerance is not None:
         plant = as_first_order(plant)
         modes = _fewest(plant, static_correction, modes, tolerance)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..model import ComplexArray, FloatArray, Signal
-from . import FirstOrder, SecondOrder
+from . import FirstOrder, SecondOrder, check_linear
 from .balance import balanced
 from .realise import first_order
 
@@ -50,6 +50,7 @@ class Split:
 
 def as_first_order(plant: SecondOrder | FirstOrder) -> FirstOrder:
     """Return the plant itself, or its modal form."""
+    check_linear(plant)
     return first_order(plant) if isinstance(plant, SecondOrder) else plant
 
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from ..errors import ConvergenceError, NotAvailable, require
 from ..model import FloatArray, OperatingPoint, index_of
-from . import SecondOrder, linearise
+from . import SecondOrder, check_linear, linearise
+from .equilibrium import model_of
 
 
 def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
@@ -36,6 +37,8 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
     coordinates : sequence of str
         What is held, e.g. ``["joint1", "joint2"]``.
     """
+    check_linear(plant)
+    require(isinstance(plant, SecondOrder), "joints are held in the coordinates of a second-order plant, not in states")
     held = {index_of("coordinate", name, plant.coordinates) for name in coordinates}
     # a joint that a cylinder moves has its acceleration as a state of its own
     held |= {i for i, s in enumerate(plant.coordinates) if s.name in {f"{name}_acceleration" for name in coordinates}}
@@ -54,13 +57,13 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
 
 
 def steady_state(
-    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
+    system: Any, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
 ) -> OperatingPoint:
     """Return the deformed state in which the arm turns with constant joint rates.
 
     Parameters
     ----------
-    model : MechanicalModel
+    system : Plant or MechanicalModel
         A model in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity along the axis of
         joint 1 if that joint alone turns.
     rates, angles : sequence of float
@@ -73,6 +76,7 @@ def steady_state(
     ConvergenceError
         When there is no such state, e.g. beyond the speed at which an arm under thrust buckles.
     """
+    model: Any = model_of(system)
     _check(model, rates)
     phi = _angles(model, angles)
     q0, v0, a0 = model.rigid_motion(phi, rates, np.zeros(phi.size))
@@ -100,7 +104,7 @@ def steady_state(
 
 
 def spinning_plant(
-    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
+    system: Any, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
     provenance: Mapping[str, Any] | None = None,
 ) -> SecondOrder:
     """Return the linear plant about steady joint rates [rad/s], in the frames that turn with the links.
@@ -109,11 +113,12 @@ def spinning_plant(
     positions, accelerations and forces turn with the last link. With `stiffening` off the axial forces are left out, as
     in the conventional theory, which then loses its stiffness at high speed.
     """
+    model: Any = model_of(system)
     point = steady_state(model, rates, angles)
     if not stiffening:
         q, v, a = model.rigid_motion(_angles(model, angles), rates, np.zeros(len(list(rates))))
         point = OperatingPoint(q, v, a, point.u)
-    plant, W = linearise(model, point, provenance), model.turning(rates, _angles(model, angles))
+    plant, W = linearise(system, point, provenance), model.turning(rates, _angles(model, angles))
     M, D = plant.M, plant.D
     return replace(
         plant, D=D + 2.0 * M @ W, K=plant.K + D @ W + M @ W @ W,

@@ -267,7 +267,7 @@ class Damping(_Checked):
         str,
         Choice(
             ("none", "modal", "rayleigh"),
-            "none; modal: the same ratio in every flexible mode; rayleigh: D = alpha M + beta K",
+            "none; modal: the same ratio in every flexible mode (servos left out); rayleigh: D = alpha M + beta K",
         ),
     ] = "none"
     ratio: Annotated[float, Quantity("1", 0.0, 1.0, "zeta: damping ratio of every flexible mode (modal)")] = 0.0

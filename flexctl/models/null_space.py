@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import DefinitionError
+from ..machine.arm import Arm
 from ..model import FloatArray
 
+HELD = ("motion", "hydraulic")
+"""Drives whose joints follow a command whatever the arm does: in the modes of the arm they are held."""
 RANK = 1e-10
 """A singular value below this part of the largest counts as zero."""
 
@@ -23,6 +27,12 @@ def null_space(G: FloatArray, closures: Sequence[str] = ()) -> FloatArray:
     check_rank(G, closures)
     V2: FloatArray = np.linalg.svd(G)[2][G.shape[0] :].T
     return V2
+
+
+def unheld(arm: Arm, joints: Sequence[int] | npt.NDArray[np.int64], size: int) -> list[int]:
+    """Return the coordinates of an arm but for those of `joints`, one of each, that a motion or a cylinder leads."""
+    led = {int(i) for i, joint in zip(joints, arm.joints, strict=True) if joint.drive in HELD}
+    return [i for i in range(size) if i not in led]
 
 
 def check_rank(G: FloatArray, closures: Sequence[str] = ()) -> None:

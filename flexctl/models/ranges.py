@@ -16,10 +16,13 @@ square of the turn of all links together, the largest found on two equal links i
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..errors import Caution
 from ..model import FloatArray
 
 BENDING, CHAIN, SPIN, ARC, CHORD = 0.45, 1.6, 1.193, 0.193, 1.0 / 24.0
@@ -55,6 +58,41 @@ class Driven:
     bound: float
     sample: int
     remedy: str
+
+    def told(self) -> str:
+        """Return what it costs and what to use instead, in words."""
+        return (
+            f"where what the model leaves out costs about {100 * self.cost:.2g} % of the deflection (5 % at "
+            f"{self.bound:.3g} {self.unit}); use {self.remedy}"
+        )
+
+
+class BeyondModel(Caution):
+    """An arm went where the assumptions of its model cost more than 5 %."""
+
+
+def formulation(model: Any) -> Any:
+    """Return the model of the arm itself, where joints are moved by motions or cylinders the one inside."""
+    while hasattr(model, "inner") or hasattr(model, "moved"):
+        model = getattr(model, "inner", None) or model.moved
+    return model
+
+
+def in_range(model: Any, q: FloatArray, v: FloatArray) -> tuple[Driven, ...]:
+    """Return how far coordinates and rates (nt x n) drive the assumptions of a model; empty for one without any."""
+    inner = formulation(model)
+    if not hasattr(inner, "assumptions"):
+        return ()
+    n = len(inner.coordinates)  # those of cylinders come behind
+    return tuple(inner.assumptions(q[:, :n], v[:, :n]))
+
+
+def check_rest(model: Any, q: FloatArray) -> None:
+    """Warn when an arm that rests at q is bent beyond what its model assumes."""
+    for one in in_range(model, q[None], 0.0 * q[None]):
+        if one.cost > ALLOWED:
+            reached = f"{model.kind}: {one.what} is {one.value:.3g} {one.unit} in this equilibrium, {one.told()}"
+            warnings.warn(f"{reached}, or load it less", BeyondModel, stacklevel=4)
 
 
 ALLOWED = 0.05

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from ..errors import AccuracyWarning
 from ..kernels import state
 from ..kernels.state import PATIENCE
-from ..kernels.tables import Tables
 from ..model import FloatArray, Signal
 
 DEFAULT = 1e-2
@@ -25,6 +24,8 @@ CLAIM = 0.1
 """No error below this part of rtol is claimed."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
+COARSER = 8.0
+"""So many of the smallest steps make one where these do not help either."""
 BAND = 0.05
 """Error of a mode in phase, as a part of a radian, up to which it counts as right."""
 LEVEL = 4
@@ -62,11 +63,22 @@ class Accuracy:
         self.memory = MEMORY if sampled else np.inf
         self.gauge = state.gauge(self.kind, self.group, self.memory)
         self.halved = np.zeros(len(outputs))
+        self.curved = 0.0
+
+    def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
+        """Take the record of an exact run: it is exact for inputs that are quadratic in a step.
+
+        The bulge b of a sine of amplitude A is b = A (w h)^2 / 8 and what is left of it (w h)^4 / 384 = (b / A)^2 / 6.
+        """
+        self.gauge.low[:], self.gauge.high[:] = y.min(axis=0), y.max(axis=0)
+        part = np.abs(bulge).max(axis=0, initial=0.0) / np.maximum(np.abs(u).max(axis=0, initial=0.0), 1e-300)
+        self.curved = float(np.square(part).max(initial=0.0))
 
     @property
     def ranges(self) -> FloatArray:
         """Ranges of the outputs in the run."""
-        return np.maximum(self.gauge.high - self.gauge.low, 0.0)
+        found: FloatArray = np.maximum(self.gauge.high - self.gauge.low, 0.0)
+        return found
 
     def again(self) -> None:
         """Begin anew, with the ranges found so far as what the error is compared with."""
@@ -80,48 +92,70 @@ class Accuracy:
         floor = 1e-5 * self.gauge.widest[self.group] + 1e-14
         return bool(np.all(self.gauge.error[own] <= rtol * np.maximum(self.ranges, floor)[own]))
 
+    @property
+    def estimate(self) -> FloatArray:
+        """Estimated largest error of each output; of what is not resolved no more than its range."""
+        found: FloatArray = np.maximum(self.gauge.error, self.halved)
+        return np.minimum(found, self.ranges) if self._lost().any() else found
+
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
         if method == "exact":
-            return {signal.name: 0.0 for signal in outputs}
-        raised = self.gauge.error * (SAFETY if np.isfinite(self.memory) else 1.0)
+            return {signal.name: float(self.curved * x) for signal, x in zip(outputs, self.ranges, strict=False)}
+        raised = self.estimate * (SAFETY if np.isfinite(self.memory) else 1.0)
         claimed = np.maximum(raised, CLAIM * rtol * self.ranges)
-        known = np.where(self.kind == state.LEFT, np.nan, np.maximum(claimed, self.halved))
-        if not np.isfinite(self.gauge.number[state.SHORTEST]):  # a method without an estimate
+        known = np.where(self.kind == state.LEFT, np.nan, claimed)
+        if not self._estimated:
             known[:] = np.nan
         return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
+
+    @property
+    def _estimated(self) -> bool:
+        """Whether the method has an estimate."""
+        return bool(np.isfinite(self.gauge.number[state.SHORTEST]))
+
+    def _moves(self) -> npt.NDArray[np.bool_]:
+        """Return whose range is more than rounding."""
+        return np.asarray(self.ranges > 1e-5 * self.gauge.widest[self.group] + 1e-14)
+
+    def _lost(self) -> npt.NDArray[np.bool_]:
+        """Return what the smallest steps could not follow."""
+        return np.asarray(self.gauge.failed > PATIENCE) & self._moves()
 
     def halve(self, whole: FloatArray, half: FloatArray) -> None:
         """Take the difference to a run in half steps into the estimate: 4/3 of it, were the steps short."""
         self.halved = 2.0 * np.abs(whole - half).max(axis=0)
 
-    def told(self, error: dict[str, float]) -> dict[str, Any]:
+    def told(self) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy."""
-        known, ranges = self.gauge.number, self.ranges
-        if not np.isfinite(known[state.SHORTEST]):
+        known, ranges, estimate = self.gauge.number, self.ranges, self.estimate
+        if not self._estimated:
             return {}
-        own = np.flatnonzero((self.kind == state.CONTROLLED) & (ranges > 0.0))
-        found = {"shortest_step_s": float(known[state.SHORTEST]), "longest_step_s": float(known[state.LONGEST])}
+        own = np.flatnonzero((self.kind == state.CONTROLLED) & self._moves())
+        shortest, longest = (float(known[i]) for i in (state.SHORTEST, state.LONGEST))
+        found: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
         if own.size:
-            worst = int(own[np.argmax(self.gauge.error[own] / ranges[own])])
-            found |= {"worst_output": self.outputs[worst].name, "worst_error": float(self.gauge.error[worst])}
+            worst = int(own[np.argmax(estimate[own] / ranges[own])])
+            found |= {"worst_output": self.outputs[worst].name, "worst_error": float(estimate[worst])}
         return found
 
-    def warn(self, rtol: float, tables: Tables) -> None:
-        """Warn where the estimate of an output is above `rtol` of its range."""
-        gauge, ranges, rtol = self.gauge, self.ranges, rtol or DEFAULT
-        if not np.isfinite(gauge.number[state.SHORTEST]):
+    def warn(self, rtol: float, length: float) -> None:
+        """Warn where the estimate of an output is above `rtol` of its range (0: steps were given)."""
+        if self.curved > (rtol or DEFAULT):
+            text = f"an input curves within a step: errors of {self.curved:.2g} of the range are possible; give a step"
+            warnings.warn(text, AccuracyWarning, LEVEL)
+        if not self._estimated:
             return
-        floor = 1e-5 * gauge.widest[self.group] + 1e-14
-        lost = (gauge.failed > PATIENCE) & (ranges > floor)
-        poor = (self.kind == state.CONTROLLED) & (ranges > floor) & (gauge.error > rtol * ranges) & ~lost
-        said = [self._say(i) for i in np.flatnonzero(poor)]
+        ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
+        poor = ~(self.estimate <= wanted * ranges) & (self.kind == state.CONTROLLED) & self._moves() & ~lost
+        said = [self._say(int(i)) for i in np.flatnonzero(poor)]
+        longest = float(self.gauge.number[state.LONGEST])
         if said:
-            remedy = f"step < {gauge.number[state.LONGEST]:.3g} s, or leave step out: it then follows rtol"
-            warnings.warn(f"not within {rtol:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
+            fixed = f"step < {longest:.3g} s, or leave step out: it then follows rtol"
+            remedy = f"rtol = {0.2 * rtol:.2g}" if rtol else fixed
+            warnings.warn(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
         if lost.any():
-            h, length = float(gauge.number[state.LONGEST]), float(tables.t[-1])
-            band = (12.0 * BAND / (h * h * length)) ** (1.0 / 3.0) / (2.0 * np.pi)
+            band = self._band(length)
             names = ", ".join(self.outputs[i].name for i in np.flatnonzero(lost))
             warnings.warn(
                 f"a force jumps on an arm whose high modes are not damped: {names} are right below {band:.3g} Hz and "
@@ -129,6 +163,11 @@ class Accuracy:
                 AccuracyWarning, LEVEL,
             )
 
+    def _band(self, length: float) -> float:
+        """Return the frequency [Hz] up to which modes keep their phase in the steps that are taken then."""
+        h = COARSER * float(self.gauge.number[state.SHORTEST])
+        return float((12.0 * BAND / (h * h * length)) ** (1.0 / 3.0) / (2.0 * np.pi))
+
     def _say(self, i: int) -> str:
-        part = self.gauge.error[i] / self.ranges[i]
-        return f"{self.outputs[i].name} (estimated error {self.gauge.error[i]:.2g} {self.outputs[i].unit}, {part:.1%})"
+        estimate, unit = float(self.estimate[i]), self.outputs[i].unit
+        return f"{self.outputs[i].name} (estimated error {estimate:.2g} {unit}, {estimate / self.ranges[i]:.1%})"

@@ -17,7 +17,7 @@ import numpy as np
 from ..design.design import Design
 from ..errors import Caution, ConvergenceError, NotAvailable
 from ..model import FloatArray, Signal, names
-from ..models.ranges import ALLOWED, Driven
+from ..models.ranges import ALLOWED, BeyondModel, Driven, formulation, in_range
 from .growth import told
 from .path_stability import HiddenInstability, grows
 from .response import Response
@@ -28,10 +28,6 @@ SLACK = 0.02
 
 RECORDED = 2**23
 """Largest number of coordinates times points of the grid that is recorded to see how far a model was driven."""
-
-
-class BeyondModel(Caution):
-    """A run went where the assumptions of its model cost more than 5 %."""
 
 
 class OutsideDesign(Caution):
@@ -49,13 +45,6 @@ def after_run(controller: Any, run: Response) -> None:
                 _warn_of_range(run, name, low, high)
 
 
-def formulation(model: Any) -> Any:
-    """Return the model of the arm itself, where joints are moved by motions or cylinders the one inside."""
-    while hasattr(model, "inner") or hasattr(model, "moved"):
-        model = getattr(model, "inner", None) or model.moved
-    return model
-
-
 def watched(model: Any, duration: float, step: float) -> bool:
     """Whether a run is recorded to be asked afterwards how far its model was driven: where that costs little memory."""
     return hasattr(formulation(model), "assumptions") and len(model.coordinates) * duration / step <= RECORDED
@@ -71,11 +60,7 @@ def driven(model: Any, run: Response) -> tuple[Driven, ...]:
     run : Response
         With coordinates and rates.
     """
-    inner = formulation(model)
-    if run.q is None or run.v is None or not hasattr(inner, "assumptions"):
-        return ()
-    n = len(inner.coordinates)  # those of cylinders come behind
-    return tuple(inner.assumptions(run.q[:, :n], run.v[:, :n]))
+    return () if run.q is None or run.v is None else in_range(model, run.q, run.v)
 
 
 def with_range(model: Any, run: Response, keep: bool) -> Response:
@@ -94,9 +79,8 @@ def with_range(model: Any, run: Response, keep: bool) -> Response:
 
 def _warn_of_model(model: Any, run: Response, one: Driven) -> None:
     warnings.warn(
-        f"{model.kind}: {one.what} reached {one.value:.3g} {one.unit} at t = {run.t[one.sample]:.4g} s, where what the "
-        f"model leaves out costs about {100 * one.cost:.2g} % of the deflection (5 % at {one.bound:.3g} {one.unit}); "
-        f"use {one.remedy}, or move less",
+        f"{model.kind}: {one.what} reached {one.value:.3g} {one.unit} at t = {run.t[one.sample]:.4g} s, "
+        f"{one.told()}, or move less",
         BeyondModel,
         stacklevel=4,
     )

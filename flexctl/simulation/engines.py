@@ -6,7 +6,7 @@
 | `implicit` | models with compiled functions, closures included | the same step, with band or bordered matrices |
 | `plain` | every model | the same step in plain Python |
 | `Explicit` | linear models without closures | central differences below their stability limit |
-| `Exact` | linear models without closures | exact for inputs that are linear within a step |
+| `Exact` | linear models without closures | exact for inputs that are quadratic within a step |
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels import explicit, state
 from ..kernels import linear as linear_kernels
 from ..kernels.engine import Plan, Stepper, check
-from ..kernels.tables import Law, Record, Tables
+from ..kernels.tables import Acting, Course, Law, Record, Tables
 from ..linear.equilibrium import accelerations
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent
 
@@ -112,7 +112,7 @@ class Explicit(_Mechanical):
         self.output = cast(Any, linear.compiled())
         self.w = self.output.bandwidth
         self.mass = self._factor(linear.M)
-        self.damped: dict[float, Any] = {}
+        self.damped: dict[float, tuple[FloatArray, Any]] = {}
         self.D, self.K = (linear_kernels.banded(m, self.w, pivoting=True) for m in (linear.D, linear.K))
 
     def _factor(self, matrix: FloatArray) -> tuple[FloatArray, Any]:
@@ -127,11 +127,13 @@ class Explicit(_Mechanical):
             h = float(self.tables.h[begin])
             if h not in self.damped:
                 self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
-            result = explicit.run_explicit(
-                self.output.output, self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
-                np.ascontiguousarray(self.linear.B), self.w, self.q, self.v, self.a, self.u, self.held, memory, law,
-                begin, end, self.tables, self.record,
+            form = explicit.March(
+                self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
+                np.ascontiguousarray(self.linear.B), self.w,
             )
+            course = Course(self.tables, self.record, np.array([begin, end]))
+            acting = Acting(law, memory, self.held, self.u)
+            result = explicit.run_explicit(self.output.output, form, self.q, self.v, self.a, acting, course)
             check(result, h, self.model.kind)
 
 
@@ -142,7 +144,7 @@ def stability_limit(model: LinearMechanics) -> float:
 
 
 class Exact:
-    """x+ = Phi x + G0 u(start) + G1 u(end) in energy-scaled normal coordinates."""
+    """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge in energy-scaled normal coordinates."""
 
     def __init__(
         self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, tables: Tables, record: Record,
@@ -167,7 +169,7 @@ class Exact:
         D = c.input + c.acceleration @ P @ B[n:]
         self.A, self.B, self.C, self.D = A, B, np.ascontiguousarray(C), np.ascontiguousarray(D)
         self.x = np.concatenate([S * (P.T @ linear.M @ q), P.T @ linear.M @ v])
-        self.steps: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}
+        self.steps: dict[float, explicit.Exact] = {}
 
     def measure(self) -> FloatArray:
         """Return the sensor readings."""
@@ -187,11 +189,11 @@ class Exact:
         for begin, end in _equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
-                self.steps[h] = first_order_hold(self.A, self.B, h)
-            result = explicit.run_exact(
-                *self.steps[h], self.C, self.D, self.x, self.u, self.held, memory, law, begin, end, self.tables,
-                self.record._replace(q=self.inside, v=self.inside),
-            )
+                self.steps[h] = explicit.Exact(*quadratic_hold(self.A, self.B, h), self.C, np.ascontiguousarray(self.D))
+            record = self.record._replace(q=self.inside, v=self.inside)
+            course = Course(self.tables, record, np.array([begin, end]))
+            acting = Acting(law, memory, self.held, self.u)
+            result = explicit.run_exact(self.steps[h], self.x, acting, course)
             check(result, h, self.model.kind)
         if self.record.q.shape[0] > 1:
             rows = slice(first, last + 1)
@@ -200,11 +202,21 @@ class Exact:
 
 def first_order_hold(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Phi, G0, G1 of x+ = Phi x + G0 u(start) + G1 u(end), exact for inputs linear within the step h [s]."""
+    return quadratic_hold(A, B, h)[:3]
+
+
+def quadratic_hold(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return Phi, G0, G1, G2 of x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, exact for quadratic inputs.
+
+    The bulge is by how much the input is above the chord in the middle of the step h [s]: 4 s (1 - s) of it at s h.
+    """
     n, p = B.shape
-    # the exponential of [[A, B, 0], [0, 0, I / h], [0, 0, 0]] h (Van Loan) holds all three
-    block = np.zeros((n + 2 * p, n + 2 * p))
+    # the exponential of [[A, B, 0, 0], [0, 0, I / h, 0], [0, 0, 0, I / h], [0, 0, 0, 0]] h (Van Loan) holds all of them
+    block = np.zeros((n + 3 * p, n + 3 * p))
     block[:n, :n], block[:n, n : n + p] = A * h, B * h
-    block[n : n + p, n + p :] = np.eye(p)
+    block[n : n + 2 * p, n + p :] = np.eye(2 * p)
     E = sla.expm(block)
-    G1 = E[:n, n + p :]
-    return np.ascontiguousarray(E[:n, :n]), np.ascontiguousarray(E[:n, n : n + p] - G1), np.ascontiguousarray(G1)
+    held, risen, curved = (E[:n, n + i * p : n + (i + 1) * p] for i in range(3))
+    found = E[:n, :n], held - risen, risen, 4.0 * risen - 8.0 * curved
+    Phi, G0, G1, G2 = (np.ascontiguousarray(part) for part in found)
+    return Phi, G0, G1, G2

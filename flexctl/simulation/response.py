@@ -88,6 +88,11 @@ class Response:
             raise unknown("time series", name, columns)
         return columns[name][0]
 
+    def error_part(self, name: str) -> float:
+        """Return the estimated error of a time series as a part of its range; 0 where none is estimated."""
+        error, extent = self.error.get(name, np.nan), float(np.ptp(self[name])) if name in self.error else 0.0
+        return float(error / extent) if np.isfinite(error) and extent > 0.0 else 0.0
+
     @property
     def acting(self) -> list[str]:
         """Names of the inputs that are not zero all the time; of all inputs where none acts."""
@@ -158,6 +163,7 @@ def _check_whole(run: Response) -> None:
     """Raise `DefinitionError` unless times, columns and labels of a run belong together."""
     steps = (run.t.size,)
     require(run.t.ndim == 1 and run.t.size > 0, f"times of shape {run.t.shape}")
+    require(bool(np.isfinite(run.t).all() and (np.diff(run.t) >= 0.0).all()), "times that do not ascend")
     columns = {
         "y": run.outputs, "u": run.inputs, "r": run.references, "q": run.coordinates, "v": run.coordinates
     }

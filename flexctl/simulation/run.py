@@ -86,9 +86,10 @@ class Run:
         rows = self.t.size if setup.record_states else 1
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
         self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
-        self.accuracy = Accuracy(model.outputs, period is not None)
+        looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
+        self.accuracy = Accuracy(model.outputs, looped)
         self.plan = Plan(
-            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, period is not None, self.commands
+            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, looped, self.commands
         )
         self.q, self.v = self._initial()
         self.work: dict[str, int] = {}
@@ -257,9 +258,11 @@ class Run:
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
+        if setup.method == "exact":
+            self.accuracy.exactly(record.y, record.u, self.tables.bulge)
         error = self.accuracy.error(outputs, setup.method, setup.rtol)
-        provenance.update(self.accuracy.told(error))
-        self.accuracy.warn(setup.rtol, self.tables)
+        provenance.update(self.accuracy.told())
+        self.accuracy.warn(setup.rtol, float(self.t[-1]))
         return Response(
             self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
         )

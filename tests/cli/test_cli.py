@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import listening
 from click.testing import CliRunner, Result
 
 import flexctl as fx
 from flexctl.__main__ import cli
 from flexctl.cli import specs
+from flexctl.cli.quantities import quantity
 
 ROOT = Path(__file__).resolve().parents[2]
 ARM = "tokhi_azad_1994"
@@ -375,16 +377,16 @@ class TestSpecs:
         [("0.3", 0.3), ("60deg", math.pi / 3), ("250ms", 0.25), ("20g", 0.02), ("-1e-3", -1e-3), (" 5 mm ", 0.005)],
     )
     def test_numbers_with_units(self, text: str, value: float) -> None:
-        assert specs.number(text) == pytest.approx(value, rel=1e-15)
+        assert quantity(text) == pytest.approx(value, rel=1e-15)
 
     @pytest.mark.parametrize("text", ["", "nan", "inf", "-inf", "0x1", "1 2", "five"])
     def test_what_is_no_number(self, text: str) -> None:
         with pytest.raises(fx.DefinitionError, match="not a finite number"):
-            specs.number(text)
+            quantity(text)
 
     def test_an_unknown_unit_names_the_known_ones(self) -> None:
         with pytest.raises(fx.DefinitionError, match=r'unknown unit "dg" \(did you mean "deg"\?\)'):
-            specs.number("5dg")
+            quantity("5dg")
 
     def test_motions_end_where_they_say(self) -> None:
         for text in (
@@ -449,6 +451,7 @@ class TestProcess:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
+            preexec_fn=listening,
         )
         while not (place / "started").exists() and child.poll() is None:
             time.sleep(0.02)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import listening
 from click.testing import CliRunner
 
 import flexctl as fx
@@ -196,7 +197,7 @@ class TestKilledWhileWriting:
     def killed(self, words: list[str], how: signal.Signals) -> tuple[int, str]:
         child = subprocess.Popen(
             [sys.executable, "-c", self.PATCH, *words], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True,
+            stderr=subprocess.PIPE, text=True, preexec_fn=listening,
         )
         until = time.monotonic() + 300
         while not Path("writing").exists() and child.poll() is None and time.monotonic() < until:

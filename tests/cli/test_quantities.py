@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 
 import pytest
+from click.testing import CliRunner
 
 import flexctl as fx
+from flexctl.__main__ import cli
 from flexctl.catalogue.definition import TABLES
 from flexctl.cli import certify, specs, sweep
 from flexctl.cli.quantities import FACTORS, between, has_unit, key_unit, quantities, quantity, setting
@@ -112,3 +116,57 @@ def test_values_of_a_sweep() -> None:
     assert sweep.values("controller.ANGLE=0,5deg")[1] == pytest.approx([0.0, math.radians(5)])
     assert sweep.values("scenario.duration=300ms,600ms") == ("scenario.duration", [0.3, 0.6])
     assert sweep.values("payload.mass=0..20g/3")[1] == Span(0.0, 0.02, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("modes planar_2r_flexible --pose joint2=60", "--pose joint2: 60 without a unit is 60 rad"),
+        ("modes planar_2r_flexible --pose 10,30", "--pose: 10 without a unit is 10 rad"),
+        ("modes planar_2r_flexible --pose joint2=60mm", '"60mm" is not in rad'),
+        ("modes planar_2r_flexible --pose joint3=1", 'unknown joint "joint3"'),
+        ("modes spatial_rp --pose joint2=500", "joint2: 500 without a unit is 500 m, more than 100 m; write 500cm"),
+        ("modes spatial_rp --pose joint2=20deg", '"20deg" is not in m'),
+        ("bode planar_2r_flexible --load tip_force_y=5mm", '--load tip_force_y: "5mm" is not in N'),
+        ("bode planar_2r_flexible --load tip_force_y=5e9", r"5e9 without a unit is 5e\+09 N"),
+        ("linearise planar_2r_flexible --load joint1_torque=5N", '"5N" is not in N m'),
+        ("linearise planar_2r_flexible --load tip_forc_y=5", 'did you mean "tip_force_y"'),
+        ("modes simo_vu_quoc_1986 --spin 6Hz", '--spin: "6Hz" is not in rad/s'),
+        ("modes simo_vu_quoc_1986 --spin 600", "600 without a unit is 600 rad/s"),
+        ("modes planar_2r_flexible --spin 6", "--spin has 1 values; the arm has 2 joints"),
+        ("certify tokhi_azad_lqg --load hub_torque=50g", '"50g" is not in N m'),
+        ("certify tokhi_azad_lqg --load hub_torq=0.05", 'did you mean "hub_torque"'),
+        ("certify tokhi_azad_lqg --vary payload.mass=0..20mm", '"20mm" is not in kg'),
+        ("certify tokhi_azad_lqg --vary payload.mass=20g..0", "write the lower value first"),
+        ("certify tokhi_azad_lqg --vary payload.mass=1..20g", "1 has no unit beside"),
+        ("certify tokhi_azad_lqg --vary model.sections=1..20g", "a plain value"),
+        ("certify tokhi_azad_lqg --pose 90deg,1", "the arm has 1 joints"),
+        ("certify tokhi_azad_lqg --require tip_angle.settle_1pct_s=1200", "write 1200ms"),
+        ("simulate tokhi_azad_1994 --torque bang-bang:0.1,300", "write 300ms"),
+        ("simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --step 200", "--step: 200 without a unit .* write 200ms"),
+        ("simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1200", "--duration: 1200 without a unit"),
+        ("validity tokhi_azad_1994 --torque bang-bang:0.1,0.3 --times 1g", '--times: "1g" is not in 1'),
+        ("validity tokhi_azad_1994 --torque bang-bang:0.1,0.3 --step 200", "write 200ms"),
+        ("sweep tokhi_azad_lqg --over scenario.duration=2500", "write 2500ms"),
+        ("sweep tokhi_azad_lqg --over scenario.step=200,300", "write 200ms"),
+        ("sweep tokhi_azad_lqg --over link.1.length=960,970", "write 960cm or 960mm"),
+    ],
+)
+def test_every_option_knows_the_unit_of_its_numbers(words: str, message: str) -> None:
+    """Refused before anything is computed."""
+    result = CliRunner().invoke(cli, words.split())
+    assert result.exit_code == 2, result.output
+    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+
+
+def test_units_of_poses_loads_and_spins_are_taken() -> None:
+    """The same plant, however its numbers are written."""
+    for one, other in (
+        ("planar_2r_flexible --pose joint2=60deg --load tip_force_y=5000mN",
+         f"planar_2r_flexible --pose 0,{math.pi / 3!r} --load tip_force_y=5"),
+        ("simo_vu_quoc_1986 --spin 60rpm --hold joint1", f"simo_vu_quoc_1986 --spin {2 * math.pi!r} --hold joint1"),
+    ):
+        found = [CliRunner().invoke(cli, ["modes", *words.split(), "--json", "--count", "3"]) for words in (one, other)]
+        assert [r.exit_code for r in found] == [0, 0], found[0].stderr
+        a, b = (json.loads(r.stdout)["frequencies_hz"] for r in found)
+        assert a == pytest.approx(b, rel=1e-9)

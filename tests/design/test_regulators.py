@@ -125,6 +125,12 @@ def test_a_told_law_passes_constant_commands_on_and_an_integrating_plant_is_refu
     u = law.C @ x + law.Dy @ (model.C @ x) + law.Dr @ r
     np.testing.assert_allclose(u, [0.7, -0.4], rtol=0, atol=1e-9)
     np.testing.assert_allclose(law.A @ x + law.By @ (model.C @ x) + law.Bu @ u, x, rtol=0, atol=1e-9)
+    # and along a ramp: from x where the command is to x where it is a sample later
+    r[[1, 4]] = 3.0, 5.0
+    x, later = slow(model) @ r[:6], slow(model) @ (r[:6] + DT * np.array([3.0, 0.0, 0.0, 5.0, 0.0, 0.0]))
+    u = law.C @ x + law.Dy @ (model.C @ x) + law.Dr @ r
+    np.testing.assert_allclose(u, [0.7, -0.4], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(law.A @ x + law.By @ (model.C @ x) + law.Bu @ u, later, rtol=0, atol=1e-9)
     with pytest.raises(fx.DefinitionError, match="integrates it"):
         lqg_regulator(masses(False), Weights({"near": 1.0}, 1.0, 1.0, 1.0), told=True, **BOTH)
 

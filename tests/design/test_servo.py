@@ -57,6 +57,8 @@ def test_gains_from_the_model() -> None:
     bent = design_servos(planar(16), (0.0, math.pi / 2))
     assert bent["joint1"].inertia == pytest.approx(2.52 - 0.945, rel=1e-4)  # m L^2 cos(elbow) less
     assert bent["joint1"].frequency > found["joint1"].frequency
+    plant = fx.load_plant("planar_2r_flexible")
+    assert design_servos(plant) == design_servos(plant.model)
 
 
 def test_linear_plant_with_servos_has_the_poles_of_the_arm_with_servo_joints() -> None:
@@ -116,3 +118,18 @@ def test_a_model_without_torque_joints_cannot_be_designed_for() -> None:
         design_servos(planar(2, GAINS))
     with pytest.raises(NotAvailable, match="finite_difference"):
         design_servos(fx.load_plant("tokhi_azad_1994").model)
+
+
+@pytest.mark.parametrize("kind", ["timoshenko_planar", "timoshenko_spatial", "finite_segment", "ancf", "assumed_modes"])
+def test_springs_of_servos_keep_what_is_put_into_them(kind: str) -> None:
+    """The potential energy changes by the work against the forces."""
+    servo = {"drive": "servo", "servo_stiffness": 90.0}
+    changes = {f"joint.{i}.{key}": value for i in (1, 2) for key, value in servo.items()}
+    model = fx.load_plant("planar_2r_flexible", model=kind, overrides=changes).model
+    rng, zero = np.random.default_rng(2), np.zeros(len(model.coordinates))
+    q, step = model.reference() + 1e-3 * rng.standard_normal(zero.size), 1e-6 * rng.standard_normal(zero.size)
+    change = model.energy(q + step, zero).total - model.energy(q - step, zero).total
+    assert change == pytest.approx(2.0 * float(model.force(q, zero) @ step), rel=1e-6)
+    # the springs of the joints alone: one that turns by 0.2 rad
+    turned = fx.rest_point(model, [0.0, 0.2]).q
+    assert model.energy(turned, zero).total == pytest.approx(0.5 * 90.0 * 0.2**2, rel=1e-9)

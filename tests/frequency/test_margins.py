@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from flexctl.errors import DefinitionError
 from flexctl.frequency import loop_gain, margins, series, transfer
+from flexctl.frequency.disk import simultaneous
 from flexctl.io.python_control import from_control
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.linear import FirstOrder
@@ -89,6 +90,15 @@ def test_disk_margin_of_a_constant_and_an_integrator():
     assert found.disk_gain_margin > 1e9
     assert found.disk_phase_margin_deg == pytest.approx(90.0)
     assert found.phase_margin_deg == pytest.approx(90.0)
+
+
+def test_one_loop_alone_has_the_simultaneous_disk_margin_of_its_own():
+    plant, none = system([1.5], [1.0, 3.0, 2.0, 0.0]), np.zeros((0, 0))
+    law = FirstOrder(none, none.reshape(0, 1), none.reshape(1, 0), np.array([[-1.0]]), (), plant.outputs, plant.inputs)
+    found, own = simultaneous(plant, law, np.geomspace(0.05, 20.0, 300)), margins(plant)
+    for key in ("inputs", "sensors"):
+        assert found[key].margin == pytest.approx(own.disk_margin, rel=1e-5)
+        assert found[key].frequency == pytest.approx(own.disk_margin_frequency, rel=1e-2)
 
 
 def test_rigid_arm_with_rate_feedback_crosses_far_below_or_above_its_poles():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from click.testing import CliRunner
 
 import flexctl as fx
 from flexctl.__main__ import cli
-from flexctl.judging.certify import varied
+from flexctl.judging.certify import loads, varied
+from flexctl.judging.certify.jobs import perform
 from flexctl.judging.certify.loops import examine
+from flexctl.judging.certify.requirements import judged
+from flexctl.judging.certify.robust import Point
 from flexctl.laws.linear_part import linear_law
 from flexctl.motion.moves import quintic
 
@@ -169,6 +173,21 @@ class TestTheSet:
         assert 0.6e-3 < load.peak < 0.75e-3
 
 
+def test_a_law_without_limits_gets_a_load_too() -> None:
+    """A sixth of the largest command of its scenario; a proportional law gives way by load over gain."""
+    gains = {"Dy": [[-0.4, -0.2]], "Dr": [[0.4, 0.2, 0.0]]}
+    law = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains)
+    settings = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.05}}
+    item, arm = fx.Scenario("move", quintic(0.0, 0.1, 0.3), 4.0, settings), fx.load_plant("tokhi_azad_1994")
+    (size,) = loads.sizes(law, {}).values()
+    found = loads.load_step(arm, law, item, "hub_torque", size, "")
+    assert found.size == pytest.approx(item.run(law, arm).scores["hub_torque.peak"] / 6.0, rel=1e-6)
+    assert found.left == pytest.approx(found.size / 0.4, rel=0.02)
+    assert math.isinf(found.recovery)
+    idle = replace(item, reference=quintic(0.0, 0.0, 0.3))
+    assert "no output that moves" in loads.load_step(arm, law, idle, "hub_torque", size, "").failure
+
+
 class TestTogether:
     @pytest.mark.parametrize(("key", "wanted"), [("inputs", 0.498), ("sensors", 0.287)])
     def test_the_two_link_arm(self, key: str, wanted: float) -> None:
@@ -213,7 +232,8 @@ class TestRanges:
         code, told = certify(PD, QUINTIC, *words)
         assert code == 0, told["requirements"]
         assert verdicts(told)["vary"] == "met"
-        assert len(told["varied"]) == 10, "all combinations of ends and middles, and the worst that a search found"
+        assert len(told["varied"]) == 28, "all combinations of ends and middles, and the worst that a search found"
+        assert {p["payload_kg"] for p in told["varied"]} == {0.0, 0.005, 0.01}, "the set is all of them at once"
         assert "damping.ratio from 0.002 to 0.02" in told["holds"]
 
     def test_an_unstable_end_is_found(self) -> None:
@@ -251,3 +271,78 @@ class TestRanges:
         points = varied.samples(ranges)
         assert len(points) == 16 + 1 + varied.SPREAD
         assert {0.0, 1.0} <= {p["k0"] for p in points}
+
+
+class TestWhatCannotBeComputed:
+    """It stays in the certificate, as not examined: never dropped, never met."""
+
+    def test_a_point_of_a_range(self) -> None:
+        """An equilibrium that is not found: any error of flexctl, not only what is known not to be available."""
+
+        def fails(about: Point) -> Point:
+            raise fx.ConvergenceError("no equilibrium", time=0.0)
+
+        found = perform((fails, (Point(None, 0.0, None, values={"joint.1.stiffness": 0.75}),)))
+        assert found.state == "not examined"
+        stated = {**lqg().stated, "vary": {"joint.1.stiffness": (0.5, 2.0)}}
+        missing = replace(lqg(), varied=(found,), stated=stated)
+        told = replace(missing, verdicts=judged(missing, {"vary": stated["vary"]}))
+        assert [v.word for v in told.verdicts] == ["NOT EXAMINED"] * 2
+        assert not told.passed
+        assert told.holds.startswith("Not shown to hold for")
+        assert "joint.1.stiffness = 0.75 (no equilibrium" in told.holds
+        assert told.to_dict()["varied"][0]["stable"] is None
+
+    def test_a_pose_in_which_the_law_is_a_relay(self) -> None:
+        class Law:
+            sample_time, follows = 1e-3, ("joint1_angle", "joint2_angle")
+            measures, drives = ("joint1_angle", "joint2_angle"), ("joint1_torque", "joint2_torque")
+
+            def initial(self) -> None:
+                return None
+
+            def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+                e = r[::3] - y
+                return (np.sign(e + 1e-12) if y[1] > 1.0 else 5.0 * e), None
+
+        move = fx.Scenario("move", {"joint1": quintic(0.0, 0.01, 0.1)}, 0.02, {"model.elements": 1})
+        options: Any = {"scenarios": [move], "bits": (), "workers": 1, "requirements": {"disk_margin": 1e-9}}
+        found = fx.certify(Law(), "planar_2r_flexible", poses=[(0.0, 1.5)], **options)
+        found_at = {v.name: v.word for v in found.verdicts}
+        assert found_at["disk_margin"] == "NOT EXAMINED"
+        assert not found.passed
+        assert found.holds.startswith("Holds for no set: the linear loop was not examined (loop joints at 0, 85.94 deg")
+        assert {p.state for p in found.posed} == {"not examined"}
+
+    def test_a_load_at_an_input_that_there_is_not(self, place: Path) -> None:
+        Path("law.py").write_text(HEAD.replace("BODY", PD).replace("MOVE", QUINTIC))
+        result = CliRunner().invoke(cli, ["certify", "law.py", "--load", "hub_torqe=0.05"])
+        assert result.exit_code == 2
+        assert 'did you mean "hub_torque"' in result.stderr.replace("\n", " ")
+
+
+class TestVerdictAndSentenceAgree:
+    @staticmethod
+    def judged(**parts: Any) -> fx.Certificate:
+        changed = replace(lqg(), **parts)
+        return replace(changed, verdicts=judged(changed, {}))
+
+    def test_a_cell_of_the_set_that_is_unstable(self) -> None:
+        """Whether or not a range of payloads is required: "Does NOT hold" is never exit 0."""
+        cell = next(p for p in lqg().points if p.payload == 0.01 and p.frequency == 0.0)
+        found = self.judged(points=(*lqg().points, replace(cell, payload=0.0125, failure="it diverged")))
+        assert found.holds.startswith("Does NOT hold")
+        assert "RUN FAILS at 12.5 g" in found.verdicts[0].found
+        assert not found.passed
+
+    def test_a_cell_of_the_set_that_was_not_examined(self) -> None:
+        cell = next(p for p in lqg().points if p.payload == 0.01 and p.frequency == 0.0)
+        found = self.judged(points=(replace(cell, loop=None, unknown="no such plant"),))
+        assert found.holds.startswith("Not shown to hold for")
+        assert "10 g (no such plant)" in found.holds
+        assert found.verdicts[0].word == "NOT EXAMINED"
+
+    def test_a_run_that_fails(self) -> None:
+        found = self.judged(failures={"5 deg": "Newton failed"})
+        assert found.holds.startswith("Does NOT hold for")
+        assert "run 5 deg fails: Newton failed" in found.holds

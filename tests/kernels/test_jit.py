@@ -203,6 +203,17 @@ class TestKey:
         for _ in range(2):
             assert python(code, folder=toy, cache=cache)[0].split() == ["16.75", "16.75"]
 
+    def test_an_entry_compiled_within_another_is_optimised_too(self, toy: Path, cache: Path) -> None:
+        """Helpers are left to their entry; one that is first compiled for another entry is no helper."""
+        code = """
+        import re
+        from toy import top
+        def helpers(entry):
+            (text,) = entry.load().inspect_llvm().values()
+            return re.findall(r"^define .*inner.*$", text, re.M)
+        print(top.both(2.0), helpers(top.first), helpers(top.both))
+        """
+        assert python(code, folder=toy, cache=cache)[0].strip() == "36766.75 [] []"
 
     def test_without_compiling_at_all(self, toy: Path, cache: Path) -> None:
         code = "from toy import top; print(top.fourth(2.0), top.apply(top.first.load(), 2.0))"
@@ -298,13 +309,22 @@ class TestWithoutThePrivateHooks:
         assert "numba's own" in said
 
 
+class TestWithoutTheCodegenHooks:
+    def test_helpers_are_made_by_themselves(self, toy: Path, cache: Path) -> None:
+        """Slower, and the same."""
+        head = "from flexctl.kernels import jit\ndef lacking(stack): raise AttributeError\njit._redirect = lacking\n"
+        out, said = python(head + REPORT, *EVERY, folder=toy, cache=cache)
+        assert (json.loads(out)["values"], said) == (VALUES, "")
+        assert report(*EVERY, folder=toy, cache=cache)["hits"] == [1] * 5
+
+
 READ_ONLY = """
 import ctypes, os, sys
 if os.geteuid() == 0:  # root writes everywhere as long as it has its capabilities
     head, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     assert ctypes.CDLL(None).capset(head, none) == 0
 from flexctl.__main__ import main
-sys.argv = ["flexctl", "bode", "tokhi_azad_1994", "--json"]
+sys.argv = ["flexctl", *sys.argv[1:]]
 main()
 """
 
@@ -333,10 +353,11 @@ class TestReadOnlyInstallation:
         (tmp_path / "temporary").mkdir()
         return tmp_path / "temporary"
 
-    def run(self, root: Path, temporary: Path) -> subprocess.CompletedProcess[str]:
+    def run(self, root: Path, temporary: Path, words: str = "bode tokhi_azad_1994") -> subprocess.CompletedProcess[str]:
         environment = {"HOME": str(root), "PYTHONPATH": str(root), "TMPDIR": str(temporary)}
         return subprocess.run(
-            [sys.executable, "-c", READ_ONLY], capture_output=True, text=True, cwd=root, env=environment, check=False
+            [sys.executable, "-c", READ_ONLY, *words.split(), "--json"], capture_output=True, text=True, cwd=root,
+            env=environment, check=False,
         )
 
     def test_bode(self, fixed: Path, temporary: Path) -> None:
@@ -351,6 +372,24 @@ class TestReadOnlyInstallation:
         again = self.run(fixed, temporary)
         assert again.returncode == 0
         assert "flexctl: compiling" not in again.stderr
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "simulate tokhi_azad_1994 --torque bang-bang:0.1,0.01 --duration 0.02",
+            "run tokhi_azad_pd",
+            "certify tokhi_azad_pd",
+        ],
+    )
+    def test_other_commands(self, fixed: Path, temporary: Path, words: str) -> None:
+        found = self.run(fixed, temporary, words)
+        assert found.stdout, found.stderr
+        assert json.loads(found.stdout)
+        assert found.stderr.count("set NUMBA_CACHE_DIR") == 1
+        assert found.stderr.count("flexctl: compiling") == 1
+        assert list(temporary.rglob("*.nbc"))
+        assert "flexctl: compiling" not in self.run(fixed, temporary, words).stderr
 
     def test_bode_where_others_can_write_to_the_temporary_folder(self, fixed: Path, temporary: Path) -> None:
         """What lies there is not executed, and nothing is put there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -134,3 +135,70 @@ def test_a_law_that_depends_on_time_is_refused() -> None:
 
 def test_limits_far_from_rest_do_not_hide_the_linear_part() -> None:
     assert realised(Static(lambda x: float(np.clip(50.0 * x, -0.3, 0.3))), [0.0], [0.0]).Dy == pytest.approx(50.0)
+
+
+def after(count: int) -> type:
+    """A law that counts its calls in the object and turns its gain round after so many."""
+
+    class Counting(Static):
+        calls = 0
+
+        def initial(self) -> None:
+            self.calls = 0
+
+        def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+            self.calls += 1
+            return np.array([self.f(float(y[0])) * (1.0 if self.calls < count else -1.0)]), None
+
+    return Counting
+
+
+def test_a_gain_that_changes_after_seconds_is_found_out() -> None:
+    with pytest.raises(fx.NotAvailable, match="after 4001 samples at rest it answers otherwise"):
+        realised(after(1500)(lambda x: 0.3 * x), [0.0], [0.0])
+
+    class Switched(Static):
+        def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+            return np.array([(0.3 if t < 12.0 else -0.3) * y[0]]), None
+
+    with pytest.raises(fx.NotAvailable, match="depends on time"):
+        realised(Switched(None), [0.0], [0.0])
+
+
+def test_thresholds_far_below_what_is_tried_first() -> None:
+    with pytest.raises(fx.NotAvailable, match="dead zone, near"):
+        realised(Static(lambda x: x if abs(x) > 1e-7 else 0.0), [0.0], [0.0])
+
+
+def test_readings_that_multiply_one_another_are_no_linear_law() -> None:
+    """Each alone does nothing, all at once do."""
+
+    class Product(Static):
+        measures = ("hub_angle", "hub_rate")
+
+        def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+            return np.array([0.3 * y[0] + y[1] * (y[0] * y[1] > 0.0)]), None
+
+    with pytest.raises(fx.NotAvailable, match="not with the sum"):
+        realised(Product(None), [0.0, 0.0], [0.0])
+
+
+def test_a_law_that_cannot_be_copied() -> None:
+    law = Static(lambda x: 0.3 * x)
+    law.lock = threading.Lock()  # type: ignore[attr-defined]
+    assert realised(law, [0.0], [0.0]).Dy == pytest.approx(0.3)
+
+
+def test_a_delay_line_in_the_object() -> None:
+    class Line(Static):
+        def initial(self) -> None:
+            self.line = [0.0] * 12
+
+        def step(self, state: None, t: float, y: Any, r: Any) -> Any:
+            self.line.append(0.3 * y[0])
+            return np.array([self.line.pop(0)]), None
+
+    found = realised(Line(None), [0.0], [0.0])
+    z = np.exp(1j * np.array([3.0, 300.0, 2000.0]) * DT)
+    assert len(found.A) == 12
+    assert found.feedback().transfer(z)[0, 0] == pytest.approx(0.3 * z**-12, rel=1e-7)

@@ -16,7 +16,7 @@ from flexctl.linear.conversion import continued, discretise
 from flexctl.linear.discrete import delay_outputs, newmark_plant, scheme_plant, zero_order_hold
 from flexctl.linear.matrices import from_matrices
 from flexctl.linear.realise import first_order
-from flexctl.model import names
+from flexctl.model import Signal, names
 
 
 def run(plant: FirstOrder, u: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
@@ -98,6 +98,17 @@ def test_blocks_and_whole_exponential_agree():
     Z = sla.expm(np.block([[plant.A, plant.B], [np.zeros((p, n + p))]]) * 2e-3)
     assert np.abs(sampled.A - Z[:n, :n]).max() < 1e-9
     assert np.abs(sampled.B - Z[:n, n:]).max() < 1e-11
+
+
+def test_a_rigid_mode_that_a_flexible_one_pushes_keeps_its_drift_exact():
+    A = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 0.5], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -100.0, -0.2]])
+    states = tuple(Signal(name) for name in ("x", "v", "eta", "eta_rate"))
+    plant = FirstOrder(A, np.eye(4)[:, [1]], np.eye(4), np.zeros((4, 1)), states, (Signal("force"),), states)
+    sampled = zero_order_hold(plant, 0.01)
+    Z = sla.expm(np.block([[A, plant.B], [np.zeros((1, 5))]]) * 0.01)
+    assert sampled.A[:, :2].tolist() == [[1.0, 0.01], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(sampled.A, Z[:4, :4], rtol=1e-12, atol=1e-16)
+    np.testing.assert_allclose(sampled.B, Z[:4, 4:], rtol=1e-12, atol=1e-16)
 
 
 def test_coupled_rigid_mode_keeps_its_integrator_exact():

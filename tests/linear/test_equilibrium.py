@@ -123,6 +123,31 @@ def test_wrong_arguments() -> None:
 # --- where linear plants are taken
 
 
+def test_an_arm_is_taken_as_a_plant_or_as_its_model() -> None:
+    """With what the plant is on record."""
+    plant = fx.load_plant("planar_2r_flexible", overrides={"gravity.y": -9.81, "joint.2.angle": 0.4})
+    found, own = fx.linearise(plant), plant.linearise()
+    np.testing.assert_array_equal(found.K, own.K)
+    assert found.provenance == own.provenance == plant.identity
+    arm = plant.with_({"gravity.y": 0.0})
+    np.testing.assert_array_equal(fx.steady_state(arm, (6.0, 0.0)).q, fx.steady_state(arm.model, (6.0, 0.0)).q)
+    spinning = fx.spinning_plant(arm, (6.0, 0.0))
+    np.testing.assert_array_equal(spinning.K, fx.spinning_plant(arm.model, (6.0, 0.0)).K)
+    assert spinning.provenance["plant"] == "planar_2r_flexible"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: fx.lock(x, ["joint1"]), lambda x: fx.modal_truncation(x, 4), fx.modal_bounds, fx.split_rigid,
+        lambda x: fx.balanced_truncation(x, order=4), lambda x: fx.zero_order_hold(x, 0.01), fx.modes,
+    ],
+)
+def test_what_needs_a_linear_plant_says_so(call: Any) -> None:
+    with pytest.raises(fx.DefinitionError, match=r"a Plant is not a linear plant: take its linearise\(\)"):
+        call(fx.load_plant("planar_2r_rigid"))
+
+
 def soft(drive: str = "torque", **joint: float) -> Any:
     """Two soft links under gravity, posed askew."""
     joints = Joint(angle=0.3, drive=drive, **joint), Joint(angle=0.5, drive=drive, **joint)  # type: ignore[arg-type]
@@ -258,6 +283,8 @@ def test_modes_of_held_posed_loaded_and_spinning_arms() -> None:
     assert found["pose"] == pytest.approx({"joint2": np.radians(60)})
     every = modes("planar_2r_flexible", "--pose", "0,60deg", "--load", "tip_force_y=5", "--hold", "all", "--count", "2")
     assert every["frequencies_hz"] == pytest.approx(wanted, rel=1e-9)
+    words = ("--pose", "joint1=0,joint2=60deg", "--load", "tip_force_y=5,tip_force_x=0", "--hold", "joint1,joint2")
+    assert modes("planar_2r_flexible", *words, "--count", "2")["frequencies_hz"] == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.parametrize("words", [

@@ -323,3 +323,16 @@ def test_poles_of_cylinders_are_marked():
     assert "18.7949      118.092        47.89  actuator of joint1" in str(found)
     assert not fx.load_plant("ralf").modes().damping_shifts
     assert not found.damping_shifts
+
+
+@pytest.mark.parametrize("drives", [("motion", "motion"), ("torque", "motion"), ("torque", "torque")])
+@pytest.mark.parametrize(
+    "model", ["timoshenko_planar", "timoshenko_spatial", "finite_segment", "ancf", "assumed_modes"]
+)
+def test_modal_damping_has_its_ratio_however_the_joints_are_driven(model, drives):
+    """A joint that follows a motion is held in the modes: 0.05 % in place of 1 % where it counted as free."""
+    changes = {"damping.kind": "modal", "damping.ratio": 0.01, "joint.2.angle": 0.7}
+    changes |= {f"joint.{i}.drive": drive for i, drive in enumerate(drives, 1)}
+    found = fx.load_plant("planar_2r_flexible", model=model, overrides=changes).modes(6)
+    assert found.rigid_modes == 2
+    np.testing.assert_allclose(found.damping, 0.01, rtol=1e-6)

@@ -26,6 +26,7 @@ from differences import (
     some_motion,
 )
 
+from flexctl.laws.compiled import runs_compiled
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import SecondOrder, linearise
 from flexctl.linear.as_model import LinearModel
@@ -648,7 +649,7 @@ def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
     check_compiled(case.model, some_motion(case.model))
 
 
-@some_cases(lambda c: c.model.compiled() is not None)
+@some_cases(lambda c: runs_compiled(c.model))
 @pytest.mark.parametrize("method", ["generalised_alpha", "trapezoidal"])
 @pytest.mark.parametrize(("periods", "substeps"), [(12, 3), (150, 1)])
 def test_compiled_run_is_the_plain_run(case: Case, method: str, periods: int, substeps: int) -> None:

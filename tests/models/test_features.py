@@ -125,3 +125,12 @@ def test_a_free_joint_of_one_link_is_a_pendulum_without_weight() -> None:
     assert (free.rigid_modes, names(free.inputs)) == (1, ["tip_force_x", "tip_force_y"])
     gain = free.transfer(np.array([1e-3j]))[names(free.outputs).index("tip_y"), 1, 0]
     assert gain * (1e-3j) ** 2 == pytest.approx(3.0 / bar.mass, rel=1e-4)
+
+
+def test_friction_adds_to_the_impedance_of_a_joint() -> None:
+    """1 / H grows by c s, H from the torque of a joint to its angle."""
+    s = np.array([2j, 3.0 + 40j, 500j])
+    bar: Link = fx.load_plant("tokhi_azad_1994").arm.links[0]
+    smooth, rough = (TransferMatrixArm(Arm("one", (bar,), (Joint(0.01, friction=c),))) for c in (0.0, 0.02))
+    H, own = (model.transfer(s)[names(model.outputs).index("joint1_angle"), 0] for model in (smooth, rough))
+    np.testing.assert_allclose(1.0 / own, 1.0 / H + 0.02 * s, rtol=1e-10)

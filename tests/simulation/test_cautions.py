@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -13,6 +14,7 @@ import flexctl as fx
 from flexctl.design.pd import joint_pd
 from flexctl.laws.blended import Blended
 from flexctl.machine.arm import Arm, Joint, Link, Material, Section
+from flexctl.model import names
 from flexctl.models import build
 from flexctl.models.ranges import ARC, BENDING, CHORD, turns
 from flexctl.simulation.cautions import BeyondModel, OutsideDesign, driven
@@ -149,6 +151,32 @@ def elastica(force: float) -> float:
 def test_cost_of_small_bending_is_that_of_the_elastica(force):
     actual = elastica(force)
     assert BENDING * (force / 2.0) ** 2 == pytest.approx((force / 3.0 - actual) / actual, rel=0.08)
+
+
+@pytest.mark.parametrize(("force", "cost"), [(0.2, None), (1.0, r"11 %"), (10.0, r"1.1e\+03 %")])
+def test_an_equilibrium_beyond_small_bending_is_warned_of(force, cost):
+    """Under F L^2 / EI = 10 the tip of the linear beam is at 3.33 L, and nobody was told."""
+    strip = Link(1.0, Material(70e9, 2700.0), Section(1e-4, 1e-9))
+    model = build(Arm("strip", (strip,), (Joint(),)), "assumed_modes", modes=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        at = fx.equilibrium(model, hold={"joint1": 0.0}, u={"tip_force_y": force * strip.bending_stiffness})
+    assert model.output(at.q, 0 * at.q, 0 * at.q, at.u)[names(model.outputs).index("tip_y")] > 0.3 * force
+    told = [str(w.message) for w in caught if issubclass(w.category, BeyondModel)]
+    assert len(told) == (cost is not None)
+    if cost:
+        assert re.search(f"of link 1 is .* rad in this equilibrium, .* costs about {cost} of the deflection", told[0])
+
+
+def test_the_command_line_tells_it_in_a_line():
+    from click.testing import CliRunner
+
+    from flexctl.__main__ import cli
+
+    words = ["modes", "planar_2r_flexible", "--model", "assumed_modes", "--load", "tip_force_y=400", "--count", "1"]
+    result = CliRunner().invoke(cli, words)
+    assert re.search(r"^warning: assumed_modes: bending angle of link 1 is 0.6\d* rad in this equ", result.stderr, re.M)
+    assert ".py" not in result.stderr
 
 
 def bar() -> Link:

@@ -10,6 +10,7 @@ import toys
 from analytical import tokhi_arm
 from differences import Array
 
+import flexctl as fx
 from flexctl.catalogue import load_plant
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.kernels.schemes import generalised_alpha
@@ -191,3 +192,9 @@ def test_a_law_that_returns_no_state_is_told_what_to_return() -> None:
 def test_a_payload_change_in_the_wrong_unit_is_refused_as_in_a_plant_file() -> None:
     with pytest.raises(DefinitionError, match=r"mass = 20 kg .*\(0\.02 if g was meant\)"):
         simulate(load_plant("tokhi_azad_1994"), duration=1.0, payload=[(0.5, 20.0, 0.0)])
+
+
+def test_a_method_that_is_no_text() -> None:
+    plant = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 4})
+    with pytest.raises(fx.DefinitionError, match=r'unknown .*method.* "3"'):
+        fx.simulate(plant, inputs={"hub_torque": fx.bang_bang(0.1, 0.05)}, duration=0.1, method=3)  # type: ignore[arg-type]

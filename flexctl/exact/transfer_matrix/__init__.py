@@ -11,8 +11,8 @@ arm linearised about rest without gravity; centrifugal and Coriolis terms are of
 
 The product of transfer matrices exp(A h) itself (Holzer, Myklestad, Pestel; the classical form, which the method of
 Li and Zhang carries into the time domain) loses every digit when exp(k h) does. Here a subspace is carried instead, in
-O(elements) per frequency and without overflow at any k h: see `exact.transfer_matrix.kernel`. Natural frequencies are
-counted exactly (Wittrick and Williams 1971), zeros by the argument principle, so that none is missed.
+O(elements) per frequency and without overflow at any k h: see `exact.transfer_matrix.kernel.sweep`. Natural frequencies
+are counted exactly (Wittrick and Williams 1971), zeros by the argument principle, so that none is missed.
 
 Theories: "timoshenko"; "euler_bernoulli" without shear and rotary inertia; "rigid", the limit of a stiff link.
 Inputs and outputs have the names, units and frames of `timoshenko_planar`.
@@ -217,7 +217,8 @@ class TransferMatrixArm:
     def _swept(
         self, s: ComplexArray, unit: FloatArray, free: bool
     ) -> tuple[ComplexArray, ComplexArray, ComplexArray, FloatArray]:
-        from . import kernel as kernels  # compiled code is loaded when a response is asked for
+        from ...kernels.arrays import writable
+        from .kernel import sweep as kernels  # compiled code is loaded when a response is asked for
 
         chain = self.chain
         p = 1 if free else 2 + len(chain.drives)
@@ -227,7 +228,8 @@ class TransferMatrixArm:
         s, unit = np.ascontiguousarray(s, complex), np.ascontiguousarray(unit, float)
         with np.errstate(all="ignore"):
             kernels.sweep(
-                chain.kind, chain.values, chain.probe, free, self.alpha, s, unit, chain.E0, states, turns, phase, size
+                kernels.Chain(*writable(chain.kind, chain.values, chain.probe)), free, self.alpha, s, unit, chain.E0,
+                kernels.Answer(states, turns, phase, size),
             )
         return states, turns, phase, size
 

@@ -27,7 +27,7 @@ BESIDE = 1e-7
 
 def count_below(model: TransferMatrixArm, omega: float) -> int:
     """Return the number of undamped natural frequencies below omega, rigid-body ones included."""
-    from . import kernel as kernels
+    from .kernel import count as kernels
 
     chain = model.chain
     l = float(chain.units(np.array([1j * omega]))[0])

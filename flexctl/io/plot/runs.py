@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 ERROR = "error:"
+TELL = 0.01
+"""Part of its range from which on the error of a curve is told below the picture."""
 BLOCK = 3
 """Most groups of runs beside each other; more go below."""
 
@@ -43,8 +45,24 @@ def run(
         for ax, key in zip(grid[:, 0], order, strict=True):
             _run_panel(ax, response, panels[key], held=key[0])
         grid[-1, 0].set(xlabel="time [s]", xlim=(response.t[0], response.t[-1]))
+        if axes is None:
+            _caption(figure, {"": response}, chosen)
         figure.align_ylabels()
         return canvas.finish(figure, path)
+
+
+def _caption(figure: Any, responses: Mapping[str, Response], chosen: Sequence[str]) -> None:
+    """Say below the picture which curves have an estimated error above 1 % of their range."""
+    from . import canvas
+
+    told = []
+    for label, response in responses.items():
+        large = {name: part for name in chosen if (part := response.error_part(name)) > TELL}
+        if large:
+            listed = ", ".join(f"{canvas.words(name)} {part:.2g}" for name, part in large.items())
+            told.append(f"{label + ': ' if label else ''}estimated error, in parts of the range: {listed}")
+    if told:
+        figure.supxlabel("\n".join(told), fontsize=8, color=canvas.GREY)
 
 
 def _run_panel(ax: Any, response: Response, group: Sequence[str], held: bool) -> None:
@@ -93,10 +111,10 @@ def compare(
     """
     from . import canvas
 
-    columns = [dict(v) if isinstance(v, Mapping) else v for v in responses.values()]
-    if columns and not isinstance(columns[0], dict):
-        columns = [dict(responses)]  # type: ignore[arg-type]
-    every = [response for column in columns for response in column.values()]  # type: ignore[union-attr]
+    groups = [dict(v) for v in responses.values() if isinstance(v, Mapping)]
+    alone = {label: v for label, v in responses.items() if not isinstance(v, Mapping)}
+    columns: list[dict[str, Response]] = groups or [alone]
+    every = [response for column in columns for response in column.values()]
     require(bool(every), "no run to draw")
     chosen = list(signals) if signals else _compared(every)
     blocks = -(-len(columns) // BLOCK)
@@ -119,6 +137,10 @@ def compare(
             having = [response for response in every if _has(response, own)]
             label = canvas.labelled(own, (having or every)[0].unit(own))
             grid[row, 0].set_ylabel(label if own == name else f"{label}\nminus reference")
+        if axes is None:
+            pairs = zip(titles, columns, strict=True)
+            named = {f"{group} {label}".strip(): run for group, column in pairs for label, run in column.items()}
+            _caption(figure, named, [name for name in chosen if not name.startswith(ERROR)])
         figure.align_ylabels()
         return canvas.finish(figure, path)
 

@@ -11,6 +11,8 @@
 * where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, a load that comes on, whether they come to rest, the amplitude
   up to which the linear prediction holds
+* the error of every score, by a second run of every scenario with an eighth of its tolerance (or in half of its steps):
+  a score whose margin is smaller than that is too close to tell, and not met
 
 A certificate says in one sentence for which set it holds, and names the nearest plant for which it does not. What was
 not examined is called so, and never counts as met.
@@ -33,6 +35,7 @@ from .bound import CrossedBounds, PayloadBound
 from .certificate import Certificate
 from .collect import collected
 from .jobs import jobs, perform
+from .loads import checked_loads
 from .requirements import check_scenarios, checked, judged
 from .task import prepared
 from .varied import checked_ranges
@@ -94,7 +97,7 @@ def certify(
         ``{"joint.1.stiffness": (0.5, 2.0)}``; several vary at once.
     loads : mapping, optional
         Constant loads by input of the plant, which come on while the arm holds still; by default a sixth of the limit
-        of every command that has one.
+        of every command, of its largest value in the scenario where it has none.
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
@@ -107,7 +110,7 @@ def certify(
     check_scenarios(stated, [item.name for item in task.items])
     if "vary" in stated:
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
-    every, given = (*task.poses, *poses), dict(loads or {})
+    every, given = (*task.poses, *poses), checked_loads(loads or {}, task)
     task = replace(task, requirements=stated, poses=every, bits=tuple(bits), loads=given)
     wanted = jobs(task)
     found: dict[str, Any] = {}

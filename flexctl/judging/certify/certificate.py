@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...simulation.response import Response
@@ -75,6 +75,8 @@ class Certificate:
         Ranges of the set that the certificate speaks of.
     poses : tuple of str
         Poses that were examined.
+    errors, ratio_errors : mapping
+        Errors of scores and ratios, by what a second run at a finer tolerance changes.
     """
 
     controller: str
@@ -106,6 +108,8 @@ class Certificate:
     stated: Mapping[str, Any]
     poses: tuple[str, ...]
     verdicts: tuple[Verdict, ...] = ()
+    errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    ratio_errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def bound(self) -> PayloadBound | str:
@@ -169,6 +173,7 @@ class Certificate:
             "ripple_with_exact_sensors": dict(self.still),
             "linear_validity": None if valid is None else valid.to_dict(),
             "scores": {name: dict(scores) for name, scores in self.runs.items()}, "failures": dict(self.failures),
+            "score_errors": {name: dict(errors) for name, errors in self.errors.items()},
             "does_not_settle": dict(self.unsettled),
             "vibration_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
             "saturation": dict(self.saturation), "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,

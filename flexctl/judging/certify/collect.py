@@ -28,6 +28,8 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
     done = {one.name: found[f"run {one.name}"] for one in task.items}
     good = {name: run for name, run in done.items() if isinstance(run, Response)}
     bases = {one.name: run for one in task.bases if isinstance(run := found[f"base {one.name}"], Response)}
+    finer = {one.name: found[f"finer {one.name}"] for one in (*task.items, *task.bases)}
+    ratios, verified = _ratios(task, {**good, **bases}), {n: r for n, r in finer.items() if isinstance(r, Response)}
     nominal, prediction = good.get(task.chosen.name), found.get("linear prediction")
     responses = {"linear": prediction, "full": nominal}
     loops = sorted((x for x in found.values() if isinstance(x, Loop)), key=lambda loop: str(loop.variant))
@@ -46,10 +48,27 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
         unsettled=unsettled(task, found, decay), saturation=_saturation(task, good), notes=_notes(found),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
-        elapsed=0.0, ratios=vibration_ratios({**good, **bases}, {one.name: one.against for one in task.items}),
-        no_loop=_no_loop(task), open_loop=not task.law.measures, stated=_stated(task),
+        elapsed=0.0, ratios=ratios,
+        no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
         poses=("that in which the scenario begins", *(text for text, _, _ in posed(task))),
+        errors={name: differences(run.scores, _scores(verified.get(name))) for name, run in good.items()},
+        ratio_errors={name: differences(own, _ratios(task, verified).get(name, {})) for name, own in ratios.items()},
     )
+
+
+def _ratios(task: Task, done: Mapping[str, Response]) -> dict[str, dict[str, float]]:
+    return vibration_ratios(done, {one.name: one.against for one in task.items})
+
+
+def _scores(run: Response | None) -> Mapping[str, float]:
+    return {} if run is None else run.scores
+
+
+def differences(found: Mapping[str, float], finer: Mapping[str, float]) -> dict[str, float]:
+    """Return the error of each score: 4/3 of what a run with a quarter of the error changes; inf where it failed."""
+    told = {key: (value, finer.get(key, np.nan)) for key, value in found.items()}
+    changes = {key: 0.0 if a == b else 4.0 / 3.0 * abs(a - b) for key, (a, b) in told.items()}
+    return {key: np.inf if np.isnan(change) else float(change) for key, change in changes.items()}
 
 
 def _points(found: Mapping[str, Any], prefix: str) -> tuple[Point, ...]:
@@ -77,6 +96,12 @@ def _no_loop(task: Task) -> str:
     except NotAvailable as error:
         return str(error)
     return ""
+
+
+def _missing(found: Mapping[str, Any]) -> str:
+    """Return which loop that a certificate needs could not be computed, and why; empty if all are there."""
+    loops = {key: x for key, x in found.items() if key.startswith("loop ")}
+    return next((f"{key}: {x.why}" for key, x in loops.items() if isinstance(x, Failed)), "")
 
 
 def _stated(task: Task) -> dict[str, Any]:

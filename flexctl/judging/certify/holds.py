@@ -46,6 +46,11 @@ def of_the_set(found: Certificate, p: Point) -> bool:
     return not any(_apart(found, p).values())
 
 
+def unexamined(found: Certificate) -> list[Point]:
+    """Return the points of the set whose loop is not known."""
+    return [p for p in (*found.points, *found.posed, *found.varied) if not p.examined and of_the_set(found, p)]
+
+
 def counterexamples(found: Certificate) -> list[Counterexample]:
     """Return the nearest plant of every kind on which the loop is not stable, the nearest of all first."""
     known = [Counterexample(f"UNSTABLE: {x.variant or found.plant}", 0.0) for x in found.loops if not x.stable]
@@ -113,6 +118,14 @@ def _verdict(found: Certificate, every: list[Counterexample]) -> str:
         return f"Holds for no set: the linear loop was not examined ({found.no_loop})"
     if any(c.inside for c in every):
         return f"Does NOT hold for {set_of(found)}"
+    stable = next((v for v in found.verdicts if v.name == "stable"), None)
+    if stable is not None and stable.examined and not stable.passed:
+        return f"Does NOT hold for {set_of(found)}: {stable.found}"
+    unknown = unexamined(found)
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
+        told = f"{unknown[0].where()}{more} ({unknown[0].unknown})"
+        return f"Not shown to hold for {set_of(found)}: not examined at {told}"
     missed = [v.name for v in found.verdicts if not v.passed]
     if missed:
         return f"Stable for {set_of(found)}, but not met there: {', '.join(missed)}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import FlexctlError, NotAvailable
 from ...laws.linear_part import linear_law
+from ...laws.realised import copied
 from ...simulation.path_stability import law_at
 from ...simulation.simulate import as_law
 from ..scenario import Scenario, variants
@@ -44,23 +45,33 @@ class Failed:
 
 
 def perform(job: Job) -> Any:
-    """Return the result of a job, or why there is none; bounds that cross are an error."""
+    """Return the result of a job, or why there is none; bounds that cross are an error.
+
+    A point that cannot be computed stays in the certificate, as one that was not examined.
+    """
     function, arguments = job
-    if function is _loop:  # without it there is no certificate
-        return function(*arguments)
     try:
-        return function(*arguments)
+        return function(*map(_fresh, arguments))
     except CrossedBounds:
         raise
     except FlexctlError as error:
-        return Failed(str(error))
+        about = next((x for x in arguments if isinstance(x, Point)), None)
+        return Failed(str(error)) if about is None else replace(about, unknown=str(error))
+
+
+def _fresh(argument: Any) -> Any:
+    """Return a copy of a law of which only `step` is known: it may keep in itself what an earlier run left."""
+    inner = argument
+    while hasattr(inner, "law"):
+        inner = inner.law
+    return copied(argument) if hasattr(argument, "step") and not hasattr(inner, "feedback") else argument
 
 
 def jobs(task: Task) -> dict[str, Job]:
     """Return what is to be computed, by label, long jobs first."""
     item, found = task.chosen, _runs(task)
     for mass, change, text in grid(task):
-        found[f"grid: {text}"] = (robust.point, (task.plant, task.law, item, mass, change, text))
+        found[f"grid: {text}"] = (robust.point, (task.plant, task.law, item, Point(mass, change, None)))
     base, known, _ = item.fitted(task.law, task.plant)
     try:
         linear_law(known, base.model, runs.start_point(base, item))
@@ -81,6 +92,8 @@ def _runs(task: Task) -> dict[str, Job]:
         found[f"run {one.name}"] = (one.run, (law, plant))
     for one in task.bases:
         found[f"base {one.name}"] = (one.run, (law, plant))
+    for one in (*task.items, *task.bases):
+        found[f"finer {one.name}"] = (one.finer().run, (law, plant))
     for resolution in sorted({*task.bits, *task.requirements.get("ripple_at_bits", {})} if law.measures else ()):
         found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
     if law.measures and item.track is None:
@@ -208,28 +221,35 @@ def _dampings(task: Task) -> dict[str, Job]:
 
 def _damped(arm: Plant, law: Any, item: Scenario, about: Point) -> Point:
     (table,) = about.values.values()
-    extra = {"damping": table}
-    try:
-        return robust.loop_point(changed_fitted(arm, law, extra), item, about)
-    except NotAvailable as error:  # a model without modal damping
-        return replace(about, unknown=str(error))
+    return robust.loop_point(changed_fitted(arm, law, {"damping": table}), item, about)
 
 
 def _varied(task: Task) -> dict[str, Job]:
-    ranges = task.requirements.get("vary")
-    if not ranges:
+    if not task.requirements.get("vary"):
         return {}
+    ranges = varied_ranges(task)
     base, law, item = task.chosen.plant(task.plant), task.law, task.chosen
     found: dict[str, Job] = {}
     for values in varied.samples(ranges):
-        about = Point(None, 0.0, None, values=values)
+        about = varied.about(values)
         found[f"vary {about.where()}"] = (varied.varied_point, (base, law, item, about))
     for text, pose, own in posed(task):
         for values in varied.samples(ranges)[:: 4 if len(ranges) == 1 else 1]:
-            about = Point(None, 0.0, None, values=values, pose=text)
+            about = replace(varied.about(values), pose=text)
             found[f"vary {about.where()}"] = (varied.varied_point, (base, own, item, about, pose))
     found["vary search"] = (varied.searched, (base, law, item, ranges))
     return found
+
+
+def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
+    """Return the ranges asked for, with those of payload and frequencies: the certificate speaks of all at once."""
+    ranges = dict(task.requirements["vary"])
+    if "payload.mass" not in ranges:
+        ranges[varied.PAYLOAD] = payloads(task)
+    stiff = any(varied.YOUNG.fullmatch(key) for key in ranges)  # then the frequencies change with it
+    if "frequency_change" in task.requirements and not stiff:
+        ranges[varied.FREQUENCY] = changes(task)
+    return {key: ends for key, ends in ranges.items() if key in task.requirements["vary"] or ends[0] < ends[1]}
 
 
 def _loop(on: Fitted, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:

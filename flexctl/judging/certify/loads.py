@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FlexctlError
+from ...errors import FlexctlError, NotAvailable, require, unknown
 from ...model import names
 from ...motion.signals import PiecewiseConstant
 from .runs import Scaled, limits
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
+    from ...simulation.response import Response
     from ..scenario import Scenario
+    from .task import Task
 
 PART = 1.0 / 6.0
-"""Default size of the load in parts of the limit of that input."""
+"""Default size of the load in parts of the limit of that input; without one, of the largest command of the scenario."""
 BAND = 1e-3
 """Part of the scenario's move within which the arm counts as back."""
 FIRST = 0.05
@@ -59,26 +61,48 @@ class LoadStep:
 
 
 def sizes(law: Any, given: Mapping[str, float]) -> dict[str, float]:
-    """Return the loads by input: those given, else a sixth of the limit where there is one."""
-    if given:
-        return dict(given)
-    return {drive: PART * bound for drive, bound in limits(law).items() if np.isfinite(bound)}
+    """Return the loads by input: those given, else a sixth of the limit; inf where there is none, see `load_step`."""
+    return dict(given) if given else {drive: PART * bound for drive, bound in limits(law).items()}
+
+
+def checked_loads(loads: Mapping[str, float], task: Task) -> dict[str, float]:
+    """Return the loads that are asked for, or refuse one that is not finite or acts at no input of the plant."""
+    known = [*names(task.chosen.plant(task.plant).model.inputs), *task.law.drives]
+    for drive, size in loads.items():
+        if drive not in known:
+            raise unknown("load: input", drive, known)
+        require(bool(np.isfinite(size)), f"load {drive} = {size} is not finite")
+    return dict(loads)
+
+
+def _size(run: Response, drive: str) -> float:
+    if drive not in names(run.inputs):
+        raise NotAvailable(f"{drive} is prescribed: a load cannot act there")
+    largest = float(np.abs(run[drive]).max())
+    if largest == 0.0:
+        raise NotAvailable(f"{drive} stays 0 in the scenario: give the size of the load")
+    return PART * largest
 
 
 def load_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, variant: str) -> LoadStep:
-    """Return what a load of a size does at an input while the law holds the arm where the scenario begins."""
+    """Return what a load does at an input while the law holds the arm where the scenario begins.
+
+    One of infinite size becomes a sixth of the largest command of the scenario itself.
+    """
     held = {name: Scaled(m, 0.0) for name, m in item.motions(law).items()}
     moves = {name: float(np.ptp(m(np.linspace(0.0, item.duration, 501))[0])) for name, m in item.motions(law).items()}
-    begin = FIRST * item.duration
-    signal = PiecewiseConstant((begin,), (0.0, size))
-    still = replace(item, reference=held, inputs={drive: signal}, payload=(), against="")
+    begin, moving = FIRST * item.duration, [name for name in law.follows if moves.get(name, 0.0) > 0.0]
+    if not moving:
+        return LoadStep(variant, drive, size, failure="it follows no output that moves")
     try:
-        run = still.run(law, plant)
+        size = size if np.isfinite(size) else _size(item.run(law, plant), drive)
+        signal = PiecewiseConstant((begin,), (0.0, size))
+        run = replace(item, reference=held, inputs={drive: signal}, payload=(), against="").run(law, plant)
     except FlexctlError as error:
         return LoadStep(variant, drive, size, failure=str(error))
     after, found = run.t >= begin, []
     t = run.t[after] - begin
-    for name in [n for n in law.follows if n in names(run.outputs) and moves.get(n, 0.0) > 0.0]:
+    for name in [n for n in moving if n in names(run.outputs)]:
         off = np.abs(run[name][after] - run[name][0])
         outside = np.flatnonzero(off > BAND * moves[name])
         back = 0.0 if not outside.size else np.inf if outside[-1] == t.size - 1 else float(t[outside[-1] + 1])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, require, unknown
-from .holds import of_the_set, within
+from .holds import of_the_set, unexamined, within
 
 if TYPE_CHECKING:
     from . import Certificate
+    from .loops import Loop
     from .robust import Point
 
 NOT_EXAMINED = "not examined"
@@ -55,6 +56,8 @@ class Verdict:
         Whether it is met; never where it was not examined.
     examined : bool
         Whether that is known.
+    close : bool
+        Whether the error of a run is larger than the distance from the bound; it is not met then.
     """
 
     name: str
@@ -62,10 +65,13 @@ class Verdict:
     found: str
     passed: bool
     examined: bool = True
+    close: bool = False
 
     @property
     def word(self) -> str:
         """The verdict in a word."""
+        if self.close:
+            return "TOO CLOSE TO TELL"
         return "met" if self.passed else "NOT MET" if self.examined else "NOT EXAMINED"
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,23 +153,30 @@ def _stable(found: Certificate) -> Verdict:
     """Return the verdict on the set: every loop, in every pose, and every run."""
     wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
     wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
+    nearest = found.counterexample
+    wrong += [nearest.what] if nearest and nearest.inside and not wrong else []
     open_ = {name: text for name, text in found.unsettled.items() if text.startswith(NOT_EXAMINED)}
     wrong += [f"run {name} does not settle: {text}" for name, text in found.unsettled.items() if name not in open_]
     missing = [f"the linear loop: {found.no_loop}"] if found.no_loop else []
     missing += [f"run {name}, {text.removeprefix(NOT_EXAMINED).strip()}" for name, text in open_.items()]
+    missing += [] if found.no_loop else [f"{p.where()}: {p.unknown}" for p in unexamined(found)[:1]]
     told = "; ".join([*wrong, *([f"{NOT_EXAMINED} {'; '.join(missing)}"] if missing else [])])
-    nearest = found.counterexample
     outside = f"stable; {nearest.what} (outside the set)" if nearest and not nearest.inside else "stable"
     passed = not wrong and not missing
     return Verdict("stable", "on every variant and in every run", told or outside, passed, bool(wrong) or not missing)
 
 
 def _worst_loop(key: str) -> Callable[[Certificate], float]:
-    return lambda found: min((loop.smallest(key) for loop in found.loops), default=math.nan)
+    return lambda found: _over_loops(found, lambda loop: loop.smallest(key))
 
 
 def _together(key: str) -> Callable[[Certificate], float]:
-    return lambda found: min((loop.simultaneous(key) for loop in found.loops), default=math.nan)
+    return lambda found: _over_loops(found, lambda loop: loop.simultaneous(key))
+
+
+def _over_loops(found: Certificate, number: Callable[[Loop], float]) -> float:
+    """Return the smallest of all loops; NaN where one of them is not known."""
+    return math.nan if found.no_loop else min(map(number, found.loops), default=math.nan)
 
 
 def _recovery(found: Certificate) -> float:
@@ -177,8 +190,8 @@ _WORST: dict[str, Callable[[Certificate], float]] = {
     "disk_margin_inputs": _together("inputs"),
     "disk_margin_sensors": _together("sensors"),
     "load_recovery_s": _recovery,
-    "damping": lambda found: min((loop.least_damped[0] for loop in found.loops), default=math.nan),
-    "decay_rate": lambda found: min((loop.decay for loop in found.loops), default=math.nan),
+    "damping": lambda found: _over_loops(found, lambda loop: loop.least_damped[0]),
+    "decay_rate": lambda found: _over_loops(found, lambda loop: loop.decay),
     "linear_amplitude": lambda found: found.validity.parting if found.validity else math.nan,
     "mu": lambda found: math.nan if isinstance(found.bound, str) else found.bound.largest,
     "peak_over_limit": lambda found: max(found.saturation.values(), default=math.nan),
@@ -218,7 +231,12 @@ def _score(found: Certificate, name: str, bound: float) -> Verdict:
         known = sorted({key for scores in about.values() for key in scores})
         raise unknown("requirement: score", score, known)
     worst = max(values, key=lambda run: values[run])
-    return Verdict(name, f"<= {bound:g}", f"{values[worst]:.4g} ({worst})", values[worst] <= bound)
+    if values[worst] <= bound:  # a run with a larger error may come closer
+        worst = max(values, key=lambda run: values[run] + found.errors.get(run, {}).get(score, 0.0))
+    error = found.errors.get(worst, {}).get(score, 0.0)
+    close = values[worst] <= bound < values[worst] + error
+    text = f"{values[worst]:.4g} ({worst})" + (f", error of the run {error:.2g}" if close else "")
+    return Verdict(name, f"<= {bound:g}", text, values[worst] <= bound and not close, close=close)
 
 
 def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:
@@ -271,14 +289,24 @@ def _vibration(found: Certificate, run: str, least: float) -> Verdict:
     known = [*found.runs, *found.failures]
     if run and run not in known:
         raise unknown(f"scenario of the requirement {VIBRATION}", run, known)
-    chosen = [found.ratios.get(run, {})] if run else list(found.ratios.values())
-    worst = min((x for ratios in chosen for x in ratios.values()), default=math.nan)
-    return _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
+    chosen = [run] if run else list(found.ratios)
+    pairs = [
+        (ratio, found.ratio_errors.get(one, {}).get(key, 0.0))
+        for one in chosen for key, ratio in found.ratios.get(one, {}).items()
+    ]
+    worst = min((ratio for ratio, _ in pairs), default=math.nan)
+    verdict = _at_least(f"{VIBRATION}{': ' if run else ''}{run}", least, worst)
+    error = max((error for ratio, error in pairs if ratio >= least > ratio - error), default=0.0)
+    if verdict.passed and error > 0.0:
+        return replace(verdict, passed=False, close=True, found=f"{verdict.found}, error of the runs {error:.2g}")
+    return verdict
 
 
 def _ripple(found: Certificate, bits: int, most: float) -> Verdict:
     name, run = f"ripple at {bits} bits", next((q for q in found.quantised if q.bits == bits), None)
     if run is None or run.failure:
         return Verdict(name, f"<= {most:g}", run.failure if run else NOT_EXAMINED, False, False)
-    value = max(run.ripple[drive] for drive in found.drives)
+    value = max((run.ripple[drive] for drive in found.drives if drive in run.ripple), default=math.nan)
+    if math.isnan(value):
+        return Verdict(name, f"<= {most:g}", f"{NOT_EXAMINED}: what it drives is not recorded", False, False)
     return Verdict(name, f"<= {most:g}", f"{value:.4g}", value <= most)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ConvergenceError, DefinitionError, NotAvailable
+from ...errors import DefinitionError, FlexctlError, NotAvailable
 from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
 from ...model import OperatingPoint
@@ -110,22 +110,21 @@ class Point:
         }
 
 
-def point(plant: Plant, law: Any, item: Scenario, payload: float | None, frequency: float, label: str) -> Point:
-    """Return the loop and the run of a scenario on a changed plant."""
-    extra = changed(item.plant(plant), payload, frequency)
-    item = replace(item, overrides={**item.overrides, **extra})
+def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
+    """Return the loop and the run of a scenario on a plant with the payload and the frequencies of a point."""
+    extra = changed(item.plant(plant), about.payload, about.frequency)
+    item, found = replace(item, overrides={**item.overrides, **extra}), about
     arm, known, _ = item.fitted(law, plant)
-    found = Point(payload, frequency, None)
     try:
         at = start_point(arm, item)
-        found = replace(found, loop=examine(arm.linearise(at), linear_law(known, arm.model, at), label))
-    except NotAvailable as error:
-        found = replace(found, unknown=str(error) if law.measures else "")
+        found = replace(about, loop=examine(arm.linearise(at), linear_law(known, arm.model, at), about.where()))
+    except FlexctlError as error:
+        found = replace(about, unknown=str(error) if law.measures else "")
     if found.loop is not None and not found.loop.stable:
         return found
     try:
         run = item.run(law, plant)
-    except ConvergenceError as error:
+    except FlexctlError as error:
         return replace(found, failure=str(error))
     rate = np.inf if found.loop is None else found.loop.decay
     rests = sustained(run, law, item.motions(law), rate) if law.measures else ""
@@ -135,11 +134,8 @@ def point(plant: Plant, law: Any, item: Scenario, payload: float | None, frequen
 def loop_point(on: Fitted, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
     """Return a point of which only the linear loop is examined, in a pose [rad] or where the scenario begins."""
     arm, law, _ = on
-    try:
-        at = start_point(arm, item, pose)
-        return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), False))
-    except NotAvailable as error:
-        return replace(about, unknown=str(error))
+    at = start_point(arm, item, pose)
+    return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), False))
 
 
 def changed_fitted(base: Plant, law: Any, extra: Mapping[str, Any]) -> Fitted:

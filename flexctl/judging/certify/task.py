@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError, require
+from ...errors import DefinitionError, require, unknown
 from ...simulation.simulate import as_law
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
@@ -43,7 +43,7 @@ class Task:
     bits : tuple of int
         Encoder resolutions.
     loads : mapping
-        Load steps by input; by default a sixth of its limit.
+        Load steps by input; by default a sixth of its limit, or largest command.
     """
 
     name: str
@@ -86,7 +86,7 @@ def prepared(
     bases = tuple(item for item in every if item.law is not None and item.name in against)
     chosen = items[0] if only is None else next((item for item in items if item.name == only), None)
     if chosen is None:
-        raise DefinitionError(f'there is no scenario "{only}"; there are {[item.name for item in items]}')
+        raise unknown("scenario", str(only), [item.name for item in items])
     own = getattr(script, "REQUIREMENTS", {})  # of these, what speaks of the scenarios given
     own = {key: bound for key, bound in own.items() if not given or any(concerns(key, item.name) for item in items)}
     stated = {**own, **(requirements or {})}

@@ -4,21 +4,23 @@ Damping is what is known least of an arm. Whatever was asked for, the linear loo
 every mode, with half of what the plant has and with twice that; dampers of joints stay.
 
 Ranges are tried at their ends, in the middle and in all combinations (up to three parameters; beyond, at the corners
-and at points spread evenly), and from the point that decays most slowly a search goes on for a worse one.
+and at points spread evenly), and from the middle a search goes on for the point that decays most slowly. The range of
+payloads, and that of the frequencies where one is asked for, vary with them.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DefinitionError, NotAvailable, require
+from ...errors import DefinitionError, FlexctlError, require
 from ...laws.linear_part import linear_law
-from ..translate import Fitted
+from ..variations import changed
 from .loops import examine, growth, loop_poles
 from .robust import Point, changed_fitted
 from .runs import start_point
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 Ranges = Mapping[str, tuple[float, float]]
 
+PAYLOAD, FREQUENCY = "payload_kg", "frequency_change"
+"""What varies with the parameters asked for: no keys of a plant file, but of `changed`."""
+YOUNG = re.compile(r"material\.[^.]+\.youngs_modulus")
 FACTORS = (0.5, 2.0)
 LEAST_DAMPING = 1e-3
 SPREAD, CORNERS = 24, 6
@@ -100,27 +105,47 @@ def _inside(ranges: Ranges, part: Mapping[str, float]) -> dict[str, float]:
     return {key: low + part[key] * (high - low) for key, (low, high) in ranges.items()}
 
 
+def about(values: Mapping[str, float]) -> Point:
+    """Return the point with these values, nothing of it examined."""
+    own = {key: value for key, value in values.items() if key not in (PAYLOAD, FREQUENCY)}
+    return Point(values.get(PAYLOAD), values.get(FREQUENCY, 0.0), None, values=own)
+
+
 def varied_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
     """Return the linear loop with its margins on a plant with other values."""
-    on = changed_fitted(base, law, about.values)
-    try:
-        at = start_point(on.plant, item, pose)
-        return replace(about, loop=examine(on.plant.linearise(at), linear_law(on.law, on.plant.model, at)))
-    except NotAvailable as error:
-        return replace(about, unknown=str(error))
+    on = changed_fitted(base, law, {**about.values, **changed(base, about.payload, about.frequency)})
+    at = start_point(on.plant, item, pose)
+    return replace(about, loop=examine(on.plant.linearise(at), linear_law(on.law, on.plant.model, at)))
 
 
 def searched(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Point:
-    """Return the point of the ranges whose linear loop decays most slowly, as far as a pattern search finds it."""
-    fixed = dict.fromkeys(ranges, 0.5)
+    """Return the point of the ranges whose linear loop decays most slowly, as far as a pattern search finds it.
 
+    One that cannot be computed ends the search: it is returned, as not examined.
+    """
+    try:
+        return varied_point(base, law, item, about(_inside(ranges, _slowest(base, law, item, ranges))))
+    except _Unknown as unknown:
+        return replace(about(_inside(ranges, unknown.part)), unknown=str(unknown))
+
+
+class _Unknown(Exception):
+    """A point of the search that cannot be computed."""
+
+    def __init__(self, why: str, part: Mapping[str, float]) -> None:
+        super().__init__(why)
+        self.part = part
+
+
+def _slowest(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Mapping[str, float]:
     def rate(part: Mapping[str, float]) -> float:
-        on: Fitted = changed_fitted(base, law, _inside(ranges, part))
-        at = start_point(on.plant, item)
-        linear = linear_law(on.law, on.plant.model, at)
-        return growth(loop_poles(on.plant.linearise(at), linear), linear.feedback().dt)
+        try:
+            return _rate(base, law, item, about(_inside(ranges, part)))
+        except FlexctlError as error:
+            raise _Unknown(str(error), part) from error
 
-    best, worst, step, count = fixed, rate(fixed), 0.5, 1
+    best: Mapping[str, float] = dict.fromkeys(ranges, 0.5)
+    worst, step, count = rate(best), 0.5, 1
     while step > 0.02 and count < SEARCHED:
         tried = [{**best, key: float(np.clip(best[key] + sign * step, 0.0, 1.0))} for key in ranges for sign in (-1, 1)]
         rates = [(rate(part), part) for part in tried if part != best]
@@ -130,4 +155,11 @@ def searched(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Point:
             worst, best = top
         else:
             step *= 0.5
-    return varied_point(base, law, item, Point(None, 0.0, None, values=_inside(ranges, best)))
+    return best
+
+
+def _rate(base: Plant, law: Any, item: Scenario, at: Point) -> float:
+    on = changed_fitted(base, law, {**at.values, **changed(base, at.payload, at.frequency)})
+    point = start_point(on.plant, item)
+    linear = linear_law(on.law, on.plant.model, point)
+    return growth(loop_poles(on.plant.linearise(point), linear), linear.feedback().dt)

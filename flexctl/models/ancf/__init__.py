@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from ...errors import require, unknown
 from ...machine.arm import Arm, Payload
-from ...model import Compiled, Energy, FloatArray, OutputTangent, Tangent
+from ...model import Energy, FloatArray, OutputTangent, Tangent
 from . import element
 from .arm import AncfArm
 from .damping import ModalDamping
@@ -229,13 +229,8 @@ class Ancf(AncfArm):
         """Return the derivatives of `output`."""
         return self.sensors.rows(q, self._expand(q, v, a), self.input_matrix(q))
 
-    def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with multipliers, and with modal damping, which couples all elements."""
-        if self.closures or self.modal is not None:
-            return None
-        from .stepper import compiled  # compiled code is loaded when a time loop needs it
-
-        return compiled(self)
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""
 
 
 def _check(arm: Arm, root: str, law: str) -> None:

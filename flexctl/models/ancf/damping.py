@@ -2,7 +2,8 @@
 
     sigma = C eps',    C = sum (2 zeta / omega^3) (S G phi) (S G phi)^T,    G = d eps/dq,  K = G^T S G
 
-over the flexible modes phi (unit modal mass) of the undamped, unloaded arm in its reference pose; eps are the strain
+over the flexible modes phi (unit modal mass) of the undamped, unloaded arm in its reference pose, joints driven by
+motion held; eps are the strain
 numbers of all elements (`ancf.element`), S their stiffness. G^T C G = sum (2 zeta / omega^3) (K phi)(K phi)^T then has
 the ratio zeta in each of these modes. Strain numbers do not change in rigid motion, and neither does the damping: it
 is the same in every pose, and a link that turns undeformed is not braked. In other poses the ratios are others, as the
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model import FloatArray
-from ..null_space import null_space
+from ...model import FloatArray, names
+from ..null_space import null_space, unheld
 from .mesh import chain, expand
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ class ModalDamping:
 
         self.forms, self.left, q = model.forms, model.mesh.left, model.reference()
         full = expand(model.mesh, model.base, q, 0 * q, 0 * q)
-        N = null_space(model.closure_jacobian(q), model.closures) if model.closures else np.eye(q.size)
+        known = names(model.coordinates)
+        free = unheld(model.arm, [known.index(f"joint{i + 1}") for i in range(len(model.arm.joints))], q.size)
+        N = np.eye(q.size)[:, free]
+        if model.closures:
+            N = N @ null_space(model.closure_jacobian(q)[:, free], model.closures)
         G, S = self._wide(self._gradient(full.x)) @ chain(model.mesh, full)[0] @ N, self.forms.C
         stress = np.einsum("ecd,edn->ecn", S, G.reshape(*S.shape[:2], -1)).reshape(G.shape)
         normal = normal_modes(N.T @ model.mass(q) @ N, G.T @ stress)

@@ -1,4 +1,4 @@
-"""The compiled stepper of `ancf`; see `models.ancf.kernel` for how it steps."""
+"""The compiled stepper of `ancf`; see `models.ancf.kernel.operations` for how it steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 import scipy.linalg as sla
 
 from ...kernels.engine import Plan, Stepper
-from ...model import Compiled, FloatArray
+from ...model import FloatArray
 from ..joint_drives import driven
 from . import element
-from . import kernel as kernels
+from .kernel import state as kernels
+from .kernel.element import strains as strains_of
+from .kernel.element import vectors
+from .kernel.operations import LOOPS, OPERATIONS
 from .sensors import DISPLACEMENT, TRANSVERSE
 
 if TYPE_CHECKING:
@@ -71,20 +74,13 @@ def _damping(model: Ancf) -> FloatArray:
     for inverse, N in zip(1.0 / model.mesh.stuff.length, model.forms.N, strict=True):
         p, strains = np.zeros(10), np.zeros((len(samples), 15))
         for x, row in zip(samples, strains, strict=True):
-            kernels._vectors.py_func(x, 0, inverse, p)
-            kernels._strains.py_func(p, inverse, row)
+            vectors.py_func(x, 0, inverse, p)
+            strains_of.py_func(p, inverse, row)
         x = samples.reshape(-1, 6, 2) - samples[:, None, :2] * np.array([1.0, 0, 0, 1, 0, 0])[:, None]
         products = 0.5 * np.einsum("cij,six,sjx->sc", N, x, x)
         inverses.append(np.linalg.pinv(np.linalg.lstsq(products, strains, rcond=1e-12)[0]))
     T = sla.block_diag(*inverses)
     return np.ascontiguousarray(T @ model.modal.C @ T.T)
-
-
-def compiled(model: Ancf) -> Compiled:
-    """Return the functions of the general loop."""
-    reals, ints = kernels.pack(beam(model))
-    residual, tangent, output = (f.load() for f in (kernels.residual, kernels.tangent, kernels.output))
-    return Compiled(residual, tangent, output, reals, ints, kernels.WIDTH, False)
 
 
 def stepper(model: Ancf, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
@@ -94,4 +90,4 @@ def stepper(model: Ancf, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan
     work = kernels.work(n, len(model.mesh.place), joints, len(model.outputs))
     motion = motion._replace(d=work.right[16 : 16 + n], lift=work.right[16:16])
     form = kernels.Form(beam(model), work)
-    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)
+    return Stepper(model, LOOPS, form, motion, u, plan, first, prefers=OPERATIONS.prefers)

@@ -41,7 +41,7 @@ from ...errors import DefinitionError, NotAvailable, require
 from ...machine.arm import Arm
 from ...model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
 from ..features import takers
-from ..null_space import check_rank, null_space
+from ..null_space import check_rank, null_space, unheld
 from ..ranges import BENDING, SPIN, Driven, squared
 from .mesh import Discretisation, Station, Tree
 from .motion import TreeMotion, work
@@ -347,8 +347,7 @@ class AssumedModes:
         from ...linear.modes import normal_modes  # a higher layer, needed here only
 
         q, K = self._reference, self.tree.K
-        held = [i for i, joint in enumerate(self.arm.joints) if joint.drive in ("motion", "hydraulic")]
-        free = [i for i in range(q.size) if i not in held]
+        free = unheld(self.arm, range(len(self.arm.joints)), q.size)
         N = np.eye(q.size)[:, free]
         if self.closures:
             N = N @ null_space(self.closure_jacobian(q)[:, free], self.closures)
@@ -363,7 +362,7 @@ class AssumedModes:
 
     def compiled_driven(self, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
         """Return the compiled form in which coordinates follow commanded accelerations: `wrappers.motion_driven`."""
-        from . import kernel as kernels  # compiled code is loaded when a time loop needs it
+        from .kernel import functions as kernels  # compiled code is loaded when a time loop needs it
 
         if driven not in self._compiled:
             self._compiled[driven] = kernels.compiled(self, driven, levers)
@@ -371,9 +370,9 @@ class AssumedModes:
 
     def compiled_hydraulic(self, driven: tuple[int, ...], levers: tuple[float, ...], cubics: FloatArray) -> Compiled:
         """Return the compiled form in which cylinders move coordinates (see `wrappers.hydraulic`)."""
-        from . import kernel as kernels
+        from .kernel import hydraulic as kernels
 
-        return kernels.with_cylinders(self.compiled_driven(driven, levers), cubics)
+        return kernels.compiled(self, driven, levers, cubics)
 
 
 def _flags(key: str, values: tuple[Any, ...]) -> tuple[bool, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import boolean, float64, int64, types
 
 from ...kernels.arrays import MAT, RINT, RMAT, RVEC, VEC
@@ -57,13 +58,14 @@ def tip_rows(mesh, mass, inertia):
 
 
 @kernel(inline="always")
-def advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored):
+def advance(mesh, rows, k, slots, ends, drive, log):
     """Record step k, then put y at step k + 1 into z; w are the increments between the ends, `ends` those at them."""
+    (y, z, w), (torque, loads, forces) = slots, drive
     c, s1, s2 = mesh.c, mesh.s1, mesh.s2
     w11, w12, w22, spring, gain = rows
     theta, first, inner, outer, phi = ends
     n, tau = y.size - 3, torque[k]
-    record(mesh, k, y, tau, stride, hub, tip, stored)
+    record(mesh, k, y, tau, log)
     hub_bend = y[2] - y[0]
     tip_bend = y[n] - y[n + 1] + y[n + 2]
     f1 = mesh.torque_node * tau - c * (5 * y[2] - 4 * y[3] + y[4]) - mesh.hub_spring * hub_bend
@@ -89,8 +91,9 @@ def advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, ti
 
 
 @kernel(inline="always")
-def record(mesh, k, y, tau, stride, hub, tip, stored):
+def record(mesh, k, y, tau, log):
     """Record hub angle and tip at step k, and all slots at every `stride` steps."""
+    stride, hub, tip, stored = log
     hub[k] = (y[mesh.hub_slot] + mesh.feed * tau) / mesh.dx
     tip[k] = y[y.size - 2]
     if stride > 0 and k % stride == 0:
@@ -98,18 +101,36 @@ def record(mesh, k, y, tau, stride, hub, tip, stored):
             stored[k // stride, i] = y[i]
 
 
-@entry(
-    types.UniTuple(VEC, 2)(MESH, RVEC, RVEC, RVEC, RMAT, RMAT, RINT, RMAT, int64, VEC, VEC, MAT), fastmath={"contract"}
-)
-def march(mesh, start, before, torque, loads, forces, change, payloads, stride, hub, tip, stored):
+class Drive(NamedTuple):
+    """Torque at every step, increments of the nodes per newton (m, n), and forces (steps + 1, m)."""
+
+    torque: np.ndarray
+    loads: np.ndarray
+    forces: np.ndarray
+
+
+class Log(NamedTuple):
+    """Hub angle and tip at every step; stored[j] takes the slots of y at step j stride."""
+
+    stride: int
+    hub: np.ndarray
+    tip: np.ndarray
+    stored: np.ndarray
+
+
+DRIVE = types.NamedTuple((VEC, MAT, MAT), Drive)
+LOG = types.NamedTuple((int64, VEC, VEC, MAT), Log)
+
+
+@entry(types.UniTuple(VEC, 2)(MESH, RVEC, RVEC, DRIVE, RINT, RMAT, LOG), fastmath={"contract"})
+def march(mesh, start, before, drive, change, payloads, log):
     """March len(torque) - 1 steps from `start` and the increment `before` it; record at the start of every step.
 
-    loads (m, n) are increments per newton of the nodes, forces (steps + 1, m); payloads[j] = (mass, inertia) holds from
-    step change[j] on, change[0] = 0; stored[j] takes the slots of y at step j stride. Returns y and w.
+    payloads[j] = (mass, inertia) holds from step change[j] on, change[0] = 0. Returns y and w.
     """
     # arrays made here cannot overlap, so the inner loops of `advance` become vector instructions; the two take turns
     y, z, w = start.copy(), start.copy(), before.copy()
-    n, last = y.size - 3, torque.size - 1
+    n, last = y.size - 3, drive.torque.size - 1
     ends = w[0], w[2], w[n], w[n + 1], w[n + 2]
     for part in range(change.size):
         if part > 0 and payloads[part - 1, 1] == 0.0:  # phi was free: the slope of the last section
@@ -117,13 +138,13 @@ def march(mesh, start, before, torque, loads, forces, change, payloads, stride, 
         rows = tip_rows(mesh, payloads[part, 0], payloads[part, 1])
         k, stop = change[part], change[part + 1] if part + 1 < change.size else last
         while k + 1 < stop:
-            ends = advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored)
-            ends = advance(mesh, rows, k + 1, z, y, w, ends, torque, loads, forces, stride, hub, tip, stored)
+            ends = advance(mesh, rows, k, (y, z, w), ends, drive, log)
+            ends = advance(mesh, rows, k + 1, (z, y, w), ends, drive, log)
             k += 2
         if k < stop:
-            ends = advance(mesh, rows, k, y, z, w, ends, torque, loads, forces, stride, hub, tip, stored)
+            ends = advance(mesh, rows, k, (y, z, w), ends, drive, log)
             for i in range(y.size):
                 y[i] = z[i]
-    record(mesh, last, y, torque[last], stride, hub, tip, stored)
+    record(mesh, last, y, drive.torque[last], log)
     w[0], w[2], w[n], w[n + 1], w[n + 2] = ends
     return y, w

@@ -125,6 +125,7 @@ def run(
     stride: int,
 ) -> March:
     """March; see `FiniteDifference.march`."""
+    from ...kernels.arrays import writable
     from . import kernel as kernels
 
     count = _step_count(_positive_step(dt), duration, steps)
@@ -142,8 +143,9 @@ def run(
     hub, tip = np.empty(count + 1), np.empty(count + 1)
     stored = np.empty((count // stride + 1 if stride > 0 else 0, model.sections + 3))
     end, before = kernels.march(
-        _constants(first, dt, g), _slots(first, q), _slots(first, increment), inputs[0], np.ascontiguousarray(loads),
-        np.ascontiguousarray(inputs[acting].T), change, payloads, stride, hub, tip, stored,
+        _constants(first, dt, g), _slots(first, q), _slots(first, increment),
+        kernels.Drive(*writable(inputs[0], loads, inputs[acting].T)), change, payloads,
+        kernels.Log(stride, hub, tip, stored),
     )
     _check_finite(dt, hub, tip)
     q = _coordinates(final, end)

@@ -12,15 +12,15 @@ the torque of joint i acts on phi_i alone. `finite_segment.mesh` says what the b
 flexible joints, non-uniform sections.
 
 "rayleigh" damping is alpha M theta' and, on the springs of the links, dampers beta K (a flexible joint has its own
-damper). "modal" damping has the given ratio in every mode of the reference pose, joints free, and acts on the springs
-of links and joints, in every pose the same.
+damper). "modal" damping has the given ratio in every mode of the reference pose, joints that follow a motion held and
+the others free, and acts on the springs of links and joints, in every pose the same.
 
 Assumptions: planar motion, no axial and no shear deformation; geometrically nonlinear, the paper's "purely linear"
 holds for one step only.
 
 Source: H. Li, X. Zhang, "A method for modeling flexible manipulators: transfer matrix method with finite segments".
-`finite_segment.transfer` has its transfer matrices and lists its misprints; `models.finite_segment.kernel.stepper` the
-compiled sweep.
+`finite_segment.transfer` has its transfer matrices and lists its misprints; `models.finite_segment.kernel` the compiled
+sweep.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ import numpy.typing as npt
 
 from ...errors import NotAvailable, require
 from ...machine.arm import Arm, Payload
-from ...model import Compiled, Energy, FloatArray, OutputTangent, Tangent, Unconstrained
+from ...model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
 from ..features import takers
+from ..null_space import unheld
 from ..ranges import CHORD, Driven, squared
 from ..timoshenko_planar.rigid import Motion
 from .mesh import build_chain, coordinate_signals, input_signals
@@ -276,10 +277,11 @@ class FiniteSegment(Unconstrained):
         """Return the constant C with C phi = 2 ratio omega M phi for every flexible mode phi, zero for rigid motion."""
         from ...linear.modes import normal_modes  # a higher layer, needed here only
 
-        K = self._gather_both(_springs(self.chain.stiffness))
-        normal = normal_modes(self.mass(self.reference()), K)
+        K, M = self._gather_both(_springs(self.chain.stiffness)), self.mass(self.reference())
+        free = unheld(self.arm, self.chain.joint, len(K))
+        normal = normal_modes(M[np.ix_(free, free)], K[np.ix_(free, free)])
         flexible = normal.eigenvalues > 0
-        stress = K @ normal.shapes[:, flexible]  # = omega^2 M phi
+        stress = K[:, free] @ normal.shapes[:, flexible]  # = omega^2 M phi
         return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
 
     def energy(self, q: FloatArray, v: FloatArray) -> Energy:
@@ -301,16 +303,8 @@ class FiniteSegment(Unconstrained):
         position, rate, acceleration = (self._gather(x) for x in rows[:3])
         return OutputTangent(position, rate, acceleration, rows.input)
 
-    def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with modal damping, which couples all segments."""
-        if self.C.size:
-            return None
-        from .kernel import general as kernels
-
-        reals, ints = kernels.pack(self)
-        width = self.chain.length.size - 1
-        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
-        return Compiled(*functions, reals, ints, width, False)
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""
 
 
 def _bend(theta: Array) -> Array:

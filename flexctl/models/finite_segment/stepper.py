@@ -1,7 +1,6 @@
 """The compiled stepper of `finite_segment`.
 
-It takes the same steps as the general loop, at a cost linear in the segments; see
-`models.finite_segment.kernel.stepper`.
+It takes the same steps as the plain engine, at a cost linear in the segments; see `models.finite_segment.kernel`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import numpy as np
 from ...kernels.engine import Plan, Stepper
 from ...model import FloatArray
 from ..joint_drives import driven
-from .kernel import general as finite_segment
-from .kernel import stepper as kernels
+from . import kernel as kernels
 
 if TYPE_CHECKING:
     from . import FiniteSegment
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 def segments(model: FiniteSegment) -> kernels.Segments:
     """Return the constants of a model as the kernels want them."""
     chain, sensors = model.chain, model.sensors
-    bodies, levers = finite_segment.inputs(model)
+    bodies, levers = _inputs(model)
     number = {int(k): i for i, k in enumerate(chain.joint)} | {-1: chain.joint.size, -2: chain.joint.size + 1}
     gains = [*levers, *(x for c in sensors.channels for x in (c.weight, c.scale))]
     outputs = [x for c in sensors.channels for x in (c.kind, c.body, c.other, c.joint)]
@@ -35,6 +33,13 @@ def segments(model: FiniteSegment) -> kernels.Segments:
         np.array(gains, float), np.array([model.alpha, *model.gravity]), chain.joint.astype(np.int64),
         np.array([number[k] for k in bodies], np.int64), np.array(outputs, np.int64),
     )
+
+
+def _inputs(model: FiniteSegment) -> tuple[list[int], list[float]]:
+    """Return for each input the body beyond its joint, or -1, -2 for the tip forces, and its lever."""
+    column = model.B[:, :-2].T
+    rows = [int(np.flatnonzero(x)[0]) for x in column]
+    return [*rows, -1, -2], [*(float(x[k]) for x, k in zip(column, rows, strict=True)), 1.0, 1.0]
 
 
 def stepper(model: FiniteSegment, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:

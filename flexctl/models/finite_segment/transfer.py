@@ -129,9 +129,10 @@ def transfer_matrix_run(
     theta[0], tips[0] = r[2], (chain.length @ np.cos(r[2]), chain.length @ np.sin(r[2]))
     gx, gy = (float(g) for g in model.gravity)
     settings = kernels.Settings(float(step), float(beta), float(gamma), model.alpha, gx, gy, 1e-11, 20.0)
+    hinges = np.column_stack([chain.stiffness, model.damper])
     status, at, size = kernels.run(
-        settings, int(form == "riccati"), int(method == "newton"), np.ascontiguousarray(bodies),
-        np.column_stack([chain.stiffness, model.damper]), joint_of, command, r, v, a, theta, tips,
+        settings, int(form == "riccati"), int(method == "newton"),
+        kernels.Chain(np.ascontiguousarray(bodies), hinges, joint_of), command, kernels.State(r, v, a), theta, tips,
     )
     if status != kernels.DONE:
         what = "Newton did not converge" if status == kernels.NOT_CONVERGED else "the run diverged"

@@ -185,15 +185,32 @@ def riccati(U, S, z):
     return True
 
 
-@entry(types.UniTuple(float64, 3)(SETTINGS, int64, int64, MAT, MAT, INT, MAT, MAT, MAT, MAT, MAT, MAT))
-def run(
-    set_, robust, newton, bodies, hinges, joint_of, command, r, v, a, out, tips
-):
+class Chain(NamedTuple):
+    """n bodies from the base outwards, each behind a hinge."""
+
+    bodies: np.ndarray  # rows (l, d, m, J_I)
+    hinges: np.ndarray  # rows (K, damper)
+    joint_of: np.ndarray  # number of the joint at the hinge, or -1
+
+
+class State(NamedTuple):
+    """Rows x, y, theta, xC, yC of the bodies, their rates and accelerations."""
+
+    r: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+CHAIN, STATE = types.NamedTuple((MAT, MAT, INT), Chain), types.NamedUniTuple(MAT, 3, State)
+
+
+@entry(types.UniTuple(float64, 3)(SETTINGS, int64, int64, CHAIN, MAT, STATE, MAT, MAT))
+def run(set_, robust, newton, chain, command, state, out, tips):
     """Fill the angles of all bodies (rows of out) and the tip (rows of tips) at every step; returns (status, step, d).
 
-    bodies: rows (l, d, m, J_I); hinges: rows (K, damper); joint_of: number of the joint at the hinge, or -1; command:
-    angle of each joint at every step; r, v, a: rows x, y, theta, xC, yC of the bodies at the start.
+    command: angle of each joint at every step; state: at the start, is moved on.
     """
+    (bodies, hinges, joint_of), (r, v, a) = chain, state
     n, dt, A = bodies.shape[0], set_.step, 1.0 / (set_.beta * set_.step**2)
     C = set_.gamma / (set_.beta * dt)
     U, S, z = np.zeros((2 * n, 7, 7)), np.zeros((2 * n + 1, 3, 4)), np.zeros((2 * n + 1, 7))

@@ -12,8 +12,8 @@ phi_i, so that the joint angles phi are coordinates, the torque of joint i acts 
 Nothing is linearised: the coupling of gross motion and deformation, and the stiffening by axial forces (the centrifugal
 one above all), are in it once, with no term of their own. "rayleigh" damping is D = alpha M and, on the strain rates,
 N = EA (eps + beta eps') and so on (Kelvin-Voigt), which leaves rigid motion alone. "modal" damping acts on the strain
-rates too: with K = G^T S G and modes phi of the reference pose, joints free, sum 2 zeta omega M phi phi^T M equals
-G^T C G with C = sum (2 zeta / omega^3) (S G phi) (S G phi)^T, and C is kept in every pose.
+rates too: with K = G^T S G and modes phi of the reference pose, joints that follow a motion held and the others free,
+sum 2 zeta omega M phi phi^T M equals G^T C G with C = sum (2 zeta / omega^3) (S G phi) (S G phi)^T, kept in every pose.
 
 `analysis` says how a run with commanded joints (`simulate(.., motions=..)`) is done: "nonlinear" as above; "linear",
 the deformation from the commanded rigid arm kept to first order, with the stiffening by the axial forces of the rigid
@@ -34,7 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...machine.arm import Arm
-from ...model import Compiled, Energy, FloatArray, OutputTangent, Tangent
+from ...model import Energy, FloatArray, OutputTangent, Tangent
+from ..null_space import unheld
 from ..serial import SerialArm
 from .mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .rigid import Motion, prestress, rigid_motion, turning
@@ -213,9 +214,10 @@ class TimoshenkoPlanar(SerialArm):
         from ...linear.modes import normal_modes  # a higher layer, needed here only
 
         _, g, _ = self.strains(self.reference())
-        G = self._wide(g)
+        free = unheld(self.arm, self.mesh.joint, self.mesh.size)
+        G = self._wide(g)[:, free]
         S = (self.mesh.length[:, None] * self.section).ravel()
-        normal = normal_modes(self.M, (G.T * S) @ G)
+        normal = normal_modes(self.M[np.ix_(free, free)], (G.T * S) @ G)
         flexible = normal.eigenvalues > 0
         stress = S[:, None] * (G @ normal.shapes[:, flexible])
         return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
@@ -235,12 +237,5 @@ class TimoshenkoPlanar(SerialArm):
         """Return the derivatives of `output`."""
         return self.sensors.rows(q, v, a, len(self.inputs))
 
-    def compiled(self) -> Compiled | None:
-        """Return the compiled form; None with modal damping, which couples all elements."""
-        if self.C.size:
-            return None
-        from .kernel import general as kernels
-
-        reals, ints = kernels.pack(self)
-        functions = kernels.residual.load(), kernels.tangent.load(), kernels.output.load()
-        return Compiled(*functions, reals, ints, kernels.WIDTH, False)
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""

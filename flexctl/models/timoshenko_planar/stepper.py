@@ -1,7 +1,7 @@
 """The compiled stepper of `timoshenko_planar`, and the analyses with commanded joints.
 
-It takes the same steps as the general loop; see `models.timoshenko_planar.kernel.stepper` for what makes it fast, and
-`timoshenko_planar` for what "linear" and "quasi_static" mean.
+It takes the same steps as the plain engine; see `models.timoshenko_planar.kernel.operations` for what makes it fast,
+and `timoshenko_planar` for what "linear" and "quasi_static" mean.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from ...kernels.engine import Plan, Stepper
 from ...model import FloatArray
 from ..joint_drives import Static, check_analysis, driven
-from .kernel import stepper as kernels
+from .kernel import state as kernels
+from .kernel.operations import LOOPS, OPERATIONS
 from .mesh import lumped_mass
 
 if TYPE_CHECKING:
@@ -75,5 +76,7 @@ def stepper(model: TimoshenkoPlanar, q: FloatArray, v: FloatArray, u: FloatArray
     mode = MODES[model.analysis]
     form = kernels.Form(beam(model), kernels.view(motion, nodes), work, mode, model.stiffening)
     if mode == kernels.QUASI_STATIC:
-        return Static(model, kernels.run_static, form, motion, u, plan, place)
-    return Stepper(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)
+        from .kernel.static import run_static  # few runs need it
+
+        return Static(model, run_static, form, motion, u, plan, place)
+    return Stepper(model, LOOPS, form, motion, u, plan, first, prefers=OPERATIONS.prefers, place=place)

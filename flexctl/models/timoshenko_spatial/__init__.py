@@ -49,7 +49,8 @@ import numpy.typing as npt
 
 from ...errors import ConvergenceError, require
 from ...machine.arm import Arm
-from ...model import Compiled, Energy, FloatArray, OutputTangent, Tangent
+from ...model import Energy, FloatArray, OutputTangent, Tangent
+from ..null_space import unheld
 from ..serial import Motion, SerialArm
 from . import element
 from .assembly import assemble, collect, directions, slopes, square, widen
@@ -276,9 +277,10 @@ class TimoshenkoSpatial(SerialArm):
         from ...linear.modes import normal_modes  # a higher layer, needed here only
 
         mesh, q = self.mesh, self.reference()
-        G = widen(mesh.size, mesh.dof, slopes(self._rates, *self._split(mesh.dof, q, 0.0 * q, 0.0 * q))[1])
+        free = unheld(self.arm, mesh.joint, mesh.size)
+        G = widen(mesh.size, mesh.dof, slopes(self._rates, *self._split(mesh.dof, q, 0.0 * q, 0.0 * q))[1])[:, free]
         S = (mesh.length[:, None] * mesh.stiffness).ravel()
-        normal = normal_modes(self.mass(q), (G.T * S) @ G)
+        normal = normal_modes(self.mass(q)[np.ix_(free, free)], (G.T * S) @ G)
         flexible = normal.eigenvalues > 0
         stress = S[:, None] * (G @ normal.shapes[:, flexible])
         return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
@@ -311,6 +313,5 @@ class TimoshenkoSpatial(SerialArm):
         """Return the derivatives of `output`."""
         return self.sensors.rows(q, v, a, len(self.inputs))
 
-    def compiled(self) -> Compiled | None:
-        """Return None: the general compiled loop takes banded tangents, and a joint reaches all that follows it."""
-        return None
+    def compiled(self) -> None:
+        """Return None: what runs compiled is the model's own stepper."""

@@ -1,7 +1,8 @@
 """The compiled stepper of `timoshenko_spatial`, and the analyses with commanded joints.
 
-It takes the same steps as the plain engine; see `models.timoshenko_spatial.kernel` for what makes it fast, and
-`timoshenko_spatial` for what "linear" and "quasi_static" mean. Rigid kinks and bodies move exactly in every analysis.
+It takes the same steps as the plain engine; see `models.timoshenko_spatial.kernel.operations` for what makes it fast,
+and `timoshenko_spatial` for what "linear" and "quasi_static" mean. Rigid kinks and bodies move exactly in every
+analysis.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from ...kernels.engine import Plan, Stepper
 from ...model import FloatArray
 from ..joint_drives import Static, check_analysis, driven
-from . import kernel as kernels
+from .kernel import sensors as channels
+from .kernel import state as kernels
+from .kernel.operations import EXACT, LOOPS
 from .mesh import IntArray
 
 if TYPE_CHECKING:
@@ -68,17 +71,17 @@ def _outputs(model: TimoshenkoSpatial, place: IntArray) -> list[tuple[tuple[int,
     mesh, plain = model.mesh, (0.0, 1.0)
     found: list[tuple[tuple[int, ...], tuple[float, float]]] = []
     for phi in place[mesh.joint]:
-        found += [((kernels.POSITION, int(phi), 0, 0), plain), ((kernels.RATE, int(phi), 0, 0), plain)]
+        found += [((channels.POSITION, int(phi), 0, 0), plain), ((channels.RATE, int(phi), 0, 0), plain)]
     tip = [int(x) for x in place[mesh.node[-1, :3]]]
-    for kind in (kernels.POSITION, kernels.ACCELERATION):
+    for kind in (channels.POSITION, channels.ACCELERATION):
         found += [((kind, x, 0, 0), plain) for x in tip]
-    found += [((kernels.ERROR, 0, 0, axis), plain) for axis in range(3)]
+    found += [((channels.ERROR, 0, 0, axis), plain) for axis in range(3)]
     return found + [_station(s) for s in model.sensors.stations]
 
 
 def _station(s: Station) -> tuple[tuple[int, ...], tuple[float, float]]:
-    kinds = {"displacement": kernels.DISPLACEMENT, "acceleration": kernels.TRANSVERSE}
-    kind = kinds.get(s.kind, kernels.CURVATURE)
+    kinds = {"displacement": channels.DISPLACEMENT, "acceleration": channels.TRANSVERSE}
+    kind = kinds.get(s.kind, channels.CURVATURE)
     return (kind, s.place, s.other, s.direction + 3 * (s.joint + 1)), (s.weight, s.scale)
 
 
@@ -102,6 +105,9 @@ def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArra
     motion = motion._replace(d=work.r[:size], lift=work.r[:0])
     form = kernels.Form(beam(model), work, mode, model.stiffening)
     if mode == kernels.QUASI_STATIC:
-        return Static(model, kernels.run_static, form, motion, u, plan, place)
+        from .kernel.static import run_static  # few runs need it
+
+        return Static(model, run_static, form, motion, u, plan, place)
     model._check_free(q, float(plan.tables.t[first]))
-    return _Checked(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers, place=place)
+    loops = LOOPS[mode == kernels.NONLINEAR]
+    return _Checked(model, loops, form, motion, u, plan, first, prefers=EXACT.prefers, place=place)

@@ -1,4 +1,4 @@
-"""Continuous laws in the stepper of the ANCF arm: against the general loop, the plain form, and servo joints."""
+"""Continuous laws in the stepper of the ANCF arm: against the plain form, and servo joints."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from tip_paths import GAINS, motions, paper_arm
 
 import flexctl as fx
 from flexctl.design.tracking import pd_gains, tip_tracking
-from flexctl.kernels.schemes import Scheme, adaptive, broyden, generalised_alpha, settled, trapezoidal
+from flexctl.kernels.schemes import Scheme, broyden, generalised_alpha, settled, trapezoidal
 from flexctl.laws.controller import LinearLaw
-from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.machine.arm import Damping
 from flexctl.models.ancf import Ancf
 from flexctl.motion.moves import Cycloid, Step
@@ -66,49 +65,29 @@ LAWS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("scheme", [generalised_alpha(0.9), trapezoidal()], ids=["dissipative", "trapezoidal"])
+@pytest.mark.parametrize(
+    "scheme", [generalised_alpha(0.9), settled(), broyden(), replace(trapezoidal(), newton="modified")]
+)
 @pytest.mark.parametrize("kind", LAWS)
-def test_the_stepper_and_the_general_loop_are_the_same(
+def test_the_plain_form_takes_the_same_schemes_and_laws(
     kind: str, scheme: Scheme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gains, and the Jacobian of the tip integral, change at times that are none of the grid."""
-    model = damped()
-    law, references, where = tracking(model, **LAWS[kind])
-    assert isinstance(law, ScheduledLaw)
-    run = partial(
-        fx.simulate, model, law, references, duration=0.12, step=1e-3, initial=where.start,
-        scheme=replace(scheme, tolerance=1e-13, iterations=32),
-    )
-    fast = run()
-    assert fast.provenance["factorisations"] > 0
-    monkeypatch.setattr(Ancf, "takes_continuous_laws", False)
-    slow = run()
-    assert "factorisations" not in slow.provenance
-    for name in READ:
-        np.testing.assert_allclose(fast[name], slow[name], rtol=0, atol=1e-8)
-    largest = np.abs(slow.u).max()
-    np.testing.assert_allclose(fast.u, slow.u, rtol=0, atol=1e-8 * largest)
-    assert np.abs(fast["tip_y"] - fast["tip_y"][0]).max() > 1e-3
-
-
-@pytest.mark.parametrize("scheme", [settled(), broyden(), replace(trapezoidal(), newton="modified")])
-def test_the_plain_form_takes_the_same_schemes_and_laws(scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
     """The law as a part of the model: backward Euler steps at the start are of the law too."""
     model = damped(elements=(1, 1))
-    law, references, where = tracking(model, filter_time=0.02, integral=2.0)
+    law, references, where = tracking(model, **LAWS[kind])
     run = partial(
         fx.simulate, model, law.laws[0], references, duration=0.01, step=1e-3, initial=where.start,
         scheme=replace(scheme, tolerance=1e-12, iterations=32),
     )
     fast = run()
-    monkeypatch.setattr(Ancf, "takes_continuous_laws", False)
+    monkeypatch.setattr(Ancf, "own_stepper", False)
     plain = run()
     for name in READ:
         np.testing.assert_allclose(fast[name], plain[name], rtol=0, atol=1e-8)
     np.testing.assert_allclose(fast["joint1_torque"], plain["joint1_torque"], rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("scheme", [generalised_alpha(0.9), settled(), adaptive(1e-8)])
+@pytest.mark.parametrize("scheme", [generalised_alpha(0.9), settled()])
 @pytest.mark.parametrize("path", ["circle", "square"])
 def test_a_continuous_pd_is_a_servo_joint(path: str, scheme: Scheme) -> None:
     """Springs and dampers of the model in place of a law."""
@@ -119,10 +98,9 @@ def test_a_continuous_pd_is_a_servo_joint(path: str, scheme: Scheme) -> None:
     )
     one, two = run(model, pd(path), wanted(path)), run(servo, motions=motions(path))
     for name in ("tip_x", "tip_y", *ANGLES):
-        # within a divided step the commands of the servo are linear, like the references of the law; choices differ
-        np.testing.assert_allclose(one[name], two[name], rtol=0, atol=1e-7 if scheme.error else 1e-10)
+        np.testing.assert_allclose(one[name], two[name], rtol=0, atol=1e-10)
     torques = (run["joint1_torque"][1:] for run in (one, two))  # a servo's is read before it is commanded
-    np.testing.assert_allclose(*torques, rtol=0, atol=1e-2 if scheme.error else 1e-5)
+    np.testing.assert_allclose(*torques, rtol=0, atol=1e-5)
 
 
 def test_a_law_with_a_prescribed_joint_and_a_payload_that_changes() -> None:

@@ -348,6 +348,15 @@ def test_attachment_shapes_are_static_and_keep_the_root(shape: str, count: int) 
     assert np.abs(left).max() < 1e-10
 
 
+@pytest.mark.parametrize(("part", "needed"), [(0.9, True), (1.1, False)])
+def test_the_weight_needs_it_from_a_hundredth_of_the_buckling_load_on(part: float, needed: bool) -> None:
+    """pi^2 EI / (2 L)^2, here of a link of 0.8 m with a payload."""
+    weight = 9.81 * (0.8 * 2700.0 * 350e-6 + 0.3)
+    section = Section(350e-6, part * 100.0 * weight * 1.6**2 / (np.pi**2 * 70e9))
+    arm = Arm("soft", (Link(0.8, ALUMINIUM, section),), (Joint(),), Payload(0.3), gravity=Gravity(0.0, -9.81))
+    assert build(arm, "assumed_modes").options["foreshortening"] == needed
+
+
 def test_derivatives_of_attachment_shapes() -> None:
     x, step = np.linspace(0.1, 0.9, 9), 1e-4
     for derivative in (1, 2):

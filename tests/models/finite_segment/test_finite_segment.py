@@ -175,6 +175,8 @@ def test_the_chain_has_the_mass_and_the_compliance_of_the_beam(closure: str) -> 
     arms = start + chain.centre
     inertia = chain.inertia.copy()
     if closure == "base":  # rotary inertia of half a segment at root and end
+        halves = 0.5 * 2700.0 * np.array([1e-8 * chain.length[1], 0.5e-8 * chain.length[-2]])
+        np.testing.assert_allclose(inertia[[0, -1]], halves, rtol=1e-12)
         inertia[[0, -1]] = 0.0
     found = [chain.mass.sum(), chain.mass @ arms, chain.mass @ arms**2 + inertia.sum()]
     np.testing.assert_allclose(found, moments, rtol=1e-12)
@@ -353,3 +355,12 @@ def test_one_segment_per_link_is_the_rigid_arm() -> None:
     m11 = 5.0 * m * l**2 / 3.0 + m * l**2 * c
     np.testing.assert_allclose(M, [[m11, m12], [m12, m22]], rtol=1e-12)
     assert normal_modes(M, model.tangent(*(np.zeros(2),) * 3, np.zeros(4), np.zeros(0)).stiffness).rigid == 2
+    # with masses and inertias at elbow and tip
+    joints, own, tip = (Joint(), Joint(mass=0.5, housing_inertia=0.02)), 0.5, Payload(0.3, 0.01)
+    M = FiniteSegment(Arm("2r", (BAR, BAR), joints, tip), segments=1, closure="paper").mass(np.array([0.4, 0.9]))
+    m22 += tip.mass * l**2 + tip.inertia
+    m12 += tip.mass * l**2 * (1.0 + c) + tip.inertia
+    m11 += own * l**2 + 0.02 + tip.mass * 2.0 * l**2 * (1.0 + c) + tip.inertia
+    np.testing.assert_allclose(M[1, 1], m22, rtol=1e-12)
+    np.testing.assert_allclose(M[0, 1], m12, rtol=1e-12)
+    np.testing.assert_allclose(M[0, 0], m11, rtol=1e-12)

@@ -11,24 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from differences import order
-from flexctl.models._kernels import loop
 
 import flexctl as fx
 from flexctl.design.servo import design_servos, servo_law
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
 from flexctl.kernels.schemes import generalised_alpha, trapezoidal
-from flexctl.laws.compiled import empty_law
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear.steady import steady_state
 from flexctl.machine.arm import Arm, Damping, Joint, Payload
 from flexctl.model import names
 from flexctl.models import build
-from flexctl.models.timoshenko_planar.stepper import PlanarStepper
+from flexctl.models.timoshenko_planar import TimoshenkoPlanar
 from flexctl.models.wrappers.motion_driven import motion_driven
-from flexctl.motion.moves import Cycloid, Part, Step, Trapezoid, bang_bang, quintic
+from flexctl.motion.moves import Cycloid, Part, Sine, Step, Trapezoid, bang_bang, quintic
 from flexctl.motion.profiles import SpinUp
-from flexctl.simulation.engines import Implicit
-from flexctl.simulation.grid import commands
 from flexctl.simulation.response import Response
 
 Array = npt.NDArray[Any]
@@ -243,71 +239,42 @@ def test_free_double_pendulum_keeps_its_energy_at_second_order(scheme: Any) -> N
     assert order(errors).min() > 1.9
 
 
-def generic(model: Any, motions: dict[str, Any], duration: float, step: float) -> tuple[Array, Array]:
-    """The general compiled loop with prescribed coordinates: outputs and coordinates at the end."""
-    n = round(duration / step)
-    t, p = np.arange(n + 1) * step, len(model.inputs)
-    rows = np.vstack([commands(name, motion, t, step)[[0, 1, 3]] for name, motion in motions.items()])
-    nothing, due = np.zeros((n + 1, p)), np.full(n + 1, -1, np.int64)
-    prescribed = np.array([names(model.coordinates).index(name) for name in motions], np.int64)
-    tables = loop.Tables(
-        t, np.full(n, step), due, nothing, nothing, np.zeros((0, 0)), np.ascontiguousarray(rows.T), prescribed
-    )
-    size = len(model.coordinates)
-    record = loop.Record(
-        np.zeros((n + 1, len(model.outputs))), np.zeros((n + 1, p)), np.zeros((1, size)), np.zeros((1, size))
-    )
-    q, v = model.start({name: [float(x) for x in m(0.0)[:2]] for name, m in motions.items()})
-    engine = Implicit(model, generalised_alpha(0.9, tolerance=1e-13), q, v, np.zeros(p), tables, record)
-    law, memory = empty_law()
-    engine.a[:] = 0.0  # at rest with the joints held, where the command begins
-    engine.algorithmic[:] = 0.0
-    engine.advance(law, memory, 0, n)
-    return record.y, engine.q
+class Plainly(TimoshenkoPlanar):
+    """The same arm on the plain engine."""
+
+    own_stepper = False
 
 
 @pytest.mark.parametrize("damping", [Damping(), Damping("rayleigh", alpha=0.2, beta=1e-4)], ids=lambda d: d.kind)
-def test_own_stepper_takes_the_steps_of_the_general_loop(damping: Damping) -> None:
-    """Both joints commanded, one link of two pieces, masses everywhere: every sensor to 1e-9 and rounding."""
+def test_own_stepper_takes_the_steps_of_the_plain_engine(damping: Damping) -> None:
+    """Both joints driven, one link of two pieces, masses everywhere: every sensor to 1e-9 and rounding."""
     first, second = arm("planar_2r_flexible").links
     pieces = replace(second, next_sections=(replace(second.section, area=2e-4, second_moment=4e-9),), breaks=(0.3,))
     joints = Joint(0.02, mass=1.0), Joint(0.01, mass=0.3, housing_inertia=0.02, rotor_inertia=0.01)
     machine = arm(
         "planar_2r_flexible", links=(first, pieces), joints=joints, payload=Payload(0.2, 0.01), damping=damping
     )
-    model = build(machine, "timoshenko_planar", elements=5)
-    scheme = generalised_alpha(0.9, tolerance=1e-13)
-    run = fx.simulate(model, motions=CYCLOID, duration=1.0, step=1e-3, scheme=scheme)
-    y, _ = generic(model, CYCLOID, 1.0, 1e-3)
-    for i, signal in enumerate(model.outputs):
-        rounding = 1e-7 if "acceleration" in signal.name else 1e-12  # E A times rounding, over the mass of a node
-        atol = 1e-9 * np.abs(y[:, i]).max() + rounding
-        np.testing.assert_allclose(run.y[:, i], y[:, i], rtol=0, atol=atol, err_msg=signal.name)
+    options: dict[str, Any] = {
+        "inputs": {"joint1_torque": bang_bang(0.5, 0.08), "joint2_torque": Sine(0.1, 9.0)}, "duration": 0.2,
+        "step": 1e-3, "scheme": generalised_alpha(0.9, tolerance=1e-13),
+    }
+    run, plain = (fx.simulate(kind(machine, elements=5), **options) for kind in (TimoshenkoPlanar, Plainly))
+    for name in names(run.outputs):
+        rounding = 1e-7 if "acceleration" in name else 1e-12  # E A times rounding, over the mass of a node
+        atol = 1e-9 * np.abs(plain[name]).max() + rounding
+        np.testing.assert_allclose(run[name], plain[name], rtol=0, atol=atol, err_msg=name)
 
 
 def test_one_correction_per_step_is_enough() -> None:
     """The accepted correction leaves an error of its square: the run is that solved to rounding."""
     model = planar("planar_2r_flexible", 8)
     runs = [
-        fx.simulate(model, motions=CYCLOID, duration=2.5, scheme=generalised_alpha(0.9, tolerance=tolerance))
+        fx.simulate(model, motions=CYCLOID, duration=2.5, step=1e-3, scheme=generalised_alpha(0.9, tolerance=tolerance))
         for tolerance in (1e-10, 1e-14)
     ]
     assert np.abs(runs[0]["tip_x"] - runs[1]["tip_x"]).max() < 1e-10
-    n = runs[0].t.size
-    table = np.zeros((n, 4))
-    tables = loop.Tables(
-        runs[0].t, np.full(n - 1, 1e-3), np.full(n, -1, np.int64), table, table, np.zeros((0, 0)), np.zeros((0, 0)),
-        np.zeros(0, np.int64),
-    )
-    record = loop.Record(
-        np.zeros_like(runs[0].y), np.zeros_like(runs[0].u), np.zeros((1, model.mesh.size)), np.zeros((1, 1))
-    )
-    rows = {name: commands(name, motion, runs[0].t, 1e-3) for name, motion in CYCLOID.items()}
-    q, v = model.start(dict.fromkeys(CYCLOID, (0.0, 0.0)))
-    stepper = PlanarStepper(model, generalised_alpha(0.9), q, v, np.zeros(4), tables, record, 0, rows)
-    law, memory = empty_law()
-    assert stepper.advance(law, memory, 0, n - 1)[0] == 0.0
-    assert stepper.state_.previous[1] / (n - 1) < 1.05
+    work = runs[0].provenance
+    assert work["iterations"] < 1.05 * work["steps"]
 
 
 def test_newton_decays_quadratically() -> None:

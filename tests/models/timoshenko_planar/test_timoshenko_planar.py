@@ -79,30 +79,6 @@ def test_tangents_against_complex_step(damping: Damping) -> None:
         np.testing.assert_allclose(rows[k], np.array(columns).T, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("damping", DAMPINGS[:2], ids=lambda d: d.kind)
-def test_compiled_functions_are_the_plain_ones(damping: Damping) -> None:
-    model = planar(full_arm(damping), 4)
-    draw, n = np.random.default_rng(2).standard_normal, model.mesh.size
-    q, v, a, u = model.reference() + 0.1 * draw(n), draw(n), draw(n), draw(len(model.inputs))
-    code = model.compiled()
-    assert code is not None
-    found = np.empty(n)
-    code.residual(0.0, q, v, a, u, code.reals, code.ints, found)
-    wanted = model.mass(q) @ a + model.force(q, v) - model.input_matrix(q) @ u
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-14 * np.abs(wanted).max())
-    y = np.empty(len(model.outputs))
-    code.output(q, v, a, u, code.reals, code.ints, y)
-    np.testing.assert_allclose(y, model.output(q, v, a, u), rtol=1e-13, atol=1e-13)
-    w, band = code.bandwidth, np.zeros((3 * code.bandwidth + 1, n))
-    tangent = model.tangent(q, v, a, u, np.zeros(0))
-    for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1e6, 1e3, 1.0)):
-        code.tangent(0.0, q, v, a, u, *weights, code.reals, code.ints, band)
-        total = sum(c * m for c, m in zip(weights, tangent, strict=True))
-        for i, j in np.ndindex(n, n):
-            here = band[2 * w + i - j, j] if abs(i - j) <= w else 0.0
-            assert abs(here - total[i, j]) <= 1e-14 * np.abs(total).max()
-
-
 def test_modal_damping_has_its_ratio_in_every_mode_and_leaves_rigid_motion_alone() -> None:
     model = planar(arm_2r(damping=DAMPINGS[2]), 6)
     modes = linearise(model).modes()

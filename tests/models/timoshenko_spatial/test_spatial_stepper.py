@@ -12,13 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from differences import assert_same, order
-from flexctl.models._kernels import loop
+from numba import float64, types
 from test_planar_motion import Turning
 from test_timoshenko_spatial import PLANE, everything
 
 import flexctl as fx
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
+from flexctl.kernels import state
+from flexctl.kernels.engine import Plan, Stepper
+from flexctl.kernels.jit import entry
 from flexctl.kernels.schemes import Scheme, generalised_alpha, trapezoidal
+from flexctl.kernels.tables import VEC, Record, Tables
 from flexctl.laws.compiled import empty_law
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear.equilibrium import accelerations
@@ -26,9 +30,9 @@ from flexctl.machine.arm import Arm, Damping, Joint, Link, Material, Payload, Se
 from flexctl.model import index_of, names
 from flexctl.models.timoshenko_planar import TimoshenkoPlanar
 from flexctl.models.timoshenko_spatial import TimoshenkoSpatial
-from flexctl.models.timoshenko_spatial import kernel as kernels
+from flexctl.models.timoshenko_spatial.kernel.operations import EXACT
+from flexctl.models.timoshenko_spatial.kernel.state import FORM
 from flexctl.models.timoshenko_spatial.rigid import axial_forces, frames
-from flexctl.models.timoshenko_spatial.stepper import SpatialStepper
 from flexctl.motion.moves import Cycloid, PiecewiseConstant, Sine, Step, bang_bang, quintic
 from flexctl.motion.profiles import SpinUp
 from flexctl.simulation.grid import commands
@@ -62,17 +66,18 @@ def moving(model: TimoshenkoSpatial, rates: tuple[float, ...]) -> tuple[Array, A
 def prepared(
     model: TimoshenkoSpatial, scheme: Scheme, q: Array, v: Array, steps: int, h: float,
     moves: Mapping[str, Any] | None = None,
-) -> tuple[SpatialStepper, loop.Record]:
+) -> tuple[Stepper, Record]:
     """A stepper with nothing on its inputs, and its record."""
-    p, n, t = len(model.inputs), model.mesh.size, h * np.arange(steps + 1)
-    nothing = np.zeros((steps + 1, p))
-    tables = loop.Tables(
-        t, np.full(steps, h), np.full(steps + 1, -1, np.int64), nothing, nothing, np.zeros((0, 0)), np.zeros((0, 0)),
-        np.zeros(0, np.int64),
+    p, n, ny, t = len(model.inputs), model.mesh.size, len(model.outputs), h * np.arange(steps + 1)
+    nothing, none = np.zeros((steps + 1, p)), np.zeros((0, 0))
+    tables = Tables(
+        t, np.full(steps, h), np.full(steps + 1, -1, np.int64), nothing, nothing, np.zeros((steps, p)), none
     )
-    record = loop.Record(*(np.zeros((steps + 1, k)) for k in (len(model.outputs), p, n, n)))
+    record = Record(*(np.zeros((steps + 1, k)) for k in (ny, p, n, n)))
+    gauge = state.gauge(np.zeros(ny, np.int64), np.zeros(ny, np.int64), 1.0)
     rows = {name: commands(name, motion, t, h) for name, motion in (moves or {}).items()}
-    return SpatialStepper(model, scheme, q, v, np.zeros(p), tables, record, 0, rows), record
+    plan = Plan(tables, record, gauge, scheme, 0.0, False, rows)
+    return model.stepper(q, v, np.zeros(p), plan, 0), record
 
 
 # --- the plain model is the oracle
@@ -92,7 +97,7 @@ def test_accelerations_are_those_of_the_model_in_any_motion(damping: Damping, tu
         stepper, _ = prepared(model, TIGHT, q, v, 1, 1e-3)
         a, _ = accelerations(model, q, v, np.zeros(len(model.inputs)), 0.0)
         scale = np.abs(a).max()
-        np.testing.assert_allclose(stepper.state_.a[stepper.place], a, rtol=0, atol=1e-10 * scale)
+        np.testing.assert_allclose(stepper.motion.a[stepper.place], a, rtol=0, atol=1e-10 * scale)
         np.testing.assert_allclose(stepper.measure(), model.output(q, v, a, np.zeros(1)), rtol=0, atol=1e-10 * scale)
 
 
@@ -202,7 +207,7 @@ def test_commanded_joints_follow_and_show_their_force(case: str) -> None:
     wanted, efforts = commanded_plainly(model, moves, q.copy(), v.copy(), n, h)
     stepper, record = prepared(model, TIGHT, q, v, n, h, moves)
     law, memory = empty_law()
-    assert stepper.advance(law, memory, 0, n)[0] == 0.0
+    stepper.advance(law, memory, 0, n)
     np.testing.assert_allclose(record.q, wanted, rtol=0, atol=1e-10)
     acting = {coordinate: name for name, coordinate in model.joints.items()}
     for k, name in enumerate(moves):
@@ -224,32 +229,39 @@ def servo_arm(case: str) -> tuple[TimoshenkoSpatial, tuple[float, ...], tuple[fl
     return TimoshenkoSpatial(arm, elements=2), phi, load
 
 
+one_correction = EXACT.solve
+
+
+@entry(types.UniTuple(float64, 2)(FORM, state.MOTION, VEC))
+def corrected(form: Any, motion: Any, u: Any) -> Any:
+    """One correction at rest."""
+    return one_correction(form, motion, u, 0.0, 0.0, 1.0, True)
+
+
 @pytest.mark.parametrize("case", ["plain", "rigid kinks, bodies and a slide"])
 def test_tangent_is_exact_at_rest(case: str) -> None:
     """Newton's corrections square themselves down to rounding: no geometric term of sections, joints, kinks lacks."""
     model, phi, load = servo_arm(case)
     q = model.pose(phi)
     stepper, _ = prepared(model, TIGHT, q, 0.0 * q, 1, 1e-3)
-    state, fixed, u = stepper.state_, (stepper.beam, stepper.state_, stepper.work), np.zeros(len(model.inputs))
-    state.a[:] = 0.0
+    motion, place, u = stepper.motion, stepper.place, np.zeros(len(model.inputs))
+    motion.a[:] = 0.0
     for i, x in enumerate(phi):
         u[index_of("input", f"joint{i + 1}_command", model.inputs)] = x
 
     def correct() -> float:
-        assert kernels._evaluate(*fixed, u, kernels.NONLINEAR, 1.0, 0.0, 0.0)
-        kernels._factor(*fixed, stepper.drive, 0.0, 0.0, 1.0)
-        kernels._correction(*fixed, stepper.drive)
-        size = float(kernels._to_coordinates(*fixed, kernels.NONLINEAR))
-        state.x[:] -= stepper.work.r[: state.x.size]
-        return size
+        status, size = corrected(stepper.form, motion, u)
+        assert status == 0.0
+        motion.q[:] -= motion.d
+        return float(size)
 
     for part in np.linspace(0.05, 1.0, 20):
         u[-3:] = part * np.array(load)
         for _ in range(8):
             correct()
-    assert np.abs(state.x[stepper.place][model.mesh.node[1:, 3:]]).max() > 0.3
-    assert np.abs(model.force(state.x[stepper.place], 0.0 * q) - model.B @ u).max() < 1e-9
-    state.x[stepper.place] += 1e-3 * np.random.default_rng(0).normal(size=q.size)
+    assert np.abs(motion.q[place][model.mesh.node[1:, 3:]]).max() > 0.3
+    assert np.abs(model.force(motion.q[place], 0.0 * q) - model.B @ u).max() < 1e-9
+    motion.q[place] += 1e-3 * np.random.default_rng(0).normal(size=q.size)
     sizes = [correct() for _ in range(8)]
     assert sizes[0] > 5e-3
     late = [(earlier, later) for earlier, later in pairwise(sizes) if earlier < 1e-5]
@@ -271,9 +283,10 @@ def test_newton_decays_in_motion(case: str) -> None:
     for iterations in range(1, 8):
         scheme = replace(trapezoidal(tolerance=1e-30), iterations=iterations)
         stepper, _ = prepared(model, scheme, q, v, 1, 5e-3, moves)
-        status, _, reached, size = stepper.advance(law, memory, 0, 1)
-        assert (status, reached) == (loop.NOT_CONVERGED, iterations)
-        sizes.append(size)
+        with pytest.raises(ConvergenceError) as failed:
+            stepper.advance(law, memory, 0, 1)
+        assert failed.value.iteration == iterations
+        sizes.append(failed.value.residual)
     assert sizes[0] > 0.01
     assert sizes[-1] < 1e-14
     assert all(later < 8.0 * earlier**2 + 2e-2 * earlier for earlier, later in pairwise(sizes[:-1]))
@@ -297,8 +310,8 @@ def test_one_correction_per_step_is_enough() -> None:
     assert max(np.abs(runs[0][f"tip_{x}"] - runs[1][f"tip_{x}"]).max() for x in "xyz") < 1e-10
     stepper, _ = prepared(model, generalised_alpha(0.9), *moving(model, (0.0, 0.0, 0.0)), 1000, 1e-3, MOTIONS)
     law, memory = empty_law()
-    assert stepper.advance(law, memory, 0, 1000)[0] == 0.0
-    assert stepper.state_.previous[1] / 1000 < 1.05
+    stepper.advance(law, memory, 0, 1000)
+    assert stepper.counts["iterations"] / stepper.counts["steps"] < 1.05
 
 
 @pytest.mark.parametrize("analysis", ["nonlinear", "linear"])
@@ -428,7 +441,7 @@ def test_axial_forces_are_those_of_the_rigid_arm() -> None:
     stepper, _ = prepared(model, TIGHT, *model.start({k: [float(x) for x in m(0.0)[:2]] for k, m in BENDING.items()}),
                           n, h, BENDING)
     law, memory = empty_law()
-    assert stepper.advance(law, memory, 0, n)[0] == 0.0
+    stepper.advance(law, memory, 0, n)
     q, v, a = model.rigid_motion(*rows.T)
     rigid = model.mass(q) @ a + TimoshenkoSpatial(replace(model.arm, damping=Damping()), elements=2).force(q, v)
     wanted = axial_forces(model.mesh, rigid, rows[:, 0])

@@ -1,4 +1,4 @@
-"""The time loop of `models.finite_segment`: the steps of `loop.run_implicit`, at a cost linear in the segments.
+"""The operations of `models.finite_segment` for the common step, at a cost linear in the segments.
 
 A Riccati sweep. Beyond hinge k everything answers to the acceleration x of the hinge and to the angle before it:
 
@@ -31,11 +31,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from ....kernels.jit import kernel
-from ....kernels.loops import loops
-from ....kernels.state import FULL, PRESCRIBED
-from ....kernels.stepper import Operations
-from ....kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
+from ...kernels.idle import never, no_foresight
+from ...kernels.jit import kernel
+from ...kernels.joints import record_torques
+from ...kernels.loops import loops
+from ...kernels.state import FULL, PRESCRIBED
+from ...kernels.stepper import Operations
+from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
+from ...kernels.trig import cosine_sine, line_angle, line_rate
 
 
 class Segments(NamedTuple):
@@ -77,23 +80,9 @@ FORM = types.NamedTuple((SEGMENTS, WORK), Form)
 
 @kernel(**FAST)
 def _turn(x, c, s, n):
-    """Cosine and sine of every angle (fdlibm's polynomials after reduction to pi/4)."""
+    """Cosine and sine of every angle."""
     for i in range(n):
-        k = np.floor(x[i] * 0.6366197723675814 + 0.5)
-        r = (x[i] - k * 1.5707963267948966) - k * 6.123233995736766e-17
-        z = r * r
-        p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
-        p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
-        sine = r + r * z * (-1.66666666666666324348e-01 + z * p)
-        p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 - z * 1.13596475577881948265e-11)
-        p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
-        cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
-        m = k - 4.0 * np.floor(0.25 * k)
-        odd = (m == 1.0) | (m == 3.0)
-        c0 = sine if odd else cosine
-        s0 = cosine if odd else sine
-        c[i] = -c0 if (m == 1.0) | (m == 2.0) else c0
-        s[i] = -s0 if m >= 2.0 else s0
+        c[i], s[i] = cosine_sine(x[i])
 
 
 @kernel(**FAST)
@@ -106,8 +95,9 @@ def _turn_further(d, c, s, n):
 
 
 @kernel(**FAST)
-def _accelerations(alpha, w, a, c, s, acc, ex, ey, n):
+def _accelerations(alpha, state, W, n):
     """What each body adds to the acceleration, per length: e = R' (a + alpha w) - R w^2."""
+    w, a, c, s, acc, ex, ey = state.v, state.a, W[COS], W[SIN], W[ACC], W[EX], W[EY]
     for k in range(n):
         acc[k] = a[k] + alpha * w[k]
         square = w[k] * w[k]
@@ -116,8 +106,9 @@ def _accelerations(alpha, w, a, c, s, acc, ex, ey, n):
 
 
 @kernel(**FAST)
-def _slopes(ca, cv, cq, w, acc, c, s, px, py, n):
+def _slopes(ca, cv, cq, w, W, n):
     """p = de/dtheta along the step."""
+    acc, c, s, px, py = W[ACC], W[COS], W[SIN], W[PX], W[PY]
     for k in range(n):
         across, along = ca - cq * w[k] * w[k], -cq * acc[k] - 2.0 * cv * w[k]
         px[k] = along * c[k] - across * s[k]
@@ -125,8 +116,9 @@ def _slopes(ca, cv, cq, w, acc, c, s, px, py, n):
 
 
 @kernel(**FAST)
-def _loads(l, d, m, ex, ey, gx, gy, outx, outy, n):
+def _loads(body, gx, gy, W, n):
     """Inertia and weight of each body: G = m (acceleration of its centre - g)."""
+    l, d, m, ex, ey, outx, outy = body[0], body[1], body[2], W[EX], W[EY], W[GX], W[GY]
     ax, ay = -gx, -gy
     for k in range(n):
         outx[k] = m[k] * (ax + d[k] * ex[k])
@@ -136,8 +128,9 @@ def _loads(l, d, m, ex, ey, gx, gy, outx, outy, n):
 
 
 @kernel(**FAST)
-def _hinges(cv, cq, K, C, x, v, moment, kappa, free, n):
+def _hinges(cv, cq, body, state, W, n):
     """Moments of springs and dampers and their derivatives."""
+    K, C, x, v, moment, kappa, free = body[4], body[5], state.q, state.v, W[NN], W[KAPPA], W[FREE]
     moment[0], kappa[0], free[0] = K[0] * x[0] + C[0] * v[0], cq * K[0] + cv * C[0], 1.0
     for k in range(1, n):
         moment[k] = K[k] * (x[k] - x[k - 1]) + C[k] * (v[k] - v[k - 1])
@@ -226,10 +219,10 @@ def _pass(seg, state, u, ca, cv, cq, torque, W):
     """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
     ca = ca + alpha * cv
-    _accelerations(alpha, state.v, state.a, W[COS], W[SIN], W[ACC], W[EX], W[EY], n)
-    _slopes(ca, cv, cq, state.v, W[ACC], W[COS], W[SIN], W[PX], W[PY], n)
-    _loads(B[0], B[1], B[2], W[EX], W[EY], seg.numbers[1], seg.numbers[2], W[GX], W[GY], n)
-    _hinges(cv, cq, B[4], B[5], state.q, state.v, W[NN], W[KAPPA], W[FREE], n)
+    _accelerations(alpha, state, W, n)
+    _slopes(ca, cv, cq, state.v, W, n)
+    _loads(B, seg.numbers[1], seg.numbers[2], W, n)
+    _hinges(cv, cq, B, state, W, n)
     _joint_hinges(seg, state, u, ca, cv, cq, W)
     fx = fy = 0.0
     for j in range(u.size):
@@ -339,8 +332,8 @@ def _chord(seg, state, W, kind, root, end):
         vy += c * state.v[k]
     if kind == 8:
         c, s = W[COS, root], W[SIN, root]
-        return state.q[root] + np.arctan2(c * py - s * px, c * px + s * py)
-    return (px * vy - py * vx) / (px * px + py * py)
+        return line_angle(state.q[root], c, s, px, py)
+    return line_rate(px, py, vx, vy)
 
 
 @kernel(**FAST)
@@ -386,11 +379,8 @@ def _measure(seg, state, W, rows, y):
 @kernel(**INSIDE)
 def store(form, motion, record, k):
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
-    seg, drive = form.segments, motion.drive
-    for j in range(seg.inputs.size):
-        i = seg.inputs[j]
-        if i < drive.size and drive[min(i, drive.size - 1)] == PRESCRIBED:
-            record.u[k, j] = motion.torque[i]
+    seg = form.segments
+    record_torques(seg.inputs, motion, record, k)
     if record.q.shape[0] > 1:
         for p in range(motion.q.size):
             record.q[k, p], record.v[k, p] = motion.q[p], motion.v[p]
@@ -411,17 +401,6 @@ def sense(form, motion, u, rows, y):
     near = form.work.near
     _turn(motion.q, near[COS], near[SIN], motion.q.size)
     _measure(form.segments, motion, near, rows, y)
-
-
-@kernel(**INSIDE)
-def no_foresight(form, motion, h, scheme):
-    """Nothing is needed of the state before the step."""
-
-
-@kernel(**INSIDE)
-def never(form):
-    """The arm is not linear."""
-    return False
 
 
 OPERATIONS = Operations(

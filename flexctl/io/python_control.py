@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DefinitionError, NotAvailable, did_you_mean, require
-from ...linear import FirstOrder, SecondOrder
-from ...linear.equilibrium import accelerations
-from ...linear.matrices import from_matrices, signals
-from ...linear.realise import first_order
-from ...model import FloatArray, MechanicalModel, OperatingPoint, Signal, names
-from ...support.files import write_atomically
-from ..records import Record, read_record, suffix_of, write_record
+from ..errors import DefinitionError, NotAvailable, did_you_mean, require
+from ..linear import FirstOrder, SecondOrder
+from ..linear.equilibrium import accelerations
+from ..linear.matrices import from_matrices, signals
+from ..linear.realise import first_order
+from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..support.files import write_atomically
+from .records import Record, read_record, suffix_of, write_record
 
 if TYPE_CHECKING:
     import control

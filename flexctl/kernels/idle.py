@@ -1,0 +1,22 @@
+"""Operations (see `stepper.Operations`) of formulations that have nothing to do there."""
+
+from __future__ import annotations
+
+from .jit import kernel
+from .tables import INSIDE
+
+
+@kernel(**INSIDE)
+def nothing(form, motion):
+    """The state alone is measured."""
+
+
+@kernel(**INSIDE)
+def no_foresight(form, motion, h, scheme):
+    """Nothing is needed of the state before the step."""
+
+
+@kernel(**INSIDE)
+def never(form):
+    """The arm is not linear."""
+    return False

@@ -1,0 +1,139 @@
+"""The pieces of a step: prediction, correction, what is kept in case it fails, prescribed motions, updates."""
+
+from __future__ import annotations
+
+from .jit import kernel
+from .state import LAST, PRESCRIBED
+from .tables import BOUND, FAST
+
+
+@kernel(**FAST)
+def predict(motion, h, scheme, soft, straight):
+    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule.
+
+    motion.d is what accelerations move; returns its largest entry.
+    """
+    q, v, a, shifted, before, d = motion.q, motion.v, motion.a, motion.shifted, motion.before, motion.d
+    if soft:
+        for i in range(q.size):
+            before[i] = a[i]
+            a[i] = shifted[i] = d[i] = 0.0
+            q[i] += h * v[i]
+        return 0.0
+    last = motion.number[LAST]
+    ratio, largest = (h / last if last > 0.0 else 0.0), 0.0
+    am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
+    b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
+    for i in range(q.size):
+        old, now = shifted[i], a[i]
+        guess = now + ratio * (now - before[i])
+        new = ((1.0 - af) * guess + af * now - am * old) * g
+        before[i], a[i], shifted[i] = now, guess, new
+        d[i] = b1 * old + b2 * new
+        q[i] += h * v[i] + d[i]
+        v[i] += g1 * old + g2 * new
+    for i in range(q.size):
+        largest = max(largest, abs(d[i]))
+    return largest
+
+
+@kernel(**FAST)
+def correct(q, v, a, shifted, d, cq, cv, ca, cs):
+    """Move the state by a correction."""
+    for i in range(q.size):
+        q[i] -= cq * d[i]
+        v[i] -= cv * d[i]
+    for i in range(q.size):
+        a[i] -= ca * d[i]
+        shifted[i] -= cs * d[i]
+
+
+@kernel(**FAST)
+def scale(d, factor):
+    """Multiply by a factor."""
+    for i in range(d.size):
+        d[i] *= factor
+
+
+@kernel(**FAST)
+def save(motion):
+    """Keep the state for the case that the step is not good enough."""
+    keep = motion.saved
+    for i in range(motion.q.size):
+        keep[0, i], keep[1, i], keep[2, i] = motion.q[i], motion.v[i], motion.a[i]
+        keep[3, i], keep[4, i] = motion.shifted[i], motion.before[i]
+    for i in range(motion.lam.size):
+        motion.spare[0, i] = motion.lam[i]
+
+
+@kernel(**FAST)
+def restore(motion):
+    """Go back to the state that was saved."""
+    keep = motion.saved
+    for i in range(motion.q.size):
+        motion.q[i], motion.v[i], motion.a[i] = keep[0, i], keep[1, i], keep[2, i]
+        motion.shifted[i], motion.before[i] = keep[3, i], keep[4, i]
+    for i in range(motion.lam.size):
+        motion.lam[i] = motion.spare[0, i]
+
+
+@kernel(**FAST)
+def aim(motion, k, part, h):
+    """Fill motion.target at a part of the step from grid point k: the quintic with the values at both ends.
+
+    A part of 0 gives the right limits at k.
+    """
+    s, command, target = part, motion.command, motion.target
+    for j in range(motion.drive.size):
+        c = 4 * j
+        if part == 0.0 or part == 1.0:
+            row = k if part == 0.0 else k + 1
+            for i in range(4):
+                target[j, i] = command[row, c + i]
+            continue
+        x0, v0, a0 = command[k, c], h * command[k, c + 1], 0.5 * h * h * command[k, c + 3]
+        d = command[k + 1, c] - x0 - v0 - a0
+        e, f = h * command[k + 1, c + 1] - v0 - 2.0 * a0, h * h * command[k + 1, c + 2] - 2.0 * a0
+        c3, c4, c5 = 10.0 * d - 4.0 * e + 0.5 * f, -15.0 * d + 7.0 * e - f, 6.0 * d - 3.0 * e + 0.5 * f
+        target[j, 0] = x0 + s * (v0 + s * (a0 + s * (c3 + s * (c4 + s * c5))))
+        target[j, 1] = (v0 + s * (2.0 * a0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
+        target[j, 2] = (2.0 * a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
+        target[j, 3] = target[j, 2]
+
+
+@kernel(**FAST)
+def broyden(d, steps, first, number):
+    """Broyden's updates of the inverse, applied to the correction d; `steps` are those made with these factors."""
+    n = d.size
+    for j in range(first, number):
+        size, along = 0.0, 0.0
+        for i in range(n):
+            size += steps[j, i] * steps[j, i]
+            along += steps[j, i] * d[i]
+        if size == 0.0:
+            return
+        along /= size
+        if j < number - 1:
+            for i in range(n):
+                d[i] += along * steps[j + 1, i]
+        elif along < 0.9:  # else the update would be singular
+            for i in range(n):
+                d[i] /= 1.0 - along
+
+
+@kernel(**FAST)
+def bounded(q):
+    """Whether every entry is finite and within BOUND."""
+    inside = True
+    for i in range(q.size):
+        inside = inside and abs(q[i]) <= BOUND
+    return inside
+
+
+@kernel(**FAST)
+def any_prescribed(drive):
+    """Whether a joint is prescribed."""
+    some = False
+    for j in range(drive.size):
+        some = some or drive[j] == PRESCRIBED
+    return some

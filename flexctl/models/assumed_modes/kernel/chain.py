@@ -1,0 +1,188 @@
+"""Residual, tangent, output and closures of `assumed_modes` for the time loop.
+
+The same equations as `assumed_modes.motion` and `assumed_modes`, one sweep from the base to the ends and back: on the
+way out the acceleration of every root and its derivatives, on the way back the force F that what a root carries asks
+for.
+
+    ints  = header (names below), then for each link (parent, first elastic coordinate, k, points, their place, place of
+            its root on the parent), each pin (link, place, link, place), each output (kind, row, link, place, axis),
+            places of the ends of all links, coordinates driven by motion
+    reals = alpha, gravity, T, K, C, inertia, B, then fields: for each point c0, x, a (k), b (k), H (k x k)
+
+"Place" is an index of reals. With coordinates driven by motion u begins with their accelerations. The closure forces
+lam stand behind the inputs in u.
+
+With cylinders (`wrappers.hydraulic`) a coordinate z for each driven one stands behind the others, u begins with their
+commands, and reals end with the table (c0, c1, c2, b, p_ref) of the cylinders.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import complex128
+
+from ....kernels.jit import kernel
+from ....kernels.vectors import put
+
+N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
+
+
+CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, HEADER = range(15, 25)
+
+
+POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = range(9)
+
+
+CVEC = complex128[::1]
+
+
+@kernel
+def angles(q, reals, ints, eta):
+    """Return eta = T q in `eta`."""
+    n, start = ints[N], ints[T_AT]
+    put(q, eta)
+    if ints[PLAIN_T] == 0:
+        for i in range(ints[LINKS]):
+            total = 0.0
+            for j in range(n):
+                total += reals[start + i * n + j] * q[j]
+            eta[i] = total
+
+
+@kernel
+def turned(r, reals, ints, spare):
+    """Replace r by T^T r."""
+    n, start = ints[N], ints[T_AT]
+    put(r, spare)
+    for i in range(ints[LINKS]):
+        r[i] = 0.0
+    for i in range(ints[LINKS]):
+        for j in range(n):
+            r[j] += reals[start + i * n + j] * spare[i]
+
+
+@kernel
+def turned_twice(S, reals, ints, spare):
+    """Replace S by T^T S T."""
+    n, links, start = ints[N], ints[LINKS], ints[T_AT]
+    for i in range(n):
+        turned(S[i], reals, ints, spare)
+    for j in range(n):
+        put(S[:links, j], spare[:links])
+        for i in range(links):
+            S[i, j] = 0.0
+        for i in range(links):
+            for m in range(n):
+                S[m, j] += reals[start + i * n + m] * spare[i]
+
+
+@kernel
+def point(reals, at, body, state, J, Dq, Dv):
+    """Place and acceleration of a point against the root of its link; their derivatives by (theta, z).
+
+    body: link, its first elastic coordinate and their number, whether it shortens, and its direction E; state: angles
+    and elastic coordinates, rates, accelerations.
+    """
+    (link, first, k, short, E), (q, v, a) = body, state
+    w, alpha = v[link], a[link]
+    zeta, rate, acc = complex(reals[at + 1], 0.0), 0j, 0j
+    for i in range(k):
+        slope = complex(reals[at + 2 + i], reals[at + 2 + k + i])
+        J[1 + i] = slope
+        Dq[1 + i], Dv[1 + i] = 0j, 0j
+        zeta += slope * q[first + i]
+    if short:
+        for i in range(k):
+            Hz, Hv, Ha = 0.0, 0.0, 0.0
+            for j in range(k):
+                H = reals[at + 2 + 2 * k + i * k + j]
+                Hz += H * q[first + j]
+                Hv += H * v[first + j]
+                Ha += H * a[first + j]
+            J[1 + i] -= Hz
+            zeta -= 0.5 * Hz * q[first + i]
+            acc -= Hv * v[first + i]
+            Dq[1 + i] = -Ha - 2j * w * Hv
+            Dv[1 + i] = complex(-2.0 * Hv, 0.0)
+    turn = complex(-w * w, alpha)
+    for i in range(k):
+        rate += J[1 + i] * v[first + i]
+        acc += J[1 + i] * a[first + i]
+        Dq[1 + i] = (Dq[1 + i] + turn * J[1 + i]) * E
+        Dv[1 + i] = (Dv[1 + i] + 2j * w * J[1 + i]) * E
+        J[1 + i] *= E
+    acc = (acc + 2j * w * rate + turn * zeta) * E
+    J[0], Dq[0], Dv[0] = 1j * zeta * E, 1j * acc, (2j * rate - 2.0 * w * zeta) * E
+    return zeta * E, acc
+
+
+@kernel
+def bend(reals, at, body, J, force, scale, S):
+    """Add the second derivatives of the work of a given force at a point; body as in `point`."""
+    link, first, k, short, E = body
+    S[link, link] += scale * (force.conjugate() * 1j * J[0]).real
+    for i in range(k):
+        x = scale * (force.conjugate() * 1j * J[1 + i]).real
+        S[link, first + i] += x
+        S[first + i, link] += x
+    if short:
+        x = scale * (force.conjugate() * E).real
+        for i in range(k):
+            for j in range(k):
+                S[first + i, first + j] -= x * reals[at + 2 + 2 * k + i * k + j]
+
+
+@kernel
+def led(a, u, ints, b):
+    """Copy the accelerations, those of coordinates driven by motion as commanded."""
+    put(a, b)
+    for j in range(ints[DRIVEN]):
+        b[ints[ints[DRIVEN_AT] + j]] = u[j]
+
+
+@kernel
+def reach(state, reals, ints, link, at, J0, D0):
+    """Place and acceleration of a station against the root of the tree it stands on.
+
+    J0 gets the derivatives of the place by the coordinates, D0 those of the acceleration by the rates.
+    """
+    x, n, short = state[0], ints[N], ints[SHORT] == 1
+    rows = np.empty((3, n + 1), np.complex128)
+    J, Dq, Dv = rows[0], rows[1], rows[2]
+    J0[:] = 0j
+    D0[:] = 0j
+    place, acc = 0j, 0j
+    while link >= 0:
+        row = ints[TABLE] + 6 * link
+        first, k = ints[row + 1], ints[row + 2]
+        E = complex(np.cos(x[link]), np.sin(x[link]))
+        here, push = point(reals, at, (link, first, k, short, E), state, J, Dq, Dv)
+        place += here
+        acc += push
+        J0[link] += J[0]
+        D0[link] += Dv[0]
+        for i in range(k):
+            J0[first + i] += J[1 + i]
+            D0[first + i] += Dv[1 + i]
+        at = ints[row + 5]
+        link = ints[row]
+    return place, acc
+
+
+@kernel
+def lean(x, dx, reals, ints, link, rated):
+    """Turn of a link's chord against its root, or the rate of it."""
+    row = ints[TABLE] + 6 * link
+    first, k, at, short = ints[row + 1], ints[row + 2], ints[ints[ENDS] + link], ints[SHORT] == 1
+    place, rate = complex(reals[at + 1], 0.0), 0j
+    for i in range(k):
+        slope = complex(reals[at + 2 + i], reals[at + 2 + k + i])
+        place += slope * x[first + i]
+        if short:
+            Hz = 0.0
+            for j in range(k):
+                Hz += reals[at + 2 + 2 * k + i * k + j] * x[first + j]
+            place -= 0.5 * Hz * x[first + i]
+            slope -= Hz
+        rate += slope * dx[first + i]
+    return (rate / place).imag if rated else np.arctan2(place.imag, place.real)
