@@ -22,6 +22,7 @@ from .. import __version__, models
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.arm import Arm, Payload
 from ..machine.plausible import check_plausible
+from ..support.moved import OldMembers
 from .definition import Row, Tree, located, read_definition, read_tree
 from .overrides import combine, merge, overridden
 
@@ -71,7 +72,7 @@ def locate(folder: str, name: str | Path) -> tuple[Path, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Plant:
+class Plant(OldMembers):
     """A machine together with the solver that models it.
 
     Attributes
@@ -157,9 +158,9 @@ class Plant:
         """Return the `count` lowest flexible modes of the linear plant."""
         return self.linearise().modes(count)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response of the linear plant on a grid [rad/s]."""
-        return self.linearise().response(omega)
+        return self.linearise().frequency_response(omega)
 
     def with_(
         self,

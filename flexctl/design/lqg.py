@@ -33,7 +33,7 @@ from .design_model import DesignModel, Names, design_model
 
 
 @dataclass(frozen=True)
-class Weights:
+class LqgWeights:
     """Weights of the design; outputs in rad, torque in N m. One number serves all channels, or give one for each.
 
     Attributes
@@ -61,7 +61,7 @@ class Weights:
 
 
 def lqg(
-    plant: SecondOrder, weights: Weights, *, modes: int, sample_time: float, measures: Names, drive: Names,
+    plant: SecondOrder, weights: LqgWeights, *, modes: int, sample_time: float, measures: Names, drive: Names,
     follow: Names, limit: float = np.inf,
 ) -> Design:
     """Return the design, one sample of computation delay included.
@@ -70,7 +70,7 @@ def lqg(
     ----------
     plant : SecondOrder
         Linear plant with as many rigid-body modes as there are inputs and followed outputs.
-    weights : Weights
+    weights : LqgWeights
         See there.
     modes : int
         Flexible modes in the design; the rest is spill-over to be certified on the full plant.
@@ -104,7 +104,7 @@ def lqg(
     return Design(law, plant, {**assumed, "weights": weights})
 
 
-def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weights, Ts: float) -> FloatArray:
+def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: LqgWeights, Ts: float) -> FloatArray:
     """Return the gain on (x, p, s)."""
     m, c, omega = model.omega.size, model.c, model.omega
     n, k = 2 * m, len(c)
@@ -122,7 +122,7 @@ def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weight
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), float)
 
 
-def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: Weights, Ts: float) -> FloatArray:
+def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: LqgWeights, Ts: float) -> FloatArray:
     """Return the gain of the current estimator, x^ = x^- + L (y - C x^-)."""
     k = len(Phi) // 2
     W = Gamma @ Gamma.T + np.diag(np.r_[np.zeros(k), np.full(k, w.disturbance * Ts**2)])

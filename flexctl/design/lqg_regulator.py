@@ -31,7 +31,7 @@ from .sampled_model import SampledModel, each, sampled_model
 
 
 @dataclass(frozen=True)
-class Weights:
+class RegulatorWeights:
     """Weights of the design, in the units of the plant; one number serves all channels, or give one for each.
 
     Attributes
@@ -53,7 +53,8 @@ class Weights:
 
 
 def lqg_regulator(
-    plant: LinearPlant, weights: Weights, *, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float,
+    plant: LinearPlant, weights: RegulatorWeights, *, measures: tuple[str, ...], drives: tuple[str, ...],
+    sample_time: float,
     delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
 ) -> Design:
     """Return the design of a law that follows what its measurements read at rest; see `variations.resting`.
@@ -62,7 +63,7 @@ def lqg_regulator(
     ----------
     plant : SecondOrder or FirstOrder
         Continuous linear plant; all of its states are in the law.
-    weights : Weights
+    weights : RegulatorWeights
         See there.
     measures, drives : tuple of str
         Measured outputs and driven inputs.
@@ -105,7 +106,7 @@ def slow(model: SampledModel) -> FloatArray:
     return np.asarray(sum(np.kron(N, row[None, :]) for N, row in parts), float)
 
 
-def regulator_gain(model: SampledModel, weights: Weights) -> FloatArray:
+def regulator_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return K."""
     require(bool(weights.penalty), "nothing is penalised: the best command is none")
     require(all(q >= 0 for q in weights.penalty.values()), f"penalties {dict(weights.penalty)} must not be negative")
@@ -116,7 +117,7 @@ def regulator_gain(model: SampledModel, weights: Weights) -> FloatArray:
     return np.asarray(np.linalg.solve(R + model.B.T @ P @ model.B, model.B.T @ P @ model.A), float)
 
 
-def filter_gain(model: SampledModel, weights: Weights) -> FloatArray:
+def filter_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return L."""
     W = model.E @ np.diag(each("disturbance", weights.disturbance, len(model.drives))) @ model.E.T
     V = np.diag(each("noise", weights.noise, len(model.measures)))

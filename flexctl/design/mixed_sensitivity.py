@@ -5,7 +5,7 @@
 
 The computation delay is in the problem as a first-order Pade factor at the input. The disturbance is what makes the
 problem regular: without it the rigid poles on the axis are invariant zeros of it. All weights are meant in scaled units
-(`Scales`), in which a good design has numbers near 1.
+(`HinfScales`), in which a good design has numbers near 1.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Lag:
 
 
 @dataclass(frozen=True)
-class Scales:
+class HinfScales:
     """Units of the design: `rate` [rad/s] for time, `command` for the input, `output` for the measurements.
 
     For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints
@@ -68,7 +68,7 @@ class Scales:
 
 
 @dataclass(frozen=True)
-class Weights:
+class HinfWeights:
     """Weights in scaled units.
 
     Attributes
@@ -87,8 +87,8 @@ class Weights:
     command: Lag
 
 
-def mixed_sensitivity(
-    plant: SecondOrder, weights: Weights, scales: Scales, *, modes: int, sample_time: float, measures: Names,
+def hinf(
+    plant: SecondOrder, weights: HinfWeights, scales: HinfScales, *, modes: int, sample_time: float, measures: Names,
     drive: Names, follow: Names, slack: float = 1.5, limit: float = np.inf,
 ) -> Design:
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
@@ -119,7 +119,7 @@ def mixed_sensitivity(
 
 
 def tracking_controller(
-    model: DesignModel, weights: Weights, scales: Scales, delay: float, slack: float
+    model: DesignModel, weights: HinfWeights, scales: HinfScales, delay: float, slack: float
 ) -> tuple[FirstOrder, Synthesis]:
     """Return the continuous controller u = K y in SI units and the synthesis behind it."""
     found = synthesise(generalised_plant(model, weights, scales, delay), slack)
@@ -133,7 +133,7 @@ def tracking_controller(
     return K, found
 
 
-def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, delay: float) -> Problem:
+def generalised_plant(model: DesignModel, weights: HinfWeights, scales: HinfScales, delay: float) -> Problem:
     """Return the problem of the module docstring in scaled units; states: plant, delay, W_1, W_u."""
     for name in model.follows:
         require(name in model.measures, f'the followed output "{name}" must be measured')

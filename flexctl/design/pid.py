@@ -25,7 +25,7 @@ from .design_model import Names, design_model
 
 
 @dataclass(frozen=True)
-class Gains:
+class PidGains:
     """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s]."""
 
     kp: float
@@ -45,10 +45,10 @@ class Gains:
         return FirstOrder(A[at], B[keep], C[:, keep], D, states, (Signal(measure),), (Signal(drive),))
 
 
-def gains(
+def pid_gains(
     plant: SecondOrder, *, crossover: float, phase_margin_deg: float, measure: str, drive: str, delay: float = 0.0,
     spread: float = 10.0, reset: float | None = None,
-) -> Gains:
+) -> PidGains:
     """Return the gains that put the gain crossover at a frequency with a phase margin.
 
     Parameters
@@ -75,8 +75,8 @@ def gains(
 
 def _gains(
     response: complex, crossover: float, phase_margin_deg: float, delay: float, spread: float, reset: float | None
-) -> Gains:
-    """Return the gains for a plant with this response at the crossover; see `gains`."""
+) -> PidGains:
+    """Return the gains for a plant with this response at the crossover; see `pid_gains`."""
     require(crossover > 0, f"crossover = {crossover} rad/s must be positive")
     require(0 < phase_margin_deg < 90, f"phase_margin_deg = {phase_margin_deg} must lie between 0 and 90")
     require(delay >= 0 and spread > 0, f"delay = {delay} s must not be negative, spread = {spread} must be positive")
@@ -93,7 +93,7 @@ def _gains(
             f"kd = {kd:.4g}): the plant with its delay has phase {np.degrees(np.angle(P)):.4g} deg there; "
             "choose another crossover or margin"
         )
-    return Gains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
+    return PidGains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
 
 
 def pid(
@@ -111,7 +111,7 @@ def pid(
     plant : SecondOrder
         Linear plant with as many rigid-body modes as there are inputs, measured and followed outputs.
     crossover, phase_margin_deg, spread, reset
-        As for `gains`, the same for all joints.
+        As for `pid_gains`, the same for all joints.
     sample_time : float
         Control period [s].
     measure, drive, follow : str or tuple of str
@@ -151,7 +151,7 @@ def pid(
     return result
 
 
-def _told(found: list[Gains], J: FloatArray) -> dict[str, float]:
+def _told(found: list[PidGains], J: FloatArray) -> dict[str, float]:
     """Return the gains of each joint by itself, in input per measured unit."""
     numbers = {}
     for i, g in enumerate(found):

@@ -45,7 +45,7 @@ def held_frequency(plant: SecondOrder, measures: Names) -> float:
 def bryson(
     plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names, observer: float = 5.0,
     integral: float = 0.01,
-) -> lqg.Weights:
+) -> lqg.LqgWeights:
     """Return weights of `lqg.lqg` by Bryson's rule.
 
     Parameters
@@ -70,7 +70,7 @@ def bryson(
     bends = np.linalg.norm(model.flexibility, axis=1)
     push = np.sum(model.b[:k] ** 2, axis=0).min()  # of the weakest input on the rigid modes
     noise = (reads / (observer * bandwidth) ** 2) ** 2 + (3e-3 * bends) ** 2
-    return lqg.Weights(
+    return lqg.LqgWeights(
         rate=(0.1 / bandwidth) ** 2, energy=4e-3 / (J.max() * bandwidth**2), integral=(integral * bandwidth) ** 2,
         command=tuple(1.0 / (J * bandwidth**2) ** 2), disturbance=0.01 * float(push), noise=tuple(noise),
     )
@@ -78,16 +78,16 @@ def bryson(
 
 def hinf_weights(
     plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names
-) -> tuple[mixed_sensitivity.Weights, mixed_sensitivity.Scales]:
-    """Return weights and scales of `mixed_sensitivity.mixed_sensitivity`; the parameters are those of `bryson`.
+) -> tuple[mixed_sensitivity.HinfWeights, mixed_sensitivity.HinfScales]:
+    """Return weights and scales of `mixed_sensitivity.hinf`; the parameters are those of `bryson`.
 
     Time counts in 1/w, commands in what accelerates one joint at a time, outputs in what that moves in a time of 1/w.
     """
     model = _model(plant, bandwidth, measures, drive, follow)
     noise = [0.19 if name in model.follows else 1.7 for name in model.measures]
     error, command = mixed_sensitivity.Lag(0.55, 0.0034, 1.0, 3.4e-6), mixed_sensitivity.Lag(1.0, 8.5, 0.03, 4.1)
-    scales = mixed_sensitivity.Scales(bandwidth, tuple(map(tuple, model.inertia)), 1.0 / bandwidth**2)
-    return mixed_sensitivity.Weights(0.24, noise, error, command), scales
+    scales = mixed_sensitivity.HinfScales(bandwidth, tuple(map(tuple, model.inertia)), 1.0 / bandwidth**2)
+    return mixed_sensitivity.HinfWeights(0.24, noise, error, command), scales
 
 
 def shaping_gains(

@@ -159,7 +159,7 @@ def shaper_for(plant: SecondOrder | FirstOrder, kind: str = "zvd", count: int = 
     return shaper(kind, f[ringing][:count].tolist(), np.maximum(zeta[ringing][:count], 0.0).tolist())
 
 
-def optimised(
+def optimised_shaper(
     bands_hz: Sequence[tuple[float, float]], tolerance: float, period: float, damping: float = 0.0, limit: float = 2.0
 ) -> Shaper:
     """Return the shortest shaper with non-negative impulses on samples that keeps V below a tolerance over bands.

@@ -41,7 +41,7 @@ REFRESH = 0.1
 
 
 @dataclass(frozen=True)
-class Gains:
+class TrackingGains:
     """PD gains of the two joints.
 
     Attributes
@@ -66,15 +66,17 @@ class Gains:
 
 def pd_gains(
     inertia: Sequence[float], frequency: float, ratio: float = 1.0, start: float = 0.0
-) -> Gains:
+) -> TrackingGains:
     """Return kp = I wn^2 and kd = 2 zeta I wn for an inertia per joint [kg m^2], wn [rad/s] and damping ratio zeta."""
     require(len(inertia) == 2 and min(inertia) > 0, f"inertia = {inertia} kg m^2 must be two positive numbers")
     require(frequency > 0 and ratio > 0, f"frequency = {frequency} rad/s and ratio = {ratio} must be positive")
     kp, kd = ([float(factor * i) for i in inertia] for factor in (frequency**2, 2.0 * ratio * frequency))
-    return Gains((kp[0], kp[1]), (kd[0], kd[1]), start)
+    return TrackingGains((kp[0], kp[1]), (kd[0], kd[1]), start)
 
 
-def gains_by_period(inertia: Sequence[float], frequencies: Sequence[float], duration: float) -> tuple[Gains, ...]:
+def gains_by_period(
+    inertia: Sequence[float], frequencies: Sequence[float], duration: float
+) -> tuple[TrackingGains, ...]:
     """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s]."""
     share = duration / max(1, len(frequencies))
     return tuple(pd_gains(inertia, w, start=share * i) for i, w in enumerate(frequencies))
@@ -82,7 +84,7 @@ def gains_by_period(inertia: Sequence[float], frequencies: Sequence[float], dura
 
 def tip_tracking(
     track: Track,
-    gains: Gains | Sequence[Gains],
+    gains: TrackingGains | Sequence[TrackingGains],
     *,
     angles: str = "joint",
     integral: float = 0.0,
@@ -96,7 +98,7 @@ def tip_tracking(
     ----------
     track : Track
         The arm and the path.
-    gains : Gains or sequence of Gains
+    gains : TrackingGains or sequence of TrackingGains
         PD gains; several, with ascending `start` times, take over from each other.
     angles : str
         "joint" (root sections, as encoders read) or "chord".
@@ -111,7 +113,7 @@ def tip_tracking(
     """
     if angles not in ANGLES:
         raise unknown("angles", angles, ANGLES)
-    sets = (gains,) if isinstance(gains, Gains) else tuple(gains)
+    sets = (gains,) if isinstance(gains, TrackingGains) else tuple(gains)
     require(bool(sets) and sets[0].start == 0.0, "the first gains must start at 0 s")
     starts = [one.start for one in sets]
     require(starts == sorted(set(starts)), f"gains start at {starts} s; the times must ascend")
@@ -134,7 +136,7 @@ def _refreshes(track: Track, integral: float) -> list[float]:
 
 
 def _law(
-    gains: Gains, inverse: FloatArray, angles: str, ki: float, tf: float, T: float,
+    gains: TrackingGains, inverse: FloatArray, angles: str, ki: float, tf: float, T: float,
     limit: npt.ArrayLike,
 ) -> LinearLaw:
     """Return the law while gains and Jacobian stay; state c (with ki) then e_f (with a filter)."""

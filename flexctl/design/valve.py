@@ -112,7 +112,7 @@ def _phase(actuator: HydraulicActuator, omega: float) -> tuple[float, float]:
     return c1 / (omega * abs(bend)), 90.0 + math.degrees(math.atan2(bend.imag, bend.real))
 
 
-def proportional(actuator: HydraulicActuator, phase_margin: float) -> ValveServo:
+def proportional_servo(actuator: HydraulicActuator, phase_margin: float) -> ValveServo:
     """Return the gain with this phase margin [deg]."""
     require(0 < phase_margin < 90, f"phase margin = {phase_margin} deg must lie between 0 and 90")
     _, c1, c2, _ = actuator.with_gain(0.0).cubic
@@ -122,7 +122,7 @@ def proportional(actuator: HydraulicActuator, phase_margin: float) -> ValveServo
     return ValveServo(1.0 / _phase(actuator, omega)[0])
 
 
-def lead(actuator: HydraulicActuator, crossover: float, phase_margin: float) -> ValveServo:
+def lead_servo(actuator: HydraulicActuator, crossover: float, phase_margin: float) -> ValveServo:
     """Return the servo with this phase margin [deg] at this crossover [Hz].
 
     Raises

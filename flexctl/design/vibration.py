@@ -2,8 +2,8 @@
 
     w = (a disturbance of every command, noise of every measurement),     z = (every measurement, every command)
 
-in units in which a good design has numbers near 1 (`Scales`). The disturbance stands for the moves that the law is not
-told of: what a commanded joint does to the arm enters where the law's own corrections enter.
+in units in which a good design has numbers near 1 (`HinfScales`). The disturbance stands for the moves that the law is
+not told of: what a commanded joint does to the arm enters where the law's own corrections enter.
 
 The problem is posed for the sampled plant, with its hold and its computation delay (`sampled_model`), and carried over
 to continuous time by the bilinear map, which keeps norm and stability; so is the controller on its way back. A design
@@ -25,12 +25,12 @@ from ..linear.conversion import continued, discretise
 from ..model import FloatArray, Signal
 from .design import Design
 from .hinf import Problem, synthesise
-from .mixed_sensitivity import Scales
+from .mixed_sensitivity import HinfScales
 from .sampled_model import SampledModel, each, sampled_model
 
 
 @dataclass(frozen=True)
-class Weights:
+class VibrationWeights:
     """Sizes in scaled units; one number serves all channels, or give one for each.
 
     Attributes
@@ -46,7 +46,8 @@ class Weights:
 
 
 def vibration_damping(
-    plant: LinearPlant, weights: Weights, scales: Scales, *, measures: tuple[str, ...], drives: tuple[str, ...],
+    plant: LinearPlant, weights: VibrationWeights, scales: HinfScales, *, measures: tuple[str, ...],
+    drives: tuple[str, ...],
     sample_time: float, delay: int = 1, corner: float = 0.0, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:
     """Return the design of a law that is told nothing but its measurements, and what they read at rest.
@@ -57,9 +58,9 @@ def vibration_damping(
     ----------
     plant : SecondOrder or FirstOrder
         Continuous linear plant; all of its states are in the law.
-    weights : Weights
+    weights : VibrationWeights
         See there.
-    scales : Scales
+    scales : HinfScales
         Units of time, commands and measurements.
     measures, drives : tuple of str
         Measured outputs and driven inputs.
@@ -84,7 +85,7 @@ def vibration_damping(
     return Design(law, plant, assumed, {"gamma": made.gamma, "norm": made.norm, "smallest_norm": made.best})
 
 
-def generalised(model: SampledModel, weights: Weights, scales: Scales) -> Problem:
+def generalised(model: SampledModel, weights: VibrationWeights, scales: HinfScales) -> Problem:
     """Return the problem of the module docstring in scaled units."""
     k, p = len(model.measures), len(model.drives)
     noise, command = np.diag(each("noise", weights.noise, k)), np.diag(each("command", weights.command, p))
@@ -102,7 +103,7 @@ def generalised(model: SampledModel, weights: Weights, scales: Scales) -> Proble
 
 
 def _controller(
-    model: SampledModel, scales: Scales, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray
+    model: SampledModel, scales: HinfScales, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray
 ) -> LinearLaw:
     """Return the sampled law in SI units, states balanced: the smallest ones carry strains."""
     K = discretise(_system(A, B, C, D), scales.rate * model.sample_time)

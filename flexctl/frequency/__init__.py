@@ -35,11 +35,11 @@ __all__ = [
     "Margins",
     "Peak",
     "Series",
+    "frequency_response",
     "grid",
     "loop_gain",
     "main_channels",
     "margins",
-    "response",
     "series",
     "transfer",
 ]
@@ -172,7 +172,7 @@ class FrequencyResponse:
         }
 
 
-def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyResponse:
+def frequency_response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyResponse:
     """Return the frequency response of a plant, a mechanical model (linearised at rest) or any `FrequencyModel`.
 
     Parameters

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 
-def tracked(
+def tracking_scenario(
     name: str, plant: Plant, track: Track, law: Any, feedforward: bool = True, *, own: bool = False,
     arm: dict[str, Any] | None = None, **options: Any,
 ) -> Scenario:

@@ -26,6 +26,7 @@ from ..model import (
     names,
 )
 from ..models.null_space import check_rank
+from ..support.moved import OldMembers
 from .operating import check_balanced, linearisation_point
 from .rounding import cleaned, projected_noise, tangent_noise
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FirstOrder:
+class FirstOrder(OldMembers):
     """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units."""
 
     A: FloatArray
@@ -84,11 +85,11 @@ class FirstOrder:
 
         return transfer(self, s)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import response
+        from ..frequency import frequency_response
 
-        return response(self, omega)
+        return frequency_response(self, omega)
 
     def statespace(self) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`."""
@@ -108,7 +109,7 @@ class FirstOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrder:
+class SecondOrder(OldMembers):
     """A linear plant M a + D v + K q = B u, y = Cq q + Cv v + Ca a + Du u about an operating point.
 
     Attributes
@@ -172,11 +173,11 @@ class SecondOrder:
 
         return transfer(self, s)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import response
+        from ..frequency import frequency_response
 
-        return response(self, omega)
+        return frequency_response(self, omega)
 
     def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
         """Return the first-order form; see `flexctl.linear.realise.first_order` for the coordinates on offer."""
