@@ -13,16 +13,16 @@ stays light.
 from __future__ import annotations
 
 import importlib
+import pathlib
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from .support import moved
 
 __version__ = "0.1.0"
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+_STUB = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 _HOME = {
     public: (module, name)
     for module, names in re.findall(r"^from (\.[\w.]*) import (\([^)]*\)|.*)$", _STUB, re.MULTILINE)

@@ -21,8 +21,10 @@ from .models.ancf import Ancf as Ancf
 from .models.assumed_modes import AssumedModes as AssumedModes
 from .models.finite_difference import FiniteDifference as FiniteDifference
 from .models.finite_segment import FiniteSegment as FiniteSegment
+from .models.finite_segment import transfer as segment_transfer
 from .models.finite_segment.transfer import transfer_matrix_run as transfer_matrix_run
 from .models.timoshenko_planar import TimoshenkoPlanar as TimoshenkoPlanar
+from .models.timoshenko_planar import element as timoshenko_element
 from .models.timoshenko_spatial import TimoshenkoSpatial as TimoshenkoSpatial
 from .models.wrappers.motion_driven import motion_driven as motion_driven
 from .exact.euler_bernoulli import ExactBeam as ExactBeam

@@ -167,8 +167,10 @@ class Finder:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         """Raise an error that names the new place, if the module has moved."""
         old = name.removeprefix("flexctl.")
-        if old != name and old in MODULES:
-            raise ModuleNotFoundError(f"flexctl.{old} is now flexctl.{MODULES[old]}", name=name)
+        # Python asks for a folder before it asks for what is in it, and then for nothing more
+        found = [key for key in MODULES if key == old or key.startswith(f"{old}.")]
+        if old != name and found:
+            raise ModuleNotFoundError("; ".join(f"flexctl.{x} is now flexctl.{MODULES[x]}" for x in found), name=name)
 
 
 class OldMembers:
