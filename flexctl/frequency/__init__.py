@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
+from ..support.tabular import Column, Tabular
 from .channels import main_channels
 from .evaluate import Transfer, axis, on_axis, transfer
 from .grids import frequency_model, grid, known_poles, nothing, refine, shown_modes, span, start_grid
@@ -46,7 +47,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResponse:
+class FrequencyResponse(Tabular):
     """H(j omega) of every channel.
 
     Attributes
@@ -160,6 +161,19 @@ class FrequencyResponse:
         import control
 
         return control.frd(self.response, self.omega, inputs=names(self.inputs), outputs=names(self.outputs))
+
+    _index = "omega"
+
+    def _table(self) -> list[Column]:
+        """Return the frequencies [rad/s] and, for every channel "output/input", real and imaginary part."""
+        parts = [
+            Column(f"{y.name}/{u.name}:{part}", getattr(self.response[i, k], part), f"{y.unit}/({u.unit})")
+            for i, y in enumerate(self.outputs) for k, u in enumerate(self.inputs) for part in ("real", "imag")
+        ]
+        return [Column("omega", self.omega, "rad/s"), *parts]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {**self.provenance, "modes_outside_hz": (self.outside / (2 * np.pi)).tolist()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of `flexctl bode --json`: response["real"][output][input][frequency], and "imag"."""

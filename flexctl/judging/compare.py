@@ -21,6 +21,7 @@ from ..laws.linear_part import linear_law
 from ..model import names
 from ..simulation.response import Response
 from ..simulation.simulate import as_law
+from ..support.tabular import Column, Tabular
 from .certify.loops import examine
 from .scenario import Progress, Scenario, design, model_table, scenarios
 from .variations import vibration_ratios
@@ -56,7 +57,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """The runs of a comparison."""
 
     runs: tuple[Compared, ...]
@@ -101,6 +102,19 @@ class Comparison:
             name: vibration_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
             for name, runs in self.scenarios.items()
         }
+
+    def _table(self) -> list[Column]:
+        """Return a row for every run, with its scores."""
+        scores = [dict(run.response.scores) if run.response is not None else {} for run in self.runs]
+        every = dict.fromkeys(key for found in scores for key in found)
+        about = ("label", "scenario", "disk_margin", "failure")
+        return [
+            *(Column(name, [getattr(run, name) for run in self.runs]) for name in about),
+            *(Column(name, [found.get(name) for found in scores]) for name in every),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {"differences": self.differences}
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores and margins by label and scenario, for JSON."""

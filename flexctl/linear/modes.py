@@ -23,6 +23,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, names
+from ..support.tabular import Column, Tabular
 from . import FirstOrder, LinearPlant, SecondOrder
 from .balance import balanced
 from .cascade import Actuators, actuators, driven_arm, own_poles
@@ -35,7 +36,7 @@ _INTEGRATOR = 2e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Tabular):
     """The modes of a plant, flexible ones by ascending frequency.
 
     Attributes
@@ -114,6 +115,22 @@ class Modes:
         owners = self.real_owners or ("",) * self.real_poles.size
         pairs = sorted(zip(self.real_poles, owners, strict=True), key=lambda pair: abs(pair[0]))
         return [f"{pole:.6g}{f' (actuator of {owner})' if owner else ''}" for pole, owner in pairs]
+
+    def _table(self) -> list[Column]:
+        """Return a row for every flexible mode."""
+        return [
+            Column("mode", list(range(1, self.frequencies_hz.size + 1))),
+            Column("frequency", self.frequencies_hz, "Hz"), Column("damping", self.damping, "1"),
+            Column("damped_frequency", self.damped_hz, "Hz"), Column("pole:real", self.poles.real, "rad/s"),
+            Column("pole:imag", self.poles.imag, "rad/s"),
+            Column("actuator", [self.owner(i) for i in range(self.frequencies_hz.size)]),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return self.to_dict()
+
+    def _caption(self) -> str:
+        return str(self).splitlines()[0]
 
     def to_dict(self) -> Mapping[str, Any]:
         """Return the numbers of `flexctl modes --json`."""

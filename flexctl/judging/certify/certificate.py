@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...simulation.response import Response
+from ...support.tabular import Column, Tabular
 from .bound import INPUT_UNCERTAINTY, PayloadBound
 from .holds import Counterexample, counterexamples, statement
 from .loads import LoadStep
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Tabular):
     """What was found.
 
     Attributes
@@ -148,6 +149,17 @@ class Certificate:
         lines += [f"  {self.holds}"]
         lines += [f"  {'ok  ' if v.passed else 'FAIL'} {v.name} {v.bound}: {v.found}" for v in self.verdicts]
         return "\n".join(lines)
+
+    def _table(self) -> list[Column]:
+        """Return the requirements."""
+        rows = [verdict.to_dict() for verdict in self.verdicts]
+        return [Column(key, [row[key] for row in rows]) for key in ("name", "required", "found", "passed", "verdict")]
+
+    def _about(self) -> Mapping[str, Any]:
+        return self.to_dict()
+
+    def _caption(self) -> str:
+        return f"{self!r}\n{self.holds}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the time series, for JSON."""
