@@ -38,7 +38,13 @@ ENDINGS = {"plants": ".toml", "controllers": ".py"}
 
 
 def find(folder: str) -> Path:
-    """Return the folder "plants" or "controllers" of this installation."""
+    """Return the folder "plants" or "controllers" of this installation.
+
+    Examples
+    --------
+    >>> (fx.find("plants") / "ralf.toml").is_file()
+    True
+    """
     require(folder in ENDINGS, f'the catalogue has no folder "{folder}"; it has plants and controllers')
     for place in (PACKAGE / "_catalogue" / folder, PACKAGE.parent / folder):
         if place.is_dir():
@@ -47,12 +53,24 @@ def find(folder: str) -> Path:
 
 
 def list_plants() -> list[str]:
-    """Return the names of the plants in the catalogue."""
+    """Return the names of the plants in the catalogue.
+
+    Examples
+    --------
+    >>> fx.list_plants()[:3]
+    ['li_zhang_single_link', 'li_zhang_three_link', 'li_zhang_three_link_flexible_joints']
+    """
     return _names("plants")
 
 
 def list_controllers() -> list[str]:
-    """Return the names of the controllers in the catalogue."""
+    """Return the names of the controllers in the catalogue.
+
+    Examples
+    --------
+    >>> "tokhi_azad_lqg" in fx.list_controllers()
+    True
+    """
     return _names("controllers")
 
 
@@ -93,6 +111,13 @@ class Plant(OldMembers):
         The file.
     tables : mapping
         The tables of the file, without the overrides.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> heavy = arm.with_(payload={"mass": 0.02})
+    >>> print([f"{plant.modes(1).frequencies_hz[0]:.2f} Hz" for plant in (arm, heavy)])
+    ['11.74 Hz', '10.13 Hz']
     """
 
     name: str
@@ -197,6 +222,12 @@ def load_plant(
     ------
     DefinitionError
         When the file or an override is wrong; the message names file, table, key, value, bound and remedy.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994", payload={"mass": 0.01})
+    >>> print(arm.name, arm.kind, arm.arm.links[0].length, "m")
+    tokhi_azad_1994 finite_difference 0.96 m
     """
     path, source = locate("plants", name)
     with located(source):
@@ -224,6 +255,14 @@ def load_controller(name: str | Path) -> ModuleType:
     ------
     DefinitionError
         When the script cannot be read or executed (the script's own error is chained) or has no `design`.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> script.PLANT
+    'tokhi_azad_1994'
+    >>> script.design(fx.load_plant(script.PLANT)).measures
+    ('hub_angle', 'tip_angle')
     """
     path, source = locate("controllers", name)
     require(path.is_file() and path.suffix == ".py", f"{source}: cannot read the file: there is no such .py file")

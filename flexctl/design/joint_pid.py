@@ -49,6 +49,12 @@ def joint_pids(
         As for `flexctl.design.pid.pid_gains`: corner of the rate filter over wc; wc over the corner of the integral.
     limit : float or sequence of float
         Largest torque or force of all joints, or one each.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", damping={"kind": "modal", "ratio": 0.01})
+    >>> fx.joint_pids(arm.linearise(), crossover=3.0, phase_margin_deg=50.0, sample_time=1e-3).drives
+    ('joint1_torque', 'joint2_torque')
     """
     positive("sample_time", sample_time, "s")
     loops = _joints(plant)

@@ -50,6 +50,11 @@ class LqgWeights:
         Process noise variance on the modal rates per Ts^2, beside that of the inputs (1 N m)^2.
     noise : sequence of float
         Measurement noise variance of each measured output.
+
+    Examples
+    --------
+    >>> fx.LqgWeights(rate=1e-5, energy=1e-4, integral=0.2, command=1e-4, disturbance=0.2, noise=(1e-7, 1e-7)).rate
+    1e-05
     """
 
     rate: float
@@ -80,6 +85,14 @@ def lqg(
         Measured outputs, torque inputs, followed outputs, which must be angles or positions of the rigid arm.
     limit : float
         Largest torque [N m].
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> law = fx.lqg(plant, fx.bryson(plant, bandwidth=10.0, **names), modes=2, sample_time=1e-3, limit=0.3, **names)
+    >>> law.stable
+    True
     """
     checks.positive("sample_time", sample_time, "s")
     model = design_model(plant, modes, measures, drive, follow)

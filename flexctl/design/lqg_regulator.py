@@ -44,6 +44,11 @@ class RegulatorWeights:
         Variance of a disturbance of each command.
     noise : float or sequence of float
         Variance of each measurement's noise.
+
+    Examples
+    --------
+    >>> fx.RegulatorWeights(penalty={"strain_lower": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10).command
+    0.0009
     """
 
     penalty: Mapping[str, float]
@@ -77,6 +82,16 @@ def lqg_regulator(
         Whether the law passes commands on: it then follows channels named like the inputs, and adds its corrections.
     limit : float
         Largest command of the law.
+
+    Examples
+    --------
+    >>> ralf = fx.load_plant("ralf").linearise()
+    >>> weights = fx.RegulatorWeights(penalty={"strain_lower": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10)
+    >>> law = fx.lqg_regulator(
+    ...     ralf, weights, measures=("strain_lower",), drives=("joint1_command",), sample_time=1e-3, corner=20.0
+    ... )
+    >>> law.stable
+    True
     """
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     n, p = len(model.A), len(drives)

@@ -27,7 +27,13 @@ from .hinf import Problem, Synthesis, synthesise
 
 @dataclass(frozen=True)
 class Lag:
-    """A first-order weight (b1 s + b0) / (a1 s + a0), proper and stable."""
+    """A first-order weight (b1 s + b0) / (a1 s + a0), proper and stable.
+
+    Examples
+    --------
+    >>> fx.Lag(1.0, 8.5, 0.03, 4.1).b1
+    1.0
+    """
 
     b1: float
     b0: float
@@ -50,6 +56,11 @@ class HinfScales:
 
     For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints
     of an arm (`recipes.hinf_weights`).
+
+    Examples
+    --------
+    >>> fx.HinfScales(rate=50.0, command=0.3, output=0.0024).rate
+    50.0
     """
 
     rate: float
@@ -79,6 +90,12 @@ class HinfWeights:
         Size of the noise of each measurement.
     error, command : Lag
         W_1 on each followed measurement and W_u on each command.
+
+    Examples
+    --------
+    >>> error, command = fx.Lag(0.55, 0.0034, 1.0, 3.4e-6), fx.Lag(1.0, 8.5, 0.03, 4.1)
+    >>> fx.HinfWeights(disturbance=0.24, noise=(1.7, 0.2), error=error, command=command).disturbance
+    0.24
     """
 
     disturbance: float
@@ -109,6 +126,15 @@ def hinf(
         gamma over its verified minimum; see `hinf.synthesise`.
     limit : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> weights, scales = fx.hinf_weights(plant, bandwidth=10.0, **names)
+    >>> law = fx.hinf(plant, weights, scales, modes=2, sample_time=1e-3, limit=0.3, **names)
+    >>> law.stable
+    True
     """
     model = design_model(plant, modes, measures, drive, follow)
     K, found = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)

@@ -26,7 +26,13 @@ from .design_model import Names, design_model
 
 @dataclass(frozen=True)
 class PidGains:
-    """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s]."""
+    """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s].
+
+    Examples
+    --------
+    >>> fx.PidGains(kp=6.8, ki=0.0, kd=0.034, filter_time=1e-3).kd
+    0.034
+    """
 
     kp: float
     ki: float
@@ -67,6 +73,13 @@ def pid_gains(
         The rate filter's corner over wc.
     reset : float, optional
         wc over the corner of the integral; no integral by default.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> gains = fx.pid_gains(plant, crossover=5.0, phase_margin_deg=50.0, measure="hub_angle", drive="hub_torque")
+    >>> print(f"{gains.kp:.3f} N m/rad")
+    0.763 N m/rad
     """
     at = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
     P = complex(plant.transfer(np.array([1j * crossover]))[at][0])
@@ -118,6 +131,16 @@ def pid(
         Measured outputs, the inputs that move them, in the same order, and followed references.
     limit : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> law = fx.pid(
+    ...     plant, crossover=2.0, phase_margin_deg=50.0, sample_time=1e-3, measure="hub_angle", drive="hub_torque",
+    ...     follow="hub_angle",
+    ... )
+    >>> law.stable
+    True
     """
     positive("sample_time", sample_time, "s")
     model = design_model(plant, 1, measure, drive, follow)

@@ -50,6 +50,11 @@ class TrackingGains:
         [N m/rad], [N m s/rad].
     start : float
         Time from which they hold [s].
+
+    Examples
+    --------
+    >>> fx.TrackingGains(kp=(2240.0, 1312.0), kd=(560.0, 328.0)).start
+    0.0
     """
 
     kp: tuple[float, float]
@@ -67,7 +72,13 @@ class TrackingGains:
 def pd_gains(
     inertia: Sequence[float], frequency: float, ratio: float = 1.0, start: float = 0.0
 ) -> TrackingGains:
-    """Return kp = I wn^2 and kd = 2 zeta I wn for an inertia per joint [kg m^2], wn [rad/s] and damping ratio zeta."""
+    """Return kp = I wn^2 and kd = 2 zeta I wn for an inertia per joint [kg m^2], wn [rad/s] and damping ratio zeta.
+
+    Examples
+    --------
+    >>> fx.pd_gains((35.0, 20.5), 8.0)
+    TrackingGains(kp=(2240.0, 1312.0), kd=(560.0, 328.0), start=0.0)
+    """
     require(len(inertia) == 2 and min(inertia) > 0, f"inertia = {inertia} kg m^2 must be two positive numbers")
     require(frequency > 0 and ratio > 0, f"frequency = {frequency} rad/s and ratio = {ratio} must be positive")
     kp, kd = ([float(factor * i) for i in inertia] for factor in (frequency**2, 2.0 * ratio * frequency))
@@ -77,7 +88,13 @@ def pd_gains(
 def gains_by_period(
     inertia: Sequence[float], frequencies: Sequence[float], duration: float
 ) -> tuple[TrackingGains, ...]:
-    """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s]."""
+    """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s].
+
+    Examples
+    --------
+    >>> [gains.start for gains in fx.gains_by_period((35.0, 20.5), (4.0, 12.0), 25.0)]
+    [0.0, 12.5]
+    """
     share = duration / max(1, len(frequencies))
     return tuple(pd_gains(inertia, w, start=share * i) for i, w in enumerate(frequencies))
 
@@ -110,6 +127,13 @@ def tip_tracking(
         Control period [s]; 0: continuous.
     limit : float or two
         Largest torque [N m]; not for a continuous law.
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(fx.load_plant("tian_2r_beam").arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3).drives
+    ('joint1_torque', 'joint2_torque')
     """
     if angles not in ANGLES:
         raise unknown("angles", angles, ANGLES)

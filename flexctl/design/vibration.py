@@ -39,6 +39,11 @@ class VibrationWeights:
         Noise of each measurement, beside a disturbance of 1 of every command.
     command : float or sequence of float
         Weight of each command, beside 1 of every measurement.
+
+    Examples
+    --------
+    >>> fx.VibrationWeights(noise=0.3, command=0.3).noise
+    0.3
     """
 
     noise: float | Sequence[float]
@@ -74,6 +79,16 @@ def vibration_damping(
         gamma over its verified minimum; see `hinf.synthesise`.
     limit : float
         Largest command of the law.
+
+    Examples
+    --------
+    >>> ralf = fx.load_plant("ralf").linearise()
+    >>> law = fx.vibration_damping(
+    ...     ralf, fx.VibrationWeights(noise=0.3, command=0.3), fx.HinfScales(rate=50.0, command=1e-3, output=1e-4),
+    ...     measures=("strain_lower",), drives=("joint1_command",), sample_time=1e-3, corner=20.0,
+    ... )
+    >>> law.stable
+    True
     """
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     made = synthesise(generalised(model, weights, scales), slack)

@@ -60,6 +60,12 @@ class FrequencyResponse(Tabular):
         The channels.
     provenance : mapping
         Where the numbers come from.
+
+    Examples
+    --------
+    >>> found = fx.load_plant("tokhi_azad_1994").frequency_response([1.0, 10.0])
+    >>> print(found.magnitude_db()[0, 0].round(2))
+    [ 26.02 -17.09]
     """
 
     omega: FloatArray
@@ -200,6 +206,12 @@ def frequency_response(model: Any, omega: npt.ArrayLike | None = None) -> Freque
         frequencies, or `grid(model, lo, hi)`.
 
     A channel that is nothing but rounding beside what other inputs do to its output is returned as zero.
+
+    Examples
+    --------
+    >>> found = fx.frequency_response(fx.load_plant("tokhi_azad_1994").linearise(), [1.0, 10.0])
+    >>> print(abs(found.channel("hub_angle")).round(4))
+    [20.0038  0.1398]
     """
     plant = frequency_model(model)
     evaluate = on_axis(plant)

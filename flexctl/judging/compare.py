@@ -58,7 +58,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison(Tabular):
-    """The runs of a comparison."""
+    """The runs of a comparison.
+
+    Examples
+    --------
+    >>> found = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"])
+    >>> list(found.to_pandas()["label"])
+    ['tokhi_azad_pd', 'tokhi_azad_lqg']
+    """
 
     runs: tuple[Compared, ...]
 
@@ -172,6 +179,12 @@ def compare(
         Processes; by default one per core.
     progress : callable, optional
         Called with what is done and its part of the whole.
+
+    Examples
+    --------
+    >>> found = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"])
+    >>> found
+    Comparison(2 runs, 0 failed)
     """
     jobs, scripts = _jobs(controllers, plants, models, only, overrides)
     found: dict[int, Compared] = {}

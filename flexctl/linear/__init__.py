@@ -41,7 +41,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FirstOrder(OldMembers):
-    """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units."""
+    """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units.
+
+    Examples
+    --------
+    >>> fx.load_plant("tokhi_azad_1994").linearise().first_order(modes=2)
+    FirstOrder(6 states, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'], continuous)
+    """
 
     A: FloatArray
     B: FloatArray
@@ -126,6 +132,14 @@ class SecondOrder(OldMembers):
         Full coordinates of the model = basis @ q, when closure equations were projected out.
     provenance : mapping
         plant, model, overrides, version and whatever else says where the numbers come from.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> plant
+    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    >>> plant.M.shape, fx.names(plant.outputs)
+    ((20, 20), ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
 
     M: FloatArray
@@ -228,6 +242,11 @@ def linearise(
     such a model is linearised at rest only.
 
     What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
+
+    Examples
+    --------
+    >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
+    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
     point = linearisation_point(model) if at is None else at
     if at is not None:

@@ -63,6 +63,16 @@ class Modes(Tabular):
         modes of the arm.
     real_owners : tuple of str
         The same for the real poles.
+
+    Examples
+    --------
+    >>> found = fx.load_plant("tokhi_azad_1994").modes(2)
+    >>> found.rigid_modes, found.frequencies_hz.round(3).tolist()
+    (1, [11.741, 31.862])
+    >>> found.to_pandas()[["frequency", "damping"]].round(3)
+       frequency  damping
+    0     11.741      0.0
+    1     31.862      0.0
     """
 
     frequencies_hz: FloatArray
@@ -153,6 +163,14 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
     first-order form in energy coordinates. Everything else, a singular M included: the eigenvalues of the first-order
     form, from which the integrator chains of rigid modes are taken out first. Poles of a sampled plant are returned as
     log(z) / dt; its poles at z = 0 are pure delays and not listed.
+
+    Examples
+    --------
+    >>> print(fx.modes(fx.load_plant("tokhi_azad_1994").linearise(), 2))
+    1 rigid mode
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         11.7412      73.7721            0
+       2         31.8621      200.195            0
     """
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
     if not isinstance(plant, SecondOrder | FirstOrder):

@@ -31,11 +31,23 @@ RECORDED = 2**23
 
 
 class BeyondModel(Caution):
-    """A run went where the assumptions of its model cost more than 5 %."""
+    """A run went where the assumptions of its model cost more than 5 %.
+
+    Examples
+    --------
+    >>> issubclass(fx.BeyondModel, fx.Caution)
+    True
+    """
 
 
 class OutsideDesign(Caution):
-    """A law was used beyond what it was designed for."""
+    """A law was used beyond what it was designed for.
+
+    Examples
+    --------
+    >>> issubclass(fx.OutsideDesign, fx.Caution)
+    True
+    """
 
 
 def after_run(controller: Any, run: Response) -> None:

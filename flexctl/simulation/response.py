@@ -45,6 +45,15 @@ class Response(Tabular):
     error : mapping
         For each output the estimated largest error of the integration in its unit, in the run; nan where none is
         estimated: accelerations.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
+    >>> run.unit("tip"), run["tip"].size
+    ('m', 1201)
+    >>> run.save("run.csv").name
+    'run.csv'
     """
 
     t: FloatArray

@@ -76,6 +76,12 @@ class Certificate(Tabular):
         Ranges of the set that the certificate speaks of.
     poses : tuple of str
         Poses that were examined.
+
+    Examples
+    --------
+    >>> found = fx.certify("tokhi_azad_pd", payload=(0.0, 0.01), bits=(), workers=1)
+    >>> found.save("certificate.json").name
+    'certificate.json'
     """
 
     controller: str

@@ -35,6 +35,14 @@ class Table(Tabular):
         Their names, parameters first.
     rows : tuple of tuple
         Numbers and texts; None where a failed case has no score.
+
+    Examples
+    --------
+    >>> table = fx.Table(("case", "score"), ((0, 0.5), (1, None)))
+    >>> table["score"]
+    [0.5, None]
+    >>> table.save("table.csv").name
+    'table.csv'
     """
 
     columns: tuple[str, ...]
