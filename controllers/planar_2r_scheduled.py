@@ -14,12 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.design_model import design_model
-from flexctl.design.lqg import Weights, lqg
-from flexctl.judging.scenario import Scenario, main
-from flexctl.laws.blended import blended
-from flexctl.laws.rigid_reference import fed_forward, references
-from flexctl.motion.moves import quintic
 
 PLANT = "planar_2r_flexible"
 # chosen: 1 % at 50 Hz, the first mode with free joints. The links have no hubs, so that a torque acts on next to no
@@ -31,11 +25,11 @@ RATED = 0.25  # kg; a link weighs 0.945 kg
 ELBOWS = tuple(np.radians([0.0, 50.0, 100.0, 150.0]))  # rad, the designs
 POSES = [(0.0, e) for e in np.radians([25.0, 50.0, 75.0, 100.0, 125.0, 150.0, -90.0, -150.0])]  # beside the start
 JOINTS, TORQUES = ("joint1_angle", "joint2_angle"), ("joint1_torque", "joint2_torque")
-WEIGHTS = Weights(
+WEIGHTS = fx.LqgWeights(
     rate=1e-3, energy=1e-4, integral=300.0, command=(5e-4, 2e-3), disturbance=0.1, noise=(1e-8, 1e-7)
 )  # angles in rad, torques in N m
-MOVES = {"joint1": quintic(0.0, np.pi / 3, 1.5), "joint2": quintic(0.0, ELBOWS[-1], 1.5)}  # rad, s
-OTHER_SIDE = {**MOVES, "joint2": quintic(0.0, -ELBOWS[-1], 1.5)}
+MOVES = {"joint1": fx.quintic(0.0, np.pi / 3, 1.5), "joint2": fx.quintic(0.0, ELBOWS[-1], 1.5)}  # rad, s
+OTHER_SIDE = {**MOVES, "joint2": fx.quintic(0.0, -ELBOWS[-1], 1.5)}
 REQUIREMENTS = {"disk_margin": 0.4, "payload_kg": (0.0, 0.5), "mu": 1.0}
 
 
@@ -50,27 +44,27 @@ def design(plant: fx.Plant, payload: float = RATED, frozen: float | None = None)
     laws = []
     for elbow in ELBOWS if frozen is None else (frozen,):
         linear = at(arm, elbow)
-        law = lqg(
+        law = fx.lqg(
             linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=JOINTS, drive=TORQUES, follow=JOINTS,
             limit=LIMIT,
         )
-        laws.append(fed_forward(law, design_model(linear, 0, JOINTS, TORQUES, JOINTS).inertia))
+        laws.append(fx.fed_forward(law, fx.design_model(linear, 0, JOINTS, TORQUES, JOINTS).inertia))
     told = {"payload": payload, "elbows": ELBOWS, "weights": WEIGHTS, "sample_time": SAMPLE_TIME, "limit": LIMIT}
     if frozen is not None:
         return fx.Design(laws[0].law, at(arm, frozen), {**told, "elbows": (frozen,)})
-    return fx.Design(blended(laws, ELBOWS, JOINTS[1], mirrored=True), at(arm, 0.0), told, schedule={JOINTS[1]: 0.0})
+    return fx.Design(fx.blended(laws, ELBOWS, JOINTS[1], mirrored=True), at(arm, 0.0), told, schedule={JOINTS[1]: 0.0})
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return 60 deg and 150 deg of shoulder and elbow with three payloads, -150 deg; frozen and told laws."""
 
     def run(
         name: str, mass: float, law: fx.Design | None = None, known: float = RATED,
         moves: dict[str, fx.Polynomial] = MOVES,
-    ) -> Scenario:
+    ) -> fx.Scenario:
         changes = {**SETTINGS, "payload.mass": mass}
         arms = (plant.with_({**SETTINGS, "payload.mass": m}) for m in (mass, known))
-        return Scenario(name, references(next(arms), moves, law or here, next(arms)), 4.0, changes, law=law)
+        return fx.Scenario(name, fx.references(next(arms), moves, law or here, next(arms)), 4.0, changes, law=law)
 
     here = design(plant)
     frozen = {f"frozen at {np.degrees(e):.0f} deg": design(plant, frozen=e) for e in ELBOWS}
@@ -83,4 +77,4 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

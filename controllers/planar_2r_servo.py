@@ -11,17 +11,13 @@ not know the payload.
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 import flexctl as fx
-from flexctl.design.servo import design_servos, servo_law
-from flexctl.judging.scenario import Scenario, main
-from flexctl.laws.rigid_reference import fed_forward, references
-from flexctl.motion.moves import Cycloid
 
 PLANT = "planar_2r_flexible"
 STRETCHED = (0.0, 0.0)  # rad; where the joints feel the largest inertia
-MOVE = Cycloid(0.0, math.pi / 3, 2.5)  # rad, s; both joints, the motion of the thesis
+MOVE = fx.Cycloid(0.0, np.pi / 3, 2.5)  # rad, s; both joints, the motion of the thesis
 STEP = 5e-3  # s; the arm is integrated together with the law
 SETTINGS = {"damping": {"kind": "rayleigh", "beta": 8e-5}}  # s; chosen: 0.1 % at f0, where the thesis has none
 PAYLOADS = (0.0, 0.25, 0.5)  # kg
@@ -31,20 +27,20 @@ REQUIREMENTS = {"disk_margin": 1.0, "damping": 0.04, "payload_kg": (0.0, 0.5), "
 
 def design(plant: fx.Plant, ratio: float = 0.5, zeta: float = 1.0, feedforward: bool = False) -> fx.Design:
     """Return the law of both joints: the servo's frequency over f0, its damping ratio; the thesis's by default."""
-    servos = design_servos(plant.model, STRETCHED, ratio=ratio, zeta=zeta)
+    servos = fx.design_servos(plant.model, STRETCHED, ratio=ratio, zeta=zeta)
     gains = {f"{joint}_{key}": getattr(servo, key) for joint, servo in servos.items() for key in ("kp", "kv")}
-    law = servo_law(servos)
+    law = fx.servo_law(servos)
     assumed = {"pose": STRETCHED, "ratio": ratio, "zeta": zeta, "feedforward": feedforward}
-    return fx.Design(fed_forward(law) if feedforward else law, plant.with_(SETTINGS).linearise(), assumed, gains)
+    return fx.Design(fx.fed_forward(law) if feedforward else law, plant.with_(SETTINGS).linearise(), assumed, gains)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the thesis's move with payloads that the law does not know, stiffer servos, and both with feedforward."""
 
-    def run(name: str, mass: float = 0.0, law: fx.Design | None = None) -> Scenario:
+    def run(name: str, mass: float = 0.0, law: fx.Design | None = None) -> fx.Scenario:
         changes = {**SETTINGS, "payload.mass": mass}
-        wanted = references(plant.with_(changes), {"joint1": MOVE, "joint2": MOVE}, law, known=plant)
-        return Scenario(name, wanted, 5.0, changes, options={"step": STEP}, law=law)
+        wanted = fx.references(plant.with_(changes), {"joint1": MOVE, "joint2": MOVE}, law, known=plant)
+        return fx.Scenario(name, wanted, 5.0, changes, options={"step": STEP}, law=law)
 
     return [
         *(run(f"f0/2, {1e3 * mass:g} g", mass) for mass in PAYLOADS),
@@ -55,4 +51,4 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

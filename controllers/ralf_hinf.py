@@ -11,11 +11,6 @@ unstable, slowly, at 115 and 34 Hz; 0.3 % of damping are enough.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.design.mixed_sensitivity import Scales
-from flexctl.design.vibration import Weights, vibration_damping
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.variations import frequencies
-from flexctl.motion.moves import Sine
 
 PLANT = "ralf"
 SERVO = fx.load_controller("ralf_servo")  # the move; here the plant closes the position loops
@@ -25,8 +20,8 @@ STEP = 2e-4  # s; at 1 ms the integrator would shift the modes above 100 Hz by 5
 DRIVES = ("joint1_command", "joint2_command")
 ALONE = "servo alone"
 HIGH_PASS = 20.0  # rad/s, chosen
-SCALES = Scales(rate=50.0, command=1e-3, output=1e-4)  # rad/s, rad, strain
-WEIGHTS = Weights(noise=0.3, command=0.3)
+SCALES = fx.HinfScales(rate=50.0, command=1e-3, output=1e-4)  # rad/s, rad, strain
+WEIGHTS = fx.VibrationWeights(noise=0.3, command=0.3)
 REQUIREMENTS = {
     "disk_margin": 0.6,
     "gain_margin": 2.0,
@@ -38,27 +33,27 @@ REQUIREMENTS = {
 
 def design(plant: fx.Plant) -> fx.Design:
     """Return the law for the undamped arm."""
-    return vibration_damping(
+    return fx.vibration_damping(
         plant.linearise(), WEIGHTS, SCALES, measures=SERVO.STRAINS, drives=DRIVES, sample_time=SAMPLE_TIME,
         corner=HIGH_PASS, slack=1.05,
     )
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return one cycle of both links with the law and without, also with natural frequencies 10 % off."""
     return [*beside(plant, "both links"), *beside(plant, ALONE, fx.LinearLaw(SAMPLE_TIME, (), DRIVES))]
 
 
-def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = None) -> list[Scenario]:
+def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = None) -> list[fx.Scenario]:
     """Return the cycle at nominal frequencies and 10 % off, given to the cylinders beside a law."""
-    cycle = dict.fromkeys(DRIVES, Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
+    cycle = dict.fromkeys(DRIVES, fx.Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
     return [
-        Scenario(
+        fx.Scenario(
             name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
             against="" if name == ALONE else ALONE + off,
-        ) for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items()
+        ) for off, settings in fx.frequency_variations(plant, SETTINGS, SERVO.OFF).items()
     ]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

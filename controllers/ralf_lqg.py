@@ -12,15 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import flexctl as fx
-from flexctl.design.lqg_regulator import Weights, lqg_regulator
-from flexctl.judging.scenario import Scenario, main
-from flexctl.motion.profiles import Swing
 
 PLANT = "ralf"
 SERVO, HINF = fx.load_controller("ralf_servo"), fx.load_controller("ralf_hinf")  # the move; plant, rate and high-pass
 DRIVES = HINF.DRIVES
 # strain^2, rad^2; chosen: 1e-4 of high-passed strain is worth 3.3e-3 rad of correction
-WEIGHTS = Weights(penalty={"strain_lower": 1.0, "strain_upper": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10)
+WEIGHTS = fx.RegulatorWeights(
+    penalty={"strain_lower": 1.0, "strain_upper": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10
+)
 REQUIREMENTS = {
     "disk_margin": 0.5,
     "gain_margin": 2.0,
@@ -32,17 +31,17 @@ REQUIREMENTS = {
 
 def design(plant: fx.Plant, told: bool = True) -> fx.Design:
     """Return the law for the undamped arm; told, it follows the commands, and they pass through it."""
-    return lqg_regulator(
+    return fx.lqg_regulator(
         plant.linearise(), WEIGHTS, measures=SERVO.STRAINS, drives=DRIVES, sample_time=HINF.SAMPLE_TIME,
         corner=HINF.HIGH_PASS, told=told,
     )
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return one cycle of both links, told, not told and without the law, also with natural frequencies 10 % off."""
     not_told = HINF.beside(plant, "not told", design(plant, False))
     alone = HINF.beside(plant, HINF.ALONE, fx.LinearLaw(HINF.SAMPLE_TIME, (), DRIVES))
-    through = dict.fromkeys(DRIVES, Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))
+    through = dict.fromkeys(DRIVES, fx.Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))
     told = [
         replace(item, reference={**item.reference, **through}, inputs={}) for item in HINF.beside(plant, "both links")
     ]
@@ -50,4 +49,4 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -8,17 +8,9 @@ joints held is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.valve import ValveServo, valve_law
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.variations import frequencies, resting
-from flexctl.motion.moves import Motion
-from flexctl.motion.profiles import Swing
 
 PLANT = "ralf"
 VALVES = {"joint.1.hydraulic_gain": 0.0, "joint.2.hydraulic_gain": 0.0}  # the loops are closed here
@@ -33,24 +25,24 @@ REQUIREMENTS = {"disk_margin": 0.7, "gain_margin": 3.5, "phase_margin_deg": 50.0
 def design(plant: fx.Plant) -> fx.Design:
     """Return the two servos, with the gains of the plant file."""
     gains = {f"joint{i}": plant.arm.joints[i - 1].hydraulic_gain for i in (1, 2)}  # 1/s
-    law = valve_law({joint: ValveServo(gain) for joint, gain in gains.items()}, SAMPLE_TIME)
+    law = fx.valve_law({joint: fx.ValveServo(gain) for joint, gain in gains.items()}, SAMPLE_TIME)
     return fx.Design(law, plant.with_(SETTINGS).linearise(), {"sample_time": SAMPLE_TIME}, gains)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return one cycle of both links, also with natural frequencies 10 % off, of the lower and of the upper link."""
-    offs = frequencies(plant, SETTINGS, OFF)
+    offs = fx.frequency_variations(plant, SETTINGS, OFF)
     runs = [(f"both links{off}", (1, 2), settings) for off, settings in offs.items()]
     runs += [("lower link", (1,), SETTINGS), ("upper link", (2,), SETTINGS)]
-    return [Scenario(name, goals(plant, settings, joints), DURATION, settings) for name, joints, settings in runs]
+    return [fx.Scenario(name, goals(plant, settings, joints), DURATION, settings) for name, joints, settings in runs]
 
 
-def goals(plant: fx.Plant, settings: Mapping[str, Any], moving: tuple[int, ...] = (1, 2)) -> dict[str, Motion]:
+def goals(plant: fx.Plant, settings: dict[str, object], moving: tuple[int, ...] = (1, 2)) -> dict[str, fx.Motion]:
     """Return the cycle of the joints that move, and that the strains should come to rest when it is over."""
     angles = (plant.arm.joints[i - 1].angle for i in (1, 2))
-    cycles = {f"joint{i}_angle": Swing(x, AMPLITUDE * (i in moving), FREQUENCY) for i, x in enumerate(angles, 1)}
-    return {**cycles, **resting(plant.with_(settings), STRAINS, 1.0 / FREQUENCY)}
+    cycles = {f"joint{i}_angle": fx.Swing(x, AMPLITUDE * (i in moving), FREQUENCY) for i, x in enumerate(angles, 1)}
+    return {**cycles, **fx.rest_references(plant.with_(settings), STRAINS, 1.0 / FREQUENCY)}
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -10,9 +10,6 @@ Law, amplitude, frequency and damping are those of `ralf_servo`.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.design.shaping import Shaper, shaped, shaper_for
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.variations import frequencies
 
 PLANT = "ralf"
 SERVO = fx.load_controller("ralf_servo")
@@ -31,24 +28,24 @@ def design(plant: fx.Plant) -> fx.Design:
     return servo
 
 
-def shapers(plant: fx.Plant) -> dict[str, Shaper | None]:
+def shapers(plant: fx.Plant) -> dict[str, fx.Shaper | None]:
     """Return the shapers by what to add to the name of a scenario, for the arm as it should be."""
     arm = plant.with_(SETTINGS).linearise()
-    return {"": shaper_for(arm, "zvd", MODES), ", ZV": shaper_for(arm, "zv", MODES), ", unshaped": None}
+    return {"": fx.shaper_for(arm, "zvd", MODES), ", ZV": fx.shaper_for(arm, "zv", MODES), ", unshaped": None}
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return one cycle of both links with each shaper, also with natural frequencies 10 % off."""
     found = []
     for kind, shaper in shapers(plant).items():
-        for off, settings in frequencies(plant, SETTINGS, SERVO.OFF).items():
+        for off, settings in fx.frequency_variations(plant, SETTINGS, SERVO.OFF).items():
             goals = SERVO.goals(plant, settings)
             if shaper is not None:
-                goals = {name: shaped(motion, shaper) for name, motion in goals.items()}
+                goals = {name: fx.shaped(motion, shaper) for name, motion in goals.items()}
             against = "" if shaper is None else f"both links, unshaped{off}"
-            found.append(Scenario(f"both links{kind}{off}", goals, SERVO.DURATION, settings, against=against))
+            found.append(fx.Scenario(f"both links{kind}{off}", goals, SERVO.DURATION, settings, against=against))
     return found
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

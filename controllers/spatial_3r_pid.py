@@ -12,17 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.joint_pid import joint_pids
-from flexctl.judging.scenario import Scenario, main
-from flexctl.laws.rigid_reference import references
-from flexctl.motion.moves import quintic
 
 PLANT = "spatial_3r"
 # beta [s] chosen: 0.5 % at 16 Hz, 3 % at 100 Hz
 SETTINGS = {"model.elements": 4, "damping": {"kind": "rayleigh", "beta": 1e-4}}
 BEGIN = (0.0, -0.6, 1.0)  # rad: upper link 34 deg above the horizontal, the last one 23 deg below
 END = tuple(angle + np.pi / 3 for angle in BEGIN)
-MOVES = {f"joint{i}": quintic(a, b, 1.0) for i, (a, b) in enumerate(zip(BEGIN, END, strict=True), 1)}  # rad, s
+MOVES = {f"joint{i}": fx.quintic(a, b, 1.0) for i, (a, b) in enumerate(zip(BEGIN, END, strict=True), 1)}  # rad, s
 CROSSOVER, PHASE_MARGIN, SPREAD, RESET = 20.0, 50.0, 4.0, 10.0  # rad/s, deg; chosen: a fifth of 16 Hz
 SAMPLE_TIME = 0.5e-3  # s
 LIMIT = 400.0  # N m
@@ -35,13 +31,13 @@ def design(plant: fx.Plant) -> fx.Design:
     """Return the law, designed where the move begins."""
     arm = plant.with_(SETTINGS)
     at = fx.OperatingPoint.at_rest(arm.model, arm.model.rest(BEGIN))
-    return joint_pids(
+    return fx.joint_pids(
         arm.linearise(at), crossover=CROSSOVER, phase_margin_deg=PHASE_MARGIN, sample_time=SAMPLE_TIME, spread=SPREAD,
         reset=RESET, limit=LIMIT,
     )
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return 60 deg of all joints with three payloads that the law does not know, from rest under the weight."""
     law, found = design(plant), []
     known = plant.with_(model={"elements": 1})  # straight links need no more for their torques
@@ -50,10 +46,10 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
         arm = plant.with_(changes)
         start = arm.model.rest(BEGIN)
         options = {"initial": (start, np.zeros(start.size))}
-        wanted = references(arm, MOVES, law, known=known)
-        found.append(Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options=options))
+        wanted = fx.references(arm, MOVES, law, known=known)
+        found.append(fx.Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options=options))
     return found
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -14,16 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.shaping import Shaper, shaped, shaper_for
-from flexctl.judging.scenario import Scenario, main
-from flexctl.laws.motion_command import MotionCommand
-from flexctl.laws.rigid_reference import references
-from flexctl.motion.moves import Motion
-from flexctl.motion.profiles import Cosine
 
 PLANT = "li_zhang_three_link_flexible_joints"
 JOINTS = ("joint1", "joint2", "joint3")
-MOVE = Cosine(0.0, np.pi / 6, 0.4)  # rad, s; all joints
+MOVE = fx.Cosine(0.0, np.pi / 6, 0.4)  # rad, s; all joints
 END = (np.pi / 6,) * 3  # rad
 MODES = 2
 AFTER = 1.5  # s that are looked at after the end of the command
@@ -38,7 +32,7 @@ def design(plant: fx.Plant) -> fx.Design:
     """Return the law: joints that do as they are told, and the linear plant at the end of the move."""
     shaper = shaper_at(plant)
     numbers = {"shaper_length_s": shaper.length, "impulses": float(shaper.times.size)}
-    return fx.Design(MotionCommand(JOINTS), linear(plant), {"modes": MODES, "pose": END}, numbers)
+    return fx.Design(fx.MotionCommand(JOINTS), linear(plant), {"modes": MODES, "pose": END}, numbers)
 
 
 def linear(plant: fx.Plant, angles: tuple[float, ...] = END) -> fx.SecondOrder:
@@ -46,9 +40,9 @@ def linear(plant: fx.Plant, angles: tuple[float, ...] = END) -> fx.SecondOrder:
     return plant.linearise(fx.OperatingPoint.at_rest(plant.model, plant.model.inner.pose(angles)))
 
 
-def shaper_at(plant: fx.Plant, kind: str = "zvd", modes: int = MODES, angles: tuple[float, ...] = END) -> Shaper:
+def shaper_at(plant: fx.Plant, kind: str = "zvd", modes: int = MODES, angles: tuple[float, ...] = END) -> fx.Shaper:
     """Return the shaper for the first modes at these angles [rad]."""
-    return shaper_for(linear(plant, angles), kind, modes)
+    return fx.shaper_for(linear(plant, angles), kind, modes)
 
 
 def off(plant: fx.Plant, change: float) -> dict[str, float]:
@@ -59,17 +53,17 @@ def off(plant: fx.Plant, change: float) -> dict[str, float]:
     return {"material.aluminium.youngs_modulus": factor * modulus, **joints}
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move with and without the shaper: the arm as it is, frequencies 10 % off, a payload."""
     arms = {"": {}, ", -10 %": off(plant, -0.1), ", +10 %": off(plant, 0.1), ", 5 g": {"payload.mass": PAYLOAD}}
-    moves = {"ZVD": shaped(MOVE, shaper_at(plant)), "unshaped": MOVE}
+    moves = {"ZVD": fx.shaped(MOVE, shaper_at(plant)), "unshaped": MOVE}
 
-    def run(name: str, move: Motion, changes: dict[str, float]) -> Scenario:
-        wanted = references(plant.with_(changes), dict.fromkeys(JOINTS, move))
-        return Scenario(name, wanted, move.duration + AFTER, changes, options={"step": STEP})
+    def run(name: str, move: fx.Motion, changes: dict[str, float]) -> fx.Scenario:
+        wanted = fx.references(plant.with_(changes), dict.fromkeys(JOINTS, move))
+        return fx.Scenario(name, wanted, move.duration + AFTER, changes, options={"step": STEP})
 
     return [run(f"{kind}{arm}", move, changes) for kind, move in moves.items() for arm, changes in arms.items()]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -15,16 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.tracking import pd_gains, tip_tracking
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.tracking_scenarios import tracked
-from flexctl.motion.paths import Circle, ConstantSpeed, Path
-from flexctl.motion.track import Track
 
 PLANT = "tian_ancf_circle"
-CIRCLE, TIME = Circle((1.6, 0.0), 0.3), 25.0  # m, chosen; s, as in the paper
+CIRCLE, TIME = fx.Circle((1.6, 0.0), 0.3), 25.0  # m, chosen; s, as in the paper
 EASE = 2.0  # s, in which the tip comes to speed; chosen
-GAINS = pd_gains((35.0, 20.5), 8.0)  # kg m^2, rad/s; chosen
+GAINS = fx.pd_gains((35.0, 20.5), 8.0)  # kg m^2, rad/s; chosen
 INTEGRAL = 5.0  # 1/s; chosen
 PAYLOAD = {"payload.mass": 2.0}  # kg, which the law does not know of; chosen
 FILTER_TIME, LIMIT = 20e-3, 100.0  # s, N m; a faster filter meets the modes above 300 Hz
@@ -34,21 +29,21 @@ REQUIREMENTS = {"disk_margin": 0.7, "tip.settled_rms_error": 0.01e-3, "joint1_to
                 "payload_kg": (0.0, 2.0)}
 
 
-def track(plant: fx.Plant) -> Track:
+def track(plant: fx.Plant) -> fx.Track:
     """Return the circle with an eased start."""
-    return Track(plant.arm, Path(CIRCLE, ConstantSpeed(CIRCLE.length, TIME, EASE)))
+    return fx.Track(plant.arm, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, EASE)))
 
 
-def law(where: Track, integral: float = INTEGRAL) -> fx.Controller:
+def law(where: fx.Track, integral: float = INTEGRAL) -> fx.Controller:
     """Return the continuous law."""
-    return tip_tracking(where, GAINS, integral=integral, sample_time=0.0)
+    return fx.tip_tracking(where, GAINS, integral=integral, sample_time=0.0)
 
 
-def sampled(where: Track, bits: int) -> fx.Quantised:
+def sampled(where: fx.Track, bits: int) -> fx.Quantised:
     """Return the law at 1 kHz with encoders of so many steps, 2^bits, in a turn, and a tip read to 10 um."""
     steps = {f"joint{i}_angle": 2.0 * np.pi / 2**bits for i in (1, 2)} | {f"tip_{axis}": 1e-5 for axis in "xy"}
     at_times = {"sample_time": 1e-3, "filter_time": FILTER_TIME, "limit": LIMIT}
-    return fx.Quantised(tip_tracking(where, GAINS, integral=INTEGRAL, **at_times), steps)
+    return fx.Quantised(fx.tip_tracking(where, GAINS, integral=INTEGRAL, **at_times), steps)
 
 
 def design(plant: fx.Plant) -> fx.Design:
@@ -58,20 +53,21 @@ def design(plant: fx.Plant) -> fx.Design:
     return fx.Design(law(where), where.linear_plant(plant), known)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return PD, feedforward, and tip integral; the last two with a payload they do not know; and sampled."""
     where = track(plant)
     pd, whole, real = law(where, 0.0), law(where), {"arm": DAMPING, "step": 0.5e-3}
-    return [
-        tracked("PD", plant, where, pd, False, **OPTIONS),
-        tracked("feedforward", plant, where, pd, **OPTIONS),
-        tracked("feedforward, 2 kg unknown", plant, where, pd, arm=PAYLOAD, **OPTIONS),
-        tracked("1 kHz, 16 bits", plant, where, sampled(where, 16), **real),
-        tracked("1 kHz, 20 bits", plant, where, sampled(where, 20), **real),
-        tracked("feedforward and tip, 2 kg unknown", plant, where, whole, own=True, arm=PAYLOAD, **OPTIONS),
-        tracked("feedforward and tip", plant, where, whole, own=True, **OPTIONS),
-    ]
+    runs = {
+        "PD": (pd, {"feedforward": False, **OPTIONS}),
+        "feedforward": (pd, OPTIONS),
+        "feedforward, 2 kg unknown": (pd, {"arm": PAYLOAD, **OPTIONS}),
+        "1 kHz, 16 bits": (sampled(where, 16), real),
+        "1 kHz, 20 bits": (sampled(where, 20), real),
+        "feedforward and tip, 2 kg unknown": (whole, {"own": True, "arm": PAYLOAD, **OPTIONS}),
+        "feedforward and tip": (whole, {"own": True, **OPTIONS}),
+    }
+    return [fx.tracking_scenario(name, plant, where, used, **how) for name, (used, how) in runs.items()]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

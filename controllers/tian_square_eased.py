@@ -19,34 +19,28 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.tracking import pd_gains, tip_tracking
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.tracking_scenarios import tracked
-from flexctl.kernels.schemes import generalised_alpha
-from flexctl.motion.paths import ConstantSpeed, Path, eased_sides, square
-from flexctl.motion.track import Track
 
 PLANT = "tian_ancf_square"
-SQUARE, TIME = square((1.6, 0.0), 0.4), 20.0  # m, s; chosen, the paper gives neither
+SQUARE, TIME = fx.square((1.6, 0.0), 0.4), 20.0  # m, s; chosen, the paper gives neither
 RAMPS = (0.1, 0.25, 0.5)  # s, of the speed at each corner; chosen
 SETTLED = 4.0  # s; scores are taken from here on, with all three corners
-GAINS = pd_gains((18.0, 12.0), 8.0)  # kg m^2, rad/s
+GAINS = fx.pd_gains((18.0, 12.0), 8.0)  # kg m^2, rad/s
 FILTER_TIME, LIMIT = 20e-3, 100.0  # s, N m; a faster filter meets the modes above 300 Hz
 DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; of the sampled runs, chosen
-OPTIONS = {"scheme": generalised_alpha(0.9), "step": 0.5e-3}
+OPTIONS = {"scheme": fx.generalised_alpha(0.9), "step": 0.5e-3}
 REQUIREMENTS = {"disk_margin": 1.2, "tip.settled_rms_contour": 11e-6, "tip.settled_max_contour": 0.11e-3,
                 "joint1_torque.peak": 14.0, "joint2_torque.peak": 10.0}
 
 
-def track(plant: fx.Plant, ramp: float) -> Track:
+def track(plant: fx.Plant, ramp: float) -> fx.Track:
     """Return the square with corners eased over a time [s]; 0: at constant speed."""
-    times = eased_sides(SQUARE, TIME, ramp) if ramp else ConstantSpeed(SQUARE.length, TIME)
-    return Track(plant.arm, Path(SQUARE, times), settled=SETTLED)
+    times = fx.eased_sides(SQUARE, TIME, ramp) if ramp else fx.ConstantSpeed(SQUARE.length, TIME)
+    return fx.Track(plant.arm, fx.Path(SQUARE, times), settled=SETTLED)
 
 
-def sampled(where: Track, bits: int) -> fx.Quantised:
+def sampled(where: fx.Track, bits: int) -> fx.Quantised:
     """Return the same law at 1 kHz with encoders of so many steps, 2^bits, in a turn."""
-    law = tip_tracking(where, GAINS, filter_time=FILTER_TIME, sample_time=1e-3, limit=LIMIT)
+    law = fx.tip_tracking(where, GAINS, filter_time=FILTER_TIME, sample_time=1e-3, limit=LIMIT)
     return fx.Quantised(law, {f"joint{i}_angle": 2.0 * np.pi / 2**bits for i in (1, 2)})
 
 
@@ -54,24 +48,27 @@ def design(plant: fx.Plant) -> fx.Design:
     """Return the PD over encoders; what it is fed forward is in the references."""
     where = track(plant, RAMPS[0])
     known = {"kp": GAINS.kp, "kd": GAINS.kd, "damping": "none needed: passive"}
-    return fx.Design(tip_tracking(where, GAINS, sample_time=0.0), where.linear_plant(plant), known)
+    return fx.Design(fx.tip_tracking(where, GAINS, sample_time=0.0), where.linear_plant(plant), known)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the paper's corners, easing and feedforward each alone, both together, and sampled."""
     hard, *eased = (track(plant, ramp) for ramp in (0.0, *RAMPS))
-    law = tip_tracking(hard, GAINS, sample_time=0.0)
+    law = fx.tip_tracking(hard, GAINS, sample_time=0.0)
     alone = [("constant speed", hard, False), ("constant speed, feedforward", hard, True), ("0.1 s", eased[0], False)]
     both = [(f"{ramp:g} s, feedforward", where) for ramp, where in zip(RAMPS, eased, strict=True)]
     real = {"arm": DAMPING, "step": OPTIONS["step"]}
     return [
-        *(tracked(name, plant, where, law, forward, **OPTIONS) for name, where, forward in alone),
-        *(tracked(name, plant, where, law, own=True, **OPTIONS) for name, where in both),
-        tracked("constant speed, 1 kHz", plant, hard, sampled(hard, 20), False, **real),
-        *(tracked(f"0.1 s, feedforward, 1 kHz, {bits} bits", plant, eased[0], sampled(eased[0], bits), **real)
-          for bits in (12, 14, 20)),
+        *(fx.tracking_scenario(name, plant, where, law, forward, **OPTIONS) for name, where, forward in alone),
+        *(fx.tracking_scenario(name, plant, where, law, own=True, **OPTIONS) for name, where in both),
+        fx.tracking_scenario("constant speed, 1 kHz", plant, hard, sampled(hard, 20), False, **real),
+        *(
+            fx.tracking_scenario(
+                f"0.1 s, feedforward, 1 kHz, {bits} bits", plant, eased[0], sampled(eased[0], bits), **real
+            ) for bits in (12, 14, 20)
+        ),
     ]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -18,15 +18,9 @@ jump of the rate, in the corners up to 121 and 80 N m.
 from __future__ import annotations
 
 import flexctl as fx
-from flexctl.design.tracking import gains_by_period, tip_tracking
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.tracking_scenarios import tracked
-from flexctl.kernels.schemes import generalised_alpha, trapezoidal
-from flexctl.motion.paths import Circle, ConstantSpeed, Path, square
-from flexctl.motion.track import Track
 
 PLANT = "tian_ancf_circle"
-CURVES = {"circle": Circle((1.6, 0.0), 0.3), "square": square((1.6, 0.0), 0.4)}  # m; chosen
+CURVES = {"circle": fx.Circle((1.6, 0.0), 0.3), "square": fx.square((1.6, 0.0), 0.4)}  # m; chosen
 TIMES = {"circle": 25.0, "square": 20.0}  # s; circle as in the paper, square chosen
 INERTIA = {"circle": (35.0, 20.5), "square": (18.0, 12.0)}  # kg m^2 about the joints; chosen, near the largest
 FREQUENCIES = (4.0, 12.0)  # rad/s, of the two halves; chosen
@@ -39,16 +33,16 @@ def arm(shape: str) -> dict[str, object]:
     return {f"link.{i}.material": shape for i in (1, 2)}
 
 
-def track(plant: fx.Plant, shape: str) -> Track:
+def track(plant: fx.Plant, shape: str) -> fx.Track:
     """Return the path at constant speed, begun with a jump of the velocity as in the paper."""
     curve = CURVES[shape]
-    return Track(plant.with_(arm(shape)).arm, Path(curve, ConstantSpeed(curve.length, TIMES[shape])))
+    return fx.Track(plant.with_(arm(shape)).arm, fx.Path(curve, fx.ConstantSpeed(curve.length, TIMES[shape])))
 
 
-def law(where: Track, shape: str, *frequencies: float, angles: str = "joint") -> fx.Controller:
+def law(where: fx.Track, shape: str, *frequencies: float, angles: str = "joint") -> fx.Controller:
     """Return the continuous law with the sets of gains at these frequencies [rad/s] one after the other."""
-    sets = gains_by_period(INERTIA[shape], frequencies or FREQUENCIES, TIMES[shape])
-    return tip_tracking(where, sets, angles=angles, sample_time=0.0)
+    sets = fx.gains_by_period(INERTIA[shape], frequencies or FREQUENCIES, TIMES[shape])
+    return fx.tip_tracking(where, sets, angles=angles, sample_time=0.0)
 
 
 def design(plant: fx.Plant) -> fx.Design:
@@ -58,16 +52,16 @@ def design(plant: fx.Plant) -> fx.Design:
     return fx.Design(law(where, "circle"), where.linear_plant(plant.with_(arm("circle"))), known)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return circle and square over encoders, and over chords: on a damped arm, and where only the integrator damps."""
     ring, box = track(plant, "circle"), track(plant, "square")
-    damped, undamped = {**arm("circle"), **DAMPING}, {"scheme": generalised_alpha(0.0), "step": 1e-3}
-    fine, exact = {"scheme": generalised_alpha(0.9), "step": 1e-3}, {"scheme": trapezoidal(), "step": 2e-3}
+    damped, undamped = {**arm("circle"), **DAMPING}, {"scheme": fx.generalised_alpha(0.0), "step": 1e-3}
+    fine, exact = {"scheme": fx.generalised_alpha(0.9), "step": 1e-3}, {"scheme": fx.trapezoidal(), "step": 2e-3}
 
-    def run(name: str, shape: str, *frequencies: float, **more: object) -> Scenario:
+    def run(name: str, shape: str, *frequencies: float, **more: object) -> fx.Scenario:
         where, angles = {"circle": ring, "square": box}[shape], str(more.pop("angles", "joint"))
         used = law(where, shape, *frequencies, angles=angles)
-        return tracked(name, plant, where, used, False, **{"arm": arm(shape), **exact, **more})
+        return fx.tracking_scenario(name, plant, where, used, False, **{"arm": arm(shape), **exact, **more})
 
     return [
         run("circle, encoders", "circle", own=True),
@@ -79,4 +73,4 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

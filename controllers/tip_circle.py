@@ -10,14 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.tracking import gains_by_period, tip_tracking
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.tracking_scenarios import tracked
-from flexctl.motion.paths import Circle, ConstantSpeed, Path
-from flexctl.motion.track import Track
 
 PLANT = "tian_2r_beam"
-CIRCLE = Circle((1.6, 0.0), 0.3)  # m; chosen, the paper gives none
+CIRCLE = fx.Circle((1.6, 0.0), 0.3)  # m; chosen, the paper gives none
 TIME = 25.0  # s, as in the paper
 INERTIA = (35.0, 20.5)  # kg m^2, about the joints at the begin of the circle
 SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s; a faster filter meets the modes above 300 Hz
@@ -28,16 +23,16 @@ DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm wi
 REQUIREMENTS = {"disk_margin": 0.3, "tip.settled_rms_error": 0.01e-3, "joint1_torque.peak": 2.0}  # m, N m
 
 
-def track(plant: fx.Plant, ease: float = 0.0) -> Track:
+def track(plant: fx.Plant, ease: float = 0.0) -> fx.Track:
     """Return the circle, started at full speed or eased in."""
-    return Track(plant.arm, Path(CIRCLE, ConstantSpeed(CIRCLE.length, TIME, ease)))
+    return fx.Track(plant.arm, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, ease)))
 
 
-def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
+def law(where: fx.Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
     """Return a law with gains at these frequencies [rad/s], the second one from half the time on."""
-    sets = gains_by_period(INERTIA, gains, TIME)
+    sets = fx.gains_by_period(INERTIA, gains, TIME)
     sampling = {"sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
-    return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
+    return fx.Quantised(fx.tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
 
 
 def design(plant: fx.Plant) -> fx.Design:
@@ -52,17 +47,17 @@ def damping(plant: fx.Plant) -> dict[str, object]:
     return DAMPING if plant.arm.damping.kind == "none" else {}
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the paper's two laws, feedforward alone, and the whole law, each from rest."""
     hard, eased = track(plant), track(plant, ease=2.0)
     real, whole = {"arm": damping(plant), "step": STEP}, law(eased, 8.0, integral=2.0)
     return [
-        tracked("PD", plant, hard, law(hard, 8.0), False, **real),
-        tracked("PD, two sets of gains", plant, hard, law(hard, 4.0, 12.0), False, **real),
-        tracked("feedforward", plant, eased, law(eased, 8.0), **real),
-        tracked("feedforward and tip", plant, eased, whole, own=True, **real),
+        fx.tracking_scenario("PD", plant, hard, law(hard, 8.0), False, **real),
+        fx.tracking_scenario("PD, two sets of gains", plant, hard, law(hard, 4.0, 12.0), False, **real),
+        fx.tracking_scenario("feedforward", plant, eased, law(eased, 8.0), **real),
+        fx.tracking_scenario("feedforward and tip", plant, eased, whole, own=True, **real),
     ]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -10,15 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.tracking import gains_by_period, tip_tracking
-from flexctl.judging.scenario import Scenario, main
-from flexctl.judging.tracking_scenarios import tracked
-from flexctl.motion.paths import ConstantSpeed, Path, by_sides, square
-from flexctl.motion.track import Track
 
 PLANT = "tian_2r_beam"
 ARM = {"link.1.material": "square", "link.2.material": "square"}  # the lighter and stiffer arm of the paper's square
-SQUARE = square((1.6, 0.0), 0.4)  # m; chosen, the paper gives none
+SQUARE = fx.square((1.6, 0.0), 0.4)  # m; chosen, the paper gives none
 TIME = 20.0  # s
 INERTIA = (18.0, 12.0)  # kg m^2
 SAMPLE_TIME, FILTER_TIME = 1e-3, 20e-3  # s
@@ -29,17 +24,17 @@ DAMPING = {"damping.kind": "rayleigh", "damping.beta": 3e-4}  # s; for an arm wi
 REQUIREMENTS = {"disk_margin": 0.3, "tip.settled_rms_error": 0.01e-3, "joint1_torque.peak": 2.0}  # m, N m
 
 
-def track(plant: fx.Plant, stops: bool) -> Track:
+def track(plant: fx.Plant, stops: bool) -> fx.Track:
     """Return the square, at constant speed or with a stop in every corner."""
-    times = by_sides(SQUARE, TIME) if stops else ConstantSpeed(SQUARE.length, TIME)
-    return Track(plant.with_(ARM).arm, Path(SQUARE, times))
+    times = fx.by_sides(SQUARE, TIME) if stops else fx.ConstantSpeed(SQUARE.length, TIME)
+    return fx.Track(plant.with_(ARM).arm, fx.Path(SQUARE, times))
 
 
-def law(where: Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
+def law(where: fx.Track, *gains: float, integral: float = 0.0) -> fx.Quantised:
     """Return a law with gains at these frequencies [rad/s], the second one from half the time on."""
-    sets = gains_by_period(INERTIA, gains, TIME)
+    sets = fx.gains_by_period(INERTIA, gains, TIME)
     sampling = {"sample_time": SAMPLE_TIME, "filter_time": FILTER_TIME, "limit": LIMIT}
-    return fx.Quantised(tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
+    return fx.Quantised(fx.tip_tracking(where, sets, integral=integral, **sampling), ENCODERS)
 
 
 def design(plant: fx.Plant) -> fx.Design:
@@ -54,18 +49,18 @@ def settings(plant: fx.Plant) -> dict[str, object]:
     return {**ARM, **(DAMPING if plant.arm.damping.kind == "none" else {})}
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the paper's two laws with corners at speed, and three laws with stops, each from rest."""
     fast, stops = track(plant, stops=False), track(plant, stops=True)
     real, whole = {"arm": settings(plant), "step": STEP}, law(stops, 8.0, integral=2.0)
     return [
-        tracked("PD", plant, fast, law(fast, 8.0), False, **real),
-        tracked("PD, two sets of gains", plant, fast, law(fast, 4.0, 12.0), False, **real),
-        tracked("stops, PD", plant, stops, law(stops, 8.0), False, **real),
-        tracked("stops, feedforward", plant, stops, law(stops, 8.0), **real),
-        tracked("stops, feedforward and tip", plant, stops, whole, own=True, **real),
+        fx.tracking_scenario("PD", plant, fast, law(fast, 8.0), False, **real),
+        fx.tracking_scenario("PD, two sets of gains", plant, fast, law(fast, 4.0, 12.0), False, **real),
+        fx.tracking_scenario("stops, PD", plant, stops, law(stops, 8.0), False, **real),
+        fx.tracking_scenario("stops, feedforward", plant, stops, law(stops, 8.0), **real),
+        fx.tracking_scenario("stops, feedforward and tip", plant, stops, whole, own=True, **real),
     ]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -12,31 +12,28 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.governor import governor
-from flexctl.judging.scenario import Scenario, main, moves_with_payloads
-from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 LQG = fx.load_controller("tokhi_azad_lqg")
 SETTINGS = LQG.SETTINGS  # 40 sections, 1 % damping (chosen)
 MARGIN = 0.15  # chosen: enough for this move with 20 g, which take 15 % more torque than 10 g; any path needs 0.2
-MOVE = quintic(0.0, np.radians(60.0), 0.5)  # what is asked for; 1.0 s is what a quintic takes at 0.3 N m, rigid
+MOVE = fx.quintic(0.0, np.radians(60.0), 0.5)  # what is asked for; 1.0 s is what a quintic takes at 0.3 N m, rigid
 REQUIREMENTS = {"disk_margin": 0.29, "payload_kg": (0.0, 0.02)}
 
 
 def design(plant: fx.Plant) -> fx.Design:
     """Return the LQG for 10 g with the governor around it, which predicts on the same two modes."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": LQG.RATED_PAYLOAD}).linearise()
-    return governor(LQG.design(plant), linear, modes=2, margin=MARGIN)
+    return fx.governor(LQG.design(plant), linear, modes=2, margin=MARGIN)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move with 0, 10 and 20 g on the finite-difference march, and without the governor with 10 g."""
-    governed = moves_with_payloads({"60 deg": MOVE}, (0.0, 0.01, 0.02), 2.5, SETTINGS, method="march")
+    governed = fx.moves_with_payloads({"60 deg": MOVE}, LQG.PD.PAYLOADS, 2.5, SETTINGS, method="march")
     overrides, alone = {**SETTINGS, "payload.mass": 0.01}, LQG.design(plant)
-    bare = Scenario("LQG alone, 10 g", {"tip_angle": MOVE}, 2.5, overrides, options={"method": "march"}, law=alone)
+    bare = fx.Scenario("LQG alone, 10 g", {"tip_angle": MOVE}, 2.5, overrides, options={"method": "march"}, law=alone)
     return [*governed, bare]
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -17,16 +17,10 @@ from dataclasses import replace
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.inversion import Inversion, deviation, stable_inversion
-from flexctl.design.lqg import Weights, lqg
-from flexctl.judging.scenario import Scenario, main
-from flexctl.motion.moves import Polynomial
 
 PLANT = "tokhi_azad_1994"
-SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
-RATED_PAYLOAD = 0.010  # kg
-SAMPLE_TIME = 1e-3  # s
-LIMIT = 0.3  # N m, of the feedback alone
+LQG = fx.load_controller("tokhi_azad_lqg")  # acts on the deviations
+SETTINGS, RATED_PAYLOAD = LQG.SETTINGS, LQG.RATED_PAYLOAD  # 1 % damping; 10 g
 MODES = 6  # of the inverse; each one more leaves a fifth of the error
 # angle [deg], time [s], payloads that are run, payload that is inverted [g]; None: the one that is run
 MOVES = {
@@ -37,8 +31,6 @@ MOVES = {
     "5 deg, fast": (5.0, 0.30, (0,), None),
     "60 deg, fast": (60.0, 1.25, (0,), None),
 }
-# the weights of tokhi_azad_lqg
-WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
 REQUIREMENTS = {
     "disk_margin": 0.29,
     "payload_kg": (0.0, 0.020),
@@ -54,30 +46,28 @@ REQUIREMENTS = {
 
 
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
-    """Return the law on deviations, for a payload [kg] and a number of flexible modes in the design."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    made = lqg(
-        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("hub_angle", "tip_angle"), drive="hub_torque",
-        follow="tip_angle", limit=LIMIT,
-    )
-    return replace(made, law=deviation(made))
+    """Return the law on deviations, for a payload [kg] and a number of flexible modes; its limit is of the feedback."""
+    made = LQG.design(plant, payload, modes)
+    return replace(made, law=fx.deviation(made))
 
 
-def inverse(plant: fx.Plant, payload: float, angle: float, time: float, modes: int = MODES) -> Inversion:
+def inverse(plant: fx.Plant, payload: float, angle: float, time: float, modes: int = MODES) -> fx.Inversion:
     """Return torque and motions of a move [deg, s] with a payload [kg]."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    move = Polynomial(0.0, np.radians(angle), time, degree=9)
-    return stable_inversion(linear, move, modes=modes, drive="hub_torque", follow="tip_angle", measures=("hub_angle",))
+    move = fx.Polynomial(0.0, np.radians(angle), time, degree=9)
+    return fx.stable_inversion(
+        linear, move, modes=modes, drive="hub_torque", follow="tip_angle", measures=("hub_angle",)
+    )
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return moves with known payloads and with payloads that are not known, on the finite-difference march."""
     found = []
     for name, (angle, time, payloads, assumed) in MOVES.items():
         for grams in payloads:
             path = inverse(plant, 1e-3 * (grams if assumed is None else assumed), angle, time)
             found.append(
-                Scenario(
+                fx.Scenario(
                     f"{name}, {grams} g", path.references, 2.5, {**SETTINGS, "payload.mass": 1e-3 * grams},
                     inputs={"hub_torque": path.torque}, options={"method": "march"},
                 )
@@ -86,4 +76,4 @@ def scenarios(plant: fx.Plant) -> list[Scenario]:
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

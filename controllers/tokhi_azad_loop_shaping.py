@@ -6,16 +6,11 @@ has no integrator, because nothing loads the arm at rest.
 
 from __future__ import annotations
 
-import numpy as np
-
 import flexctl as fx
-from flexctl.design.loop_shaping import loop_shaping
-from flexctl.judging.scenario import Scenario, main, moves_with_payloads
-from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
-SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
-RATED_PAYLOAD = 0.010  # kg; the law does not know the actual payload
+PD = fx.load_controller("tokhi_azad_pd")  # settings and moves of all the laws that are compared on this arm
+SETTINGS, RATED_PAYLOAD = PD.SETTINGS, PD.RATED_PAYLOAD  # 1 % damping; 10 g, the actual payload is not known
 GAINS = (5.13, 13.87)  # N m/rad on hub and tip
 ROLL_OFF = 5800.0  # rad/s
 REQUIREMENTS = {
@@ -32,17 +27,16 @@ REQUIREMENTS = {
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
     """Return the law for a payload [kg] and a number of flexible modes in the design."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    return loop_shaping(
+    return fx.loop_shaping(
         linear, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
         follow="tip_angle", gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
     )
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return a small and a large move with payloads of 0, 10 and 20 g on the finite-difference march."""
-    moves = {"5 deg": quintic(0.0, np.radians(5.0), 0.4), "60 deg": quintic(0.0, np.radians(60.0), 1.25)}
-    return moves_with_payloads(moves, (0.0, 0.01, 0.02), 2.5, SETTINGS, method="march")
+    return fx.moves_with_payloads(PD.MOVES, PD.PAYLOADS, PD.DURATION, SETTINGS, method="march")
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 import flexctl as fx
-from flexctl.design.pd import joint_pd
-from flexctl.judging.scenario import Scenario, main, moves_with_payloads
-from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
+RATED_PAYLOAD = 0.010  # kg; the law does not know the actual payload
+PAYLOADS = (0.0, 0.01, 0.02)  # kg, of the runs
+MOVES = {"5 deg": fx.quintic(0.0, np.radians(5.0), 0.4), "60 deg": fx.quintic(0.0, np.radians(60.0), 1.25)}  # rad, s
+DURATION = 2.5  # s, of every run
 SAMPLE_TIME = 1e-3  # s
 LIMIT = 0.3  # N m
 REQUIREMENTS = {
@@ -26,22 +27,21 @@ REQUIREMENTS = {
 
 
 def design(
-    plant: fx.Plant, kp: float = 6.8, kd: float = 0.034, filter_time: float = 0.16e-3, payload: float = 0.010
+    plant: fx.Plant, kp: float = 6.8, kd: float = 0.034, filter_time: float = 0.16e-3, payload: float = RATED_PAYLOAD
 ) -> fx.Design:
     """Return the law for gains [N m/rad], [N m s/rad], the time of the rate filter [s] and a payload [kg].
 
     By default it is tuned for the 60 deg move at this rate and delay; the actual payload is not known to it.
     """
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    law = joint_pd(linear, kp=kp, kd=kd, filter_time=filter_time, sample_time=SAMPLE_TIME, limit=LIMIT)
+    law = fx.joint_pd(linear, kp=kp, kd=kd, filter_time=filter_time, sample_time=SAMPLE_TIME, limit=LIMIT)
     return fx.Design(fx.Delayed(law), linear, {"payload": payload, "sample_time": SAMPLE_TIME, "limit": LIMIT})
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return a small and a large move with payloads of 0, 10 and 20 g on the finite-difference march."""
-    moves = {"5 deg": quintic(0.0, np.radians(5.0), 0.4), "60 deg": quintic(0.0, np.radians(60.0), 1.25)}
-    return moves_with_payloads(moves, (0.0, 0.01, 0.02), 2.5, SETTINGS, method="march")
+    return fx.moves_with_payloads(MOVES, PAYLOADS, DURATION, SETTINGS, method="march")
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -6,19 +6,12 @@ second-order filter at 12 rad/s, damps it: the last 0.1 % of a 60 deg move comes
 
 from __future__ import annotations
 
-import numpy as np
-
 import flexctl as fx
-from flexctl.design.pd import joint_pd
-from flexctl.design.strain import strain_feedback
-from flexctl.judging.scenario import Scenario, main, moves_with_payloads
-from flexctl.laws.combine import together
-from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
+PD = fx.load_controller("tokhi_azad_pd")  # settings and moves of all the laws that are compared on this arm
 SETTINGS = {
-    "model.sections": 40,
-    "damping": {"kind": "modal", "ratio": 0.01},  # chosen: the paper has no damping
+    **PD.SETTINGS,
     "sensor": [{"name": "root_curvature", "kind": "curvature", "position": 0.0}],
 }
 SAMPLE_TIME = 1e-3  # s
@@ -35,7 +28,7 @@ REQUIREMENTS = {
 
 def design(
     plant: fx.Plant, kp: float = 12.6, kd: float = 0.060, filter_time: float = 0.54e-3, gain: float = 1.83,
-    frequency: float = 12.0, damping: float = 0.82, payload: float = 0.010,
+    frequency: float = 12.0, damping: float = 0.82, payload: float = PD.RATED_PAYLOAD,
 ) -> fx.Design:
     """Return the law for a payload [kg], which is not that of the runs.
 
@@ -43,19 +36,19 @@ def design(
     damping ratio of the strain filter.
     """
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    joint = joint_pd(linear, kp=kp, kd=kd, filter_time=filter_time, sample_time=SAMPLE_TIME)
-    root = strain_feedback(
+    joint = fx.joint_pd(linear, kp=kp, kd=kd, filter_time=filter_time, sample_time=SAMPLE_TIME)
+    root = fx.strain_feedback(
         linear, gain=gain, frequency=frequency, damping=damping, sample_time=SAMPLE_TIME, measure="root_curvature"
     )
-    law = fx.Delayed(together(joint, root, limit=LIMIT), 1)
+    law = fx.Delayed(fx.together(joint, root, limit=LIMIT), 1)
     return fx.Design(law, linear, {"payload": payload, "sample_time": SAMPLE_TIME, "limit": LIMIT})
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the large move with payloads of 0, 10 and 20 g on the finite-difference march."""
-    moves = {"60 deg": quintic(0.0, np.radians(60.0), 1.25)}
-    return moves_with_payloads(moves, (0.0, 0.01, 0.02), 2.5, SETTINGS, method="march")
+    large = {"60 deg": PD.MOVES["60 deg"]}
+    return fx.moves_with_payloads(large, PD.PAYLOADS, PD.DURATION, SETTINGS, method="march")
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

@@ -13,14 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import flexctl as fx
-from flexctl.design.feedforward import rigid_feedforward
-from flexctl.design.shaping import Shaper, shaped, shaper_for
-from flexctl.judging.certify.robust import changed
-from flexctl.judging.scenario import Scenario, main
-from flexctl.motion.moves import Trapezoid
 
 PLANT = "tokhi_azad_1994"
-SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}  # chosen: the paper has no damping
+SETTINGS = fx.load_controller("tokhi_azad_pd").SETTINGS  # 40 sections, 1 % damping (chosen)
 SAMPLE_TIME = 1e-3  # s
 TORQUE, HALF_TIME = 0.1, 0.3  # N m, s: the bang-bang command of the paper
 LIMIT = 0.3  # N m
@@ -39,7 +34,7 @@ REQUIREMENTS = {
 def design(plant: fx.Plant, payload: float = 0.0) -> fx.Design:
     """Return the feedforward for a payload [kg]."""
     known = linear(plant, payload)
-    return rigid_feedforward(known, sample_time=SAMPLE_TIME, drive="hub_torque", follow="tip_angle", limit=LIMIT)
+    return fx.rigid_feedforward(known, sample_time=SAMPLE_TIME, drive="hub_torque", follow="tip_angle", limit=LIMIT)
 
 
 def linear(plant: fx.Plant, payload: float) -> fx.SecondOrder:
@@ -47,31 +42,30 @@ def linear(plant: fx.Plant, payload: float) -> fx.SecondOrder:
     return plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
 
 
-def shaper(plant: fx.Plant, kind: str, payload: float, modes: int = MODES) -> Shaper:
+def shaper(plant: fx.Plant, kind: str, payload: float, modes: int = MODES) -> fx.Shaper:
     """Return the shaper of the first modes with a payload [kg], on the samples of the law."""
-    return shaper_for(linear(plant, payload), kind, modes).on_samples(SAMPLE_TIME)
+    return fx.shaper_for(linear(plant, payload), kind, modes).on_samples(SAMPLE_TIME)
 
 
-def scenarios(plant: fx.Plant) -> list[Scenario]:
+def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the command shaped and as it is with 0, 10 and 20 g, on the finite-difference march; then 10 % off."""
     found = []
     for payload in PAYLOADS:
         law = design(plant, payload)  # the first is the one that the script returns
         angle = TORQUE * HALF_TIME**2 / law.found["inertia"]  # rad: how far the torque turns a rigid arm
-        move = Trapezoid(0.0, angle, 2 * HALF_TIME, HALF_TIME)
-        motions = {kind.upper(): shaped(move, shaper(plant, kind, payload)) for kind in ("zvd", "zv")}
+        move = fx.Trapezoid(0.0, angle, 2 * HALF_TIME, HALF_TIME)
+        motions = {kind.upper(): fx.shaped(move, shaper(plant, kind, payload)) for kind in ("zvd", "zv")}
         overrides = {**SETTINGS, "payload.mass": payload}
         for name, motion in {**motions, "unshaped": move}.items():
             label = f"{name}, {1e3 * payload:g} g"
             own = law if payload else None
-            found.append(Scenario(label, motion, 2.0, overrides, options={"method": "march"}, law=own))
+            found.append(fx.Scenario(label, motion, 2.0, overrides, options={"method": "march"}, law=own))
     for item in found[: len(found) // len(PAYLOADS)]:
-        for change in OFF:
-            other = {**item.overrides, **changed(plant, None, change)}
+        for change, other in zip(OFF, fx.frequency_variations(plant, item.overrides, OFF).values(), strict=True):
             label = item.name.replace(",", f" at {100 * change:+g} %,")
             found.append(replace(item, name=label, overrides=other))
     return found
 
 
 if __name__ == "__main__":
-    main(__name__)
+    fx.main(__name__)

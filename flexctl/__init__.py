@@ -13,30 +13,31 @@ stays light.
 from __future__ import annotations
 
 import importlib
+import pathlib
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from .support import moved
 
 __version__ = "0.1.0"
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+_STUB = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 _HOME = {
-    name: module
+    public: (module, name)
     for module, names in re.findall(r"^from (\.[\w.]*) import (\([^)]*\)|.*)$", _STUB, re.MULTILINE)
-    for name in re.findall(r"\w+ as (\w+)", names)
+    for name, public in re.findall(r"(\w+) as (\w+)", names)
 }
-"""Public name -> the module that it is imported from; a module itself for names that are modules."""
+"""Public name -> where it is: a module, and the name there of a class, a function or another module."""
 __all__ = sorted({"__version__", *_HOME})
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(moved.unknown_name(name, _HOME))
-    module = importlib.import_module(_HOME[name], __name__)
-    value = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{module.__name__}.{name}")
+    place, own = _HOME[name]
+    module = importlib.import_module(place, __name__)
+    value = getattr(module, own) if hasattr(module, own) else importlib.import_module(f"{module.__name__}.{own}")
     globals()[name] = value
     return value
 

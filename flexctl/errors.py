@@ -14,11 +14,26 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e
 
 
 class FlexctlError(Exception):
-    """Base of everything flexctl raises on purpose."""
+    """Base of everything flexctl raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(fx.DefinitionError, fx.FlexctlError)
+    True
+    """
 
 
 class DefinitionError(FlexctlError, ValueError):
-    """The input is wrong: a plant file, an override, an argument."""
+    """The input is wrong: a plant file, an override, an argument.
+
+    Examples
+    --------
+    >>> try:
+    ...     fx.load_plant("tokhi_azad_1995")
+    ... except fx.DefinitionError as error:
+    ...     print(str(error).splitlines()[0][:60])
+    unknown plant "tokhi_azad_1995" (did you mean "tokhi_azad_19
+    """
 
 
 class ConvergenceError(FlexctlError, ArithmeticError):
@@ -32,6 +47,12 @@ class ConvergenceError(FlexctlError, ArithmeticError):
         Iteration at which the computation was given up.
     residual : float
         Size of the remaining residual.
+
+    Examples
+    --------
+    >>> error = fx.ConvergenceError("no convergence", time=0.1, iteration=20, residual=1e-3)
+    >>> error.time
+    0.1
     """
 
     def __init__(self, message: str, *, time: float = math.nan, iteration: int = 0, residual: float = math.nan) -> None:
@@ -42,26 +63,55 @@ class ConvergenceError(FlexctlError, ArithmeticError):
 
 
 class NotAvailable(FlexctlError):
-    """The thing asked for does not exist for this model or this installation."""
+    """The thing asked for does not exist for this model or this installation.
+
+    Examples
+    --------
+    >>> issubclass(fx.NotAvailable, fx.FlexctlError)
+    True
+    """
 
 
 class WriteError(FlexctlError, OSError):
     """A result cannot be written although the place is right: the disk is full, a quota is reached, a device is gone.
 
     Nothing half-written is left behind.
+
+    Examples
+    --------
+    >>> issubclass(fx.WriteError, OSError)
+    True
     """
 
 
 class OutOfMemory(FlexctlError, MemoryError):
-    """The arrays of a computation do not fit into memory."""
+    """The arrays of a computation do not fit into memory.
+
+    Examples
+    --------
+    >>> issubclass(fx.OutOfMemory, MemoryError)
+    True
+    """
 
 
 class Caution(UserWarning):
-    """Base of everything flexctl warns of: a number that is right, but says less than it seems to."""
+    """Base of everything flexctl warns of: a number that is right, but says less than it seems to.
+
+    Examples
+    --------
+    >>> issubclass(fx.Caution, UserWarning)
+    True
+    """
 
 
 class AccuracyWarning(Caution):
-    """A run is less accurate than asked for; the message names the outputs."""
+    """A run is less accurate than asked for; the message names the outputs.
+
+    Examples
+    --------
+    >>> issubclass(fx.AccuracyWarning, fx.Caution)
+    True
+    """
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -29,7 +29,13 @@ ComplexArray = npt.NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A named quantity with its unit: a coordinate, an input, an output."""
+    """A named quantity with its unit: a coordinate, an input, an output.
+
+    Examples
+    --------
+    >>> fx.Signal("hub_angle", "rad").unit
+    'rad'
+    """
 
     name: str
     unit: str = "1"
@@ -40,12 +46,24 @@ class Signal:
 
 
 def names(signals: Sequence[Signal]) -> list[str]:
-    """Return the bare names."""
+    """Return the bare names.
+
+    Examples
+    --------
+    >>> fx.names([fx.Signal("hub_angle", "rad"), fx.Signal("tip", "m")])
+    ['hub_angle', 'tip']
+    """
     return [s.name for s in signals]
 
 
 def index_of(what: str, name: str, signals: Sequence[Signal]) -> int:
-    """Return the position of a named signal, or raise `DefinitionError` with the nearest name."""
+    """Return the position of a named signal, or raise `DefinitionError` with the nearest name.
+
+    Examples
+    --------
+    >>> fx.index_of("output", "tip", [fx.Signal("hub_angle", "rad"), fx.Signal("tip", "m")])
+    1
+    """
     for i, signal in enumerate(signals):
         if signal.name == name:
             return i
@@ -115,7 +133,16 @@ class Compiled(NamedTuple):
 
 @runtime_checkable
 class MechanicalModel(Protocol):
-    """What a solver provides. n coordinates, m closures, p inputs."""
+    """What a solver provides. n coordinates, m closures, p inputs.
+
+    Examples
+    --------
+    >>> model = fx.load_plant("tokhi_azad_1994").model
+    >>> isinstance(model, fx.MechanicalModel)
+    True
+    >>> fx.names(model.inputs), fx.names(model.outputs)
+    (['hub_torque'], ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    """
 
     @property
     def kind(self) -> str:
@@ -193,7 +220,13 @@ class MechanicalModel(Protocol):
 
 @runtime_checkable
 class FrequencyModel(Protocol):
-    """Anything that is evaluated at complex frequencies: transfer matrices, the exact beam, measured data, plants."""
+    """Anything that is evaluated at complex frequencies: transfer matrices, the exact beam, measured data, plants.
+
+    Examples
+    --------
+    >>> isinstance(fx.load_plant("tokhi_azad_1994").linearise(), fx.FrequencyModel)
+    True
+    """
 
     @property
     def inputs(self) -> tuple[Signal, ...]:
@@ -222,6 +255,12 @@ class OperatingPoint:
         Inputs that hold the model there.
     lam : ndarray
         Closure forces.
+
+    Examples
+    --------
+    >>> model = fx.load_plant("planar_2r_flexible").model
+    >>> fx.OperatingPoint.at_rest(model, model.pose([0.0, 1.0])).q.size
+    98
     """
 
     q: FloatArray

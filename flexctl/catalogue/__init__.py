@@ -22,6 +22,7 @@ from .. import __version__, models
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.arm import Arm, Payload
 from ..machine.plausible import check_plausible
+from ..support.moved import OldMembers
 from .definition import Row, Tree, located, read_definition, read_tree
 from .overrides import combine, merge, overridden
 
@@ -37,7 +38,13 @@ ENDINGS = {"plants": ".toml", "controllers": ".py"}
 
 
 def find(folder: str) -> Path:
-    """Return the folder "plants" or "controllers" of this installation."""
+    """Return the folder "plants" or "controllers" of this installation.
+
+    Examples
+    --------
+    >>> (fx.find("plants") / "ralf.toml").is_file()
+    True
+    """
     require(folder in ENDINGS, f'the catalogue has no folder "{folder}"; it has plants and controllers')
     for place in (PACKAGE / "_catalogue" / folder, PACKAGE.parent / folder):
         if place.is_dir():
@@ -46,12 +53,24 @@ def find(folder: str) -> Path:
 
 
 def list_plants() -> list[str]:
-    """Return the names of the plants in the catalogue."""
+    """Return the names of the plants in the catalogue.
+
+    Examples
+    --------
+    >>> fx.list_plants()[:3]
+    ['li_zhang_single_link', 'li_zhang_three_link', 'li_zhang_three_link_flexible_joints']
+    """
     return _names("plants")
 
 
 def list_controllers() -> list[str]:
-    """Return the names of the controllers in the catalogue."""
+    """Return the names of the controllers in the catalogue.
+
+    Examples
+    --------
+    >>> "tokhi_azad_lqg" in fx.list_controllers()
+    True
+    """
     return _names("controllers")
 
 
@@ -71,7 +90,7 @@ def locate(folder: str, name: str | Path) -> tuple[Path, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Plant:
+class Plant(OldMembers):
     """A machine together with the solver that models it.
 
     Attributes
@@ -92,6 +111,13 @@ class Plant:
         The file.
     tables : mapping
         The tables of the file, without the overrides.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> heavy = arm.with_(payload={"mass": 0.02})
+    >>> print([f"{plant.modes(1).frequencies_hz[0]:.2f} Hz" for plant in (arm, heavy)])
+    ['11.74 Hz', '10.13 Hz']
     """
 
     name: str
@@ -157,9 +183,9 @@ class Plant:
         """Return the `count` lowest flexible modes of the linear plant."""
         return self.linearise().modes(count)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response of the linear plant on a grid [rad/s]."""
-        return self.linearise().response(omega)
+        return self.linearise().frequency_response(omega)
 
     def with_(
         self,
@@ -196,6 +222,12 @@ def load_plant(
     ------
     DefinitionError
         When the file or an override is wrong; the message names file, table, key, value, bound and remedy.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994", payload={"mass": 0.01})
+    >>> print(arm.name, arm.kind, arm.arm.links[0].length, "m")
+    tokhi_azad_1994 finite_difference 0.96 m
     """
     path, source = locate("plants", name)
     with located(source):
@@ -223,6 +255,14 @@ def load_controller(name: str | Path) -> ModuleType:
     ------
     DefinitionError
         When the script cannot be read or executed (the script's own error is chained) or has no `design`.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> script.PLANT
+    'tokhi_azad_1994'
+    >>> script.design(fx.load_plant(script.PLANT)).measures
+    ('hub_angle', 'tip_angle')
     """
     path, source = locate("controllers", name)
     require(path.is_file() and path.suffix == ".py", f"{source}: cannot read the file: there is no such .py file")

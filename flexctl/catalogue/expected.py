@@ -151,7 +151,14 @@ def evaluator(function: Evaluator) -> Evaluator:
 
 
 def verify(plant: Plant) -> list[Check]:
-    """Return the outcome of every `[[expected]]` entry of a plant."""
+    """Return the outcome of every `[[expected]]` entry of a plant.
+
+    Examples
+    --------
+    >>> checks = fx.verify(fx.load_plant("tokhi_azad_1994"))
+    >>> all(check.passed for check in checks)
+    True
+    """
     return [check_one(plant.with_(entry.overrides) if entry.overrides else plant, entry) for entry in plant.expected]
 
 

@@ -118,10 +118,10 @@ def _check_band(low: float | None, high: float | None) -> None:
 
 
 def _response(linear: LinearPlant, low: float | None, high: float | None, points: int) -> FrequencyResponse:
-    from ..frequency import response
+    from ..frequency import frequency_response
 
     lo, hi = (None if hertz is None else 2 * np.pi * hertz for hertz in (low, high))
-    return response(linear, lo=lo, hi=hi, points=points)
+    return frequency_response(linear, lo=lo, hi=hi, points=points)
 
 
 def chosen(plant: LinearPlant, inputs: Sequence[str], outputs: Sequence[str]) -> LinearPlant:

@@ -85,7 +85,7 @@ def _saved(figure: Any, path: Path) -> Path:
 
 def _linear(plant: Plant) -> dict[str, Any]:
     from ..exact.euler_bernoulli import ExactBeam
-    from ..frequency import response
+    from ..frequency import frequency_response
     from ..io.plot import bode, mode_shapes
 
     linear, beam = plant.linearise(), ExactBeam(plant.arm)
@@ -97,7 +97,7 @@ def _linear(plant: Plant) -> dict[str, Any]:
     print_table("Flexible modes, beside one rigid mode", listed)
     low, high = (2 * math.pi * hertz for hertz in BAND_HZ)
     compared = {f"finite differences, {sections} sections": linear, "exact beam": beam.modal_plant(40)}
-    both = {label: response(each, lo=low, hi=high) for label, each in compared.items()}
+    both = {label: frequency_response(each, lo=low, hi=high) for label, each in compared.items()}
     channels = [("hub_angle", "hub_torque"), ("tip", "hub_torque")]
     stations = plant.arm.links[0].length * np.arange(1, sections + 1) / sections
     shapes = mode_shapes(linear, MODES, stations=stations, title="Mode shapes")

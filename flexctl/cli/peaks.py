@@ -37,9 +37,9 @@ def live_channels(found: FrequencyResponse, into: Sequence[str], out_of: Sequenc
 
 def left_out(plant: FrequencyModel, found: FrequencyResponse, shown: int) -> str:
     """Return how many channels are not shown, and how to see them; empty where all are."""
-    from ..frequency import response
+    from ..frequency import frequency_response
 
-    few = response(plant, found.omega[:: max(1, found.omega.size // 32)])
+    few = frequency_response(plant, found.omega[:: max(1, found.omega.size // 32)])
     live = int(np.sum(np.any(few.response != 0.0, axis=2)))
     return f"{shown} of {live} channels; --all shows the others" if shown < live else ""
 

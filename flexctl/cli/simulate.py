@@ -10,14 +10,12 @@ from typing import Any
 import click
 
 from ..errors import require
-from ..model import names
 from ..simulation.response import Response
 from . import cli, specs, tables
 from .common import (
     PICTURES,
     as_text,
     command,
-    csv,
     identity,
     json_option,
     load,
@@ -32,6 +30,9 @@ from .common import (
 from .linear import is_saved, linear_plant
 from .quantities import quantity
 from .warned import telling_warnings
+
+SERIES = (".npz", ".csv", ".parquet", ".mat")
+"""Files with the time series of a run."""
 
 
 def to_part(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -65,7 +66,7 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     "torques",
     multiple=True,
     metavar="[NAME=]SIGNAL",
-    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
+    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value or of a run.",
 )
 @click.option(
     "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal added to any input, as for --torque."
@@ -99,7 +100,8 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
 )
 @click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
 @click.option(
-    "-o", "files", multiple=True, metavar="FILE", help="Write .npz, .csv, .json, .png, .pdf or .svg; repeatable."
+    "-o", "files", multiple=True, metavar="FILE",
+    help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
 )
 @json_option
 def simulate(
@@ -121,7 +123,7 @@ def simulate(
     from ..simulation.simulate import as_model
     from ..simulation.simulate import simulate as simulated
 
-    targets = [target(name, (".npz", ".csv", ".json", *PICTURES)) for name in files]
+    targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
     arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
     model = as_model(arm)
     inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
@@ -178,25 +180,12 @@ def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
     from ..support.files import write_atomically
 
     suffix = path.suffix.lower()
-    if suffix == ".npz":
+    if suffix in SERIES:
         found.save(path)
     elif suffix in PICTURES:
         from ..io.plot import run
 
         run(found, path=path)
     else:
-        text = as_text(_scores(found, about)) if suffix == ".json" else run_csv(found)
+        text = as_text(_scores(found, about))
         write_atomically(path, lambda stream: stream.write(text.encode()))
-
-
-def run_csv(found: Response) -> str:
-    """Return a run as comma-separated columns: time [s], outputs, inputs, references, coordinates.
-
-    The head of an output says its estimated error: "tip [m] +- 1.2e-05".
-    """
-    series = [*names(found.outputs), *names(found.inputs), *(f"reference:{n}" for n in names(found.references))]
-    if found.q is not None:
-        series += [n for n in names(found.coordinates) if n not in series]
-    known = {name: f" +- {value:.2g}" for name, value in found.error.items() if value > 0.0 and math.isfinite(value)}
-    heads = ["time [s]", *(f"{name} [{found.unit(name)}]{known.get(name, '')}" for name in series)]
-    return csv(heads, [found.t, *(found[name] for name in series)])

@@ -2,6 +2,7 @@
 
 bang-bang:0.1,0.3            KIND:NUMBER,NUMBER,...          numbers are SI, or carry a unit: 60deg, 250ms, 15g
 hub_torque=sine:0.05,12      NAME=... for one input or reference channel
+run.csv                      a file, see `flexctl.cli.recorded`
 0.5:20g                      TIME:MASS[,INERTIA], a payload change
 
 `flexctl.cli.quantities` reads the numbers.
@@ -16,9 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..errors import DefinitionError, require, unknown
+from ..errors import require, unknown
 from ..model import Signal, names
 from ..motion.moves import (
     Cycloid,
@@ -26,7 +25,6 @@ from ..motion.moves import (
     Motion,
     PiecewiseConstant,
     Polynomial,
-    Sampled,
     Sine,
     Step,
     Trapezoid,
@@ -34,6 +32,7 @@ from ..motion.moves import (
     quintic,
 )
 from .quantities import quantity, setting
+from .recorded import recorded
 
 OWN = "own"
 """Stands for the unit of the signal itself."""
@@ -138,18 +137,9 @@ def inputs(texts: Sequence[str], available: Sequence[Signal], torque: Sequence[s
             raise unknown("input", name, names(available))
         require(name not in found, f'input "{name}" is given twice')
         unit = next(s.unit for s in available if s.name == name)
-        found[name] = _sampled(Path(word)) if word.endswith(".csv") else _made(word, SIGNALS, "input signal", unit)
+        own = word.lower().endswith(".csv")
+        found[name] = recorded(Path(word), name, unit) if own else _made(word, SIGNALS, "input signal", unit)
     return found
-
-
-def _sampled(path: Path) -> Sampled:
-    """Return a signal from a file of two columns, time [s] and value; lines that begin with # are skipped."""
-    try:
-        table = np.loadtxt(path, delimiter=",", comments="#", ndmin=2)
-    except (OSError, ValueError) as error:
-        raise DefinitionError(f"{path}: not a table of time and value: {error}") from error
-    require(table.shape[1] == 2, f"{path}: has {table.shape[1]} columns; write time [s],value in each line")
-    return Sampled(table[:, 0], table[:, 1])
 
 
 def reference(

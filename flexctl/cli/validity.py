@@ -35,7 +35,7 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
 @plant_options
 @click.option(
     "--torque", "torques", multiple=True, metavar="[NAME=]SIGNAL",
-    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value.",
+    help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value or of a run.",
 )
 @click.option(
     "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal of any input, as for --torque."

@@ -43,6 +43,12 @@ class Design(_Wrapper):
         Numbers of the synthesis, e.g. gamma.
     schedule : mapping
         Where a law that is scheduled by measurements is frozen for poles and margins: output and value.
+
+    Examples
+    --------
+    >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
+    >>> print(f"{law.margins['hub_torque'].disk_margin:.2f}")
+    0.40
     """
 
     informs = True

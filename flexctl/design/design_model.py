@@ -36,6 +36,13 @@ class DesignModel:
         Modal frequencies [rad/s], modal damping matrix, input gains, rows of the measured outputs and of the followed.
     inertia, gain, flexibility : ndarray
         J, g and q.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> model = fx.design_model(plant, 0, "hub_angle", "hub_torque", "hub_angle")
+    >>> print(model.inertia.round(4))
+    [[0.0498]]
     """
 
     measures: tuple[str, ...]
@@ -92,6 +99,13 @@ def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names,
         Flexible modes to keep; the rest is spill-over, to be certified on the full plant.
     measures, drives, follows : str or tuple of str
         Outputs that read positions, strains or the like (no rates or accelerations), inputs, followed outputs.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> model = fx.design_model(plant, 2, ("hub_angle", "tip_angle"), ("hub_torque",), ("tip_angle",))
+    >>> print((model.omega / (2 * np.pi)).round(2))
+    [ 0.   11.74 31.86]
     """
     measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
     outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]

@@ -33,6 +33,13 @@ def rigid_feedforward(
         Torque inputs; reference channels, which must be angles or positions of the rigid arm.
     limit : float
         Largest torque.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> law = fx.rigid_feedforward(plant, sample_time=1e-3, drive="hub_torque", follow="tip_angle")
+    >>> print(f"{law.found['inertia']:.4f} kg m^2")
+    0.0498 kg m^2
     """
     positive("sample_time", sample_time, "s")
     model = design_model(plant, 0, (), drive, follow)

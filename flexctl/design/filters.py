@@ -31,7 +31,14 @@ def _filter(A: FloatArray, B: FloatArray, C: FloatArray, D: float, omega: float)
 
 
 def notch(omega: float, damping: float, depth: float = 0.1) -> FirstOrder:
-    """Return a notch at omega [rad/s], about 2 damping omega wide, that lets `depth` of the signal through."""
+    """Return a notch at omega [rad/s], about 2 damping omega wide, that lets `depth` of the signal through.
+
+    Examples
+    --------
+    >>> found = fx.notch(100.0, 0.5, depth=0.1)
+    >>> print(abs(found.transfer(np.array([100j]))).round(4).item())
+    0.1
+    """
     require(omega > 0 and damping > 0, f"omega = {omega} rad/s and damping = {damping} must be positive")
     require(depth >= 0, f"depth = {depth} must not be negative")
     A = np.array([[0.0, omega], [-omega, -2.0 * damping * omega]])
@@ -39,7 +46,14 @@ def notch(omega: float, damping: float, depth: float = 0.1) -> FirstOrder:
 
 
 def lead(omega: float, phase_deg: float) -> FirstOrder:
-    """Return a lead (negative phase: lag) with its largest phase at omega [rad/s] and gain 1 at zero frequency."""
+    """Return a lead (negative phase: lag) with its largest phase at omega [rad/s] and gain 1 at zero frequency.
+
+    Examples
+    --------
+    >>> found = fx.lead(100.0, 40.0)
+    >>> print(np.degrees(np.angle(found.transfer(np.array([100j])))).round(4).item())
+    40.0
+    """
     require(omega > 0, f"omega = {omega} rad/s must be positive")
     require(-90 < phase_deg < 90, f"phase = {phase_deg} deg must lie between -90 and 90")
     a = (1.0 + np.sin(np.radians(phase_deg))) / (1.0 - np.sin(np.radians(phase_deg)))
@@ -49,14 +63,27 @@ def lead(omega: float, phase_deg: float) -> FirstOrder:
 
 
 def low_pass(omega: float, damping: float = 0.7) -> FirstOrder:
-    """Return a second-order low-pass with corner omega [rad/s]."""
+    """Return a second-order low-pass with corner omega [rad/s].
+
+    Examples
+    --------
+    >>> print(abs(fx.low_pass(100.0).transfer(np.array([100j]))).round(4).item())
+    0.7143
+    """
     require(omega > 0 and damping > 0, f"omega = {omega} rad/s and damping = {damping} must be positive")
     A = np.array([[0.0, omega], [-omega, -2.0 * damping * omega]])
     return _filter(A, np.array([[0.0], [omega]]), np.array([[1.0, 0.0]]), 0.0, omega)
 
 
 def filtered(law: LinearLaw | Delayed | Design, by: FirstOrder) -> LinearLaw | Delayed:
-    """Return the law with its commands sent through a filter, sampled like the law; limits apply behind the filter."""
+    """Return the law with its commands sent through a filter, sampled like the law; limits apply behind the filter.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.filtered(law, fx.low_pass(500.0)).A.shape
+    (2, 2)
+    """
     inner: LinearLaw | Delayed = bare(law)
     if isinstance(inner, Delayed):
         return replace(inner, law=filtered(inner.law, by))
@@ -84,6 +111,11 @@ def smoothed(motion: Motion, by: FirstOrder, step: float = 1e-3, settle: float =
 
     It ends when the filter has settled to `settle` of the motion. The filter acts on the acceleration, which is then
     integrated twice, so that value, rate and acceleration belong together.
+
+    Examples
+    --------
+    >>> fx.smoothed(fx.Step(0.0, 1.0), fx.low_pass(20.0)).duration > 0.2
+    True
     """
     require(step > 0 and 0 < settle < 1, f"step = {step} s and settle = {settle} must be positive, settle below 1")
     slowest = float(np.min(-by.poles().real))

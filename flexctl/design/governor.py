@@ -77,6 +77,13 @@ def governor(
         Standard deviation of the measured outputs for the estimate, in their unit.
     disturbance : float
         Standard deviation of the input torques for the estimate, in parts of the limit.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> arm = fx.load_plant(script.PLANT)
+    >>> fx.governor(script.design(arm), arm.linearise(), modes=2).sample_time
+    0.001
     """
     assumed = dict(law.assumptions) if isinstance(law, Design) else {}
     law = bare(law)

@@ -53,6 +53,12 @@ class HydraulicActuator:
         zeta [1].
     name, unit : str
         What it moves, for the names of signals, and the unit of position.
+
+    Examples
+    --------
+    >>> cylinder = fx.HydraulicActuator.of(fx.load_plant("ralf").arm.joints[0])
+    >>> print(f"{cylinder.bandwidth:.2f} Hz")
+    21.66 Hz
     """
 
     gain: float

@@ -44,6 +44,14 @@ class Inversion:
         Time before that from which the input exceeds 0.1 % of its peak [s].
     peak : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> move = fx.Polynomial(0.0, 0.1, 0.4, degree=9)
+    >>> found = fx.stable_inversion(plant, move, modes=3, drive="hub_torque", follow="tip_angle")
+    >>> print(f"{1e3 * found.pre_actuation:.0f} ms")
+    73 ms
     """
 
     torque: Sampled
@@ -76,6 +84,14 @@ def stable_inversion(
         Time left before and after the motion [s].
     cut : float
         Part of the peak below which the torque before the motion is left out; 0.1 % would be missed at the end.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> move = fx.Polynomial(0.0, 0.1, 0.4, degree=9)
+    >>> found = fx.stable_inversion(plant, move, modes=3, drive="hub_torque", follow="tip_angle")
+    >>> print(f"{found.peak:.3f} N m")
+    0.238 N m
     """
     require(step > 0 and room > 0 and 0 < cut < 1, f"step = {step} s, room = {room} s, cut = {cut}: positive, cut < 1")
     names = tuple(dict.fromkeys((follow, *measures)))
@@ -133,6 +149,12 @@ def deviation(law: Any) -> Any:
 
     What it would do by itself to follow a reference is left out; the torque of the inversion takes its place and is
     given to `simulate` as an input.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.deviation(law).follows
+    ('hub_angle',)
     """
     law = bare(law)
     if isinstance(law, Delayed):

@@ -26,7 +26,7 @@ from ..linear.steady import lock
 from ..model import names
 from ..support.checks import positive
 from .design import Design
-from .pid import Gains, gains
+from .pid import PidGains, pid_gains
 
 
 def joint_pids(
@@ -46,17 +46,23 @@ def joint_pids(
     sample_time : float
         Control period [s].
     spread, reset : float, optional
-        As for `flexctl.design.pid.gains`: corner of the rate filter over wc; wc over the corner of the integral.
+        As for `flexctl.design.pid.pid_gains`: corner of the rate filter over wc; wc over the corner of the integral.
     limit : float or sequence of float
         Largest torque or force of all joints, or one each.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", damping={"kind": "modal", "ratio": 0.01})
+    >>> fx.joint_pids(arm.linearise(), crossover=3.0, phase_margin_deg=50.0, sample_time=1e-3).drives
+    ('joint1_torque', 'joint2_torque')
     """
     positive("sample_time", sample_time, "s")
     loops = _joints(plant)
     wc = np.broadcast_to(np.asarray(crossover, float), (len(loops),))
-    found: dict[str, Gains] = {}
+    found: dict[str, PidGains] = {}
     for (joint, measure, drive), w in zip(loops, wc, strict=True):
         alone = lock(plant, [other for other, _, _ in loops if other != joint])
-        found[joint] = gains(
+        found[joint] = pid_gains(
             alone, crossover=float(w), phase_margin_deg=phase_margin_deg, measure=measure, drive=drive,
             delay=1.5 * sample_time, spread=spread, reset=reset,
         )
@@ -93,7 +99,7 @@ def _joints(plant: SecondOrder) -> list[tuple[str, str, str]]:
     return found
 
 
-def _law(loops: list[tuple[str, str, str]], found: dict[str, Gains], sample_time: float) -> LinearLaw:
+def _law(loops: list[tuple[str, str, str]], found: dict[str, PidGains], sample_time: float) -> LinearLaw:
     """Return the law from joint errors to commands, all joints side by side."""
     parts = [discretise(found[joint].controller(measure, drive), sample_time) for joint, measure, drive in loops]
     B, D = (sla.block_diag(*(getattr(part, key) for part in parts)) for key in ("B", "D"))

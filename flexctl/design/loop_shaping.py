@@ -53,6 +53,14 @@ def loop_shaping(
         gamma over its minimum, above 1.
     limit : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> gains, roll_off = fx.shaping_gains(plant, bandwidth=10.0, **names)
+    >>> fx.loop_shaping(plant, modes=2, sample_time=1e-3, gains=gains, roll_off=roll_off, **names).stable
+    True
     """
     model = design_model(plant, modes, measures, drive, follow)
     K, least = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)

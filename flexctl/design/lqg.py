@@ -33,7 +33,7 @@ from .design_model import DesignModel, Names, design_model
 
 
 @dataclass(frozen=True)
-class Weights:
+class LqgWeights:
     """Weights of the design; outputs in rad, torque in N m. One number serves all channels, or give one for each.
 
     Attributes
@@ -50,6 +50,11 @@ class Weights:
         Process noise variance on the modal rates per Ts^2, beside that of the inputs (1 N m)^2.
     noise : sequence of float
         Measurement noise variance of each measured output.
+
+    Examples
+    --------
+    >>> fx.LqgWeights(rate=1e-5, energy=1e-4, integral=0.2, command=1e-4, disturbance=0.2, noise=(1e-7, 1e-7)).rate
+    1e-05
     """
 
     rate: float
@@ -61,7 +66,7 @@ class Weights:
 
 
 def lqg(
-    plant: SecondOrder, weights: Weights, *, modes: int, sample_time: float, measures: Names, drive: Names,
+    plant: SecondOrder, weights: LqgWeights, *, modes: int, sample_time: float, measures: Names, drive: Names,
     follow: Names, limit: float = np.inf,
 ) -> Design:
     """Return the design, one sample of computation delay included.
@@ -70,7 +75,7 @@ def lqg(
     ----------
     plant : SecondOrder
         Linear plant with as many rigid-body modes as there are inputs and followed outputs.
-    weights : Weights
+    weights : LqgWeights
         See there.
     modes : int
         Flexible modes in the design; the rest is spill-over to be certified on the full plant.
@@ -80,6 +85,14 @@ def lqg(
         Measured outputs, torque inputs, followed outputs, which must be angles or positions of the rigid arm.
     limit : float
         Largest torque [N m].
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> law = fx.lqg(plant, fx.bryson(plant, bandwidth=10.0, **names), modes=2, sample_time=1e-3, limit=0.3, **names)
+    >>> law.stable
+    True
     """
     checks.positive("sample_time", sample_time, "s")
     model = design_model(plant, modes, measures, drive, follow)
@@ -104,7 +117,7 @@ def lqg(
     return Design(law, plant, {**assumed, "weights": weights})
 
 
-def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weights, Ts: float) -> FloatArray:
+def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: LqgWeights, Ts: float) -> FloatArray:
     """Return the gain on (x, p, s)."""
     m, c, omega = model.omega.size, model.c, model.omega
     n, k = 2 * m, len(c)
@@ -122,7 +135,7 @@ def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: Weight
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), float)
 
 
-def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: Weights, Ts: float) -> FloatArray:
+def _filter(Phi: FloatArray, Gamma: FloatArray, C: FloatArray, w: LqgWeights, Ts: float) -> FloatArray:
     """Return the gain of the current estimator, x^ = x^- + L (y - C x^-)."""
     k = len(Phi) // 2
     W = Gamma @ Gamma.T + np.diag(np.r_[np.zeros(k), np.full(k, w.disturbance * Ts**2)])

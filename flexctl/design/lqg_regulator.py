@@ -31,7 +31,7 @@ from .sampled_model import SampledModel, each, sampled_model
 
 
 @dataclass(frozen=True)
-class Weights:
+class RegulatorWeights:
     """Weights of the design, in the units of the plant; one number serves all channels, or give one for each.
 
     Attributes
@@ -44,6 +44,11 @@ class Weights:
         Variance of a disturbance of each command.
     noise : float or sequence of float
         Variance of each measurement's noise.
+
+    Examples
+    --------
+    >>> fx.RegulatorWeights(penalty={"strain_lower": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10).command
+    0.0009
     """
 
     penalty: Mapping[str, float]
@@ -53,7 +58,8 @@ class Weights:
 
 
 def lqg_regulator(
-    plant: LinearPlant, weights: Weights, *, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float,
+    plant: LinearPlant, weights: RegulatorWeights, *, measures: tuple[str, ...], drives: tuple[str, ...],
+    sample_time: float,
     delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
 ) -> Design:
     """Return the design of a law that follows what its measurements read at rest; see `variations.resting`.
@@ -62,7 +68,7 @@ def lqg_regulator(
     ----------
     plant : SecondOrder or FirstOrder
         Continuous linear plant; all of its states are in the law.
-    weights : Weights
+    weights : RegulatorWeights
         See there.
     measures, drives : tuple of str
         Measured outputs and driven inputs.
@@ -76,6 +82,16 @@ def lqg_regulator(
         Whether the law passes commands on: it then follows channels named like the inputs, and adds its corrections.
     limit : float
         Largest command of the law.
+
+    Examples
+    --------
+    >>> ralf = fx.load_plant("ralf").linearise()
+    >>> weights = fx.RegulatorWeights(penalty={"strain_lower": 1.0}, command=9e-4, disturbance=1e-6, noise=1e-10)
+    >>> law = fx.lqg_regulator(
+    ...     ralf, weights, measures=("strain_lower",), drives=("joint1_command",), sample_time=1e-3, corner=20.0
+    ... )
+    >>> law.stable
+    True
     """
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     n, p = len(model.A), len(drives)
@@ -105,7 +121,7 @@ def slow(model: SampledModel) -> FloatArray:
     return np.asarray(sum(np.kron(N, row[None, :]) for N, row in parts), float)
 
 
-def regulator_gain(model: SampledModel, weights: Weights) -> FloatArray:
+def regulator_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return K."""
     require(bool(weights.penalty), "nothing is penalised: the best command is none")
     require(all(q >= 0 for q in weights.penalty.values()), f"penalties {dict(weights.penalty)} must not be negative")
@@ -116,7 +132,7 @@ def regulator_gain(model: SampledModel, weights: Weights) -> FloatArray:
     return np.asarray(np.linalg.solve(R + model.B.T @ P @ model.B, model.B.T @ P @ model.A), float)
 
 
-def filter_gain(model: SampledModel, weights: Weights) -> FloatArray:
+def filter_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return L."""
     W = model.E @ np.diag(each("disturbance", weights.disturbance, len(model.drives))) @ model.E.T
     V = np.diag(each("noise", weights.noise, len(model.measures)))

@@ -5,7 +5,7 @@
 
 The computation delay is in the problem as a first-order Pade factor at the input. The disturbance is what makes the
 problem regular: without it the rigid poles on the axis are invariant zeros of it. All weights are meant in scaled units
-(`Scales`), in which a good design has numbers near 1.
+(`HinfScales`), in which a good design has numbers near 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from .hinf import Problem, Synthesis, synthesise
 
 @dataclass(frozen=True)
 class Lag:
-    """A first-order weight (b1 s + b0) / (a1 s + a0), proper and stable."""
+    """A first-order weight (b1 s + b0) / (a1 s + a0), proper and stable.
+
+    Examples
+    --------
+    >>> fx.Lag(1.0, 8.5, 0.03, 4.1).b1
+    1.0
+    """
 
     b1: float
     b0: float
@@ -45,11 +51,16 @@ class Lag:
 
 
 @dataclass(frozen=True)
-class Scales:
+class HinfScales:
     """Units of the design: `rate` [rad/s] for time, `command` for the input, `output` for the measurements.
 
     For several inputs `command` may be a matrix: the commands that make up each scaled one, which uncouples the joints
     of an arm (`recipes.hinf_weights`).
+
+    Examples
+    --------
+    >>> fx.HinfScales(rate=50.0, command=0.3, output=0.0024).rate
+    50.0
     """
 
     rate: float
@@ -68,7 +79,7 @@ class Scales:
 
 
 @dataclass(frozen=True)
-class Weights:
+class HinfWeights:
     """Weights in scaled units.
 
     Attributes
@@ -79,6 +90,12 @@ class Weights:
         Size of the noise of each measurement.
     error, command : Lag
         W_1 on each followed measurement and W_u on each command.
+
+    Examples
+    --------
+    >>> error, command = fx.Lag(0.55, 0.0034, 1.0, 3.4e-6), fx.Lag(1.0, 8.5, 0.03, 4.1)
+    >>> fx.HinfWeights(disturbance=0.24, noise=(1.7, 0.2), error=error, command=command).disturbance
+    0.24
     """
 
     disturbance: float
@@ -87,8 +104,8 @@ class Weights:
     command: Lag
 
 
-def mixed_sensitivity(
-    plant: SecondOrder, weights: Weights, scales: Scales, *, modes: int, sample_time: float, measures: Names,
+def hinf(
+    plant: SecondOrder, weights: HinfWeights, scales: HinfScales, *, modes: int, sample_time: float, measures: Names,
     drive: Names, follow: Names, slack: float = 1.5, limit: float = np.inf,
 ) -> Design:
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
@@ -109,6 +126,15 @@ def mixed_sensitivity(
         gamma over its verified minimum; see `hinf.synthesise`.
     limit : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> weights, scales = fx.hinf_weights(plant, bandwidth=10.0, **names)
+    >>> law = fx.hinf(plant, weights, scales, modes=2, sample_time=1e-3, limit=0.3, **names)
+    >>> law.stable
+    True
     """
     model = design_model(plant, modes, measures, drive, follow)
     K, found = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)
@@ -119,7 +145,7 @@ def mixed_sensitivity(
 
 
 def tracking_controller(
-    model: DesignModel, weights: Weights, scales: Scales, delay: float, slack: float
+    model: DesignModel, weights: HinfWeights, scales: HinfScales, delay: float, slack: float
 ) -> tuple[FirstOrder, Synthesis]:
     """Return the continuous controller u = K y in SI units and the synthesis behind it."""
     found = synthesise(generalised_plant(model, weights, scales, delay), slack)
@@ -133,7 +159,7 @@ def tracking_controller(
     return K, found
 
 
-def generalised_plant(model: DesignModel, weights: Weights, scales: Scales, delay: float) -> Problem:
+def generalised_plant(model: DesignModel, weights: HinfWeights, scales: HinfScales, delay: float) -> Problem:
     """Return the problem of the module docstring in scaled units; states: plant, delay, W_1, W_u."""
     for name in model.follows:
         require(name in model.measures, f'the followed output "{name}" must be measured')

@@ -26,6 +26,12 @@ def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[flo
     ------
     DefinitionError
         Unless the plant has exactly one rigid-body mode.
+
+    Examples
+    --------
+    >>> inertia, bending = fx.rigid_and_bending(fx.load_plant("tokhi_azad_1994").linearise(), "hub_angle", "hub_torque")
+    >>> print(f"{inertia:.4f} kg m^2")
+    0.0498 kg m^2
     """
     modes = normal_modes(plant.M, plant.K)
     require(modes.rigid == 1, f"the plant has {modes.rigid} rigid-body modes; this law needs exactly one")
@@ -57,6 +63,12 @@ def joint_pd(
         Joint angle output, torque input, reference channel (an angle).
     limit : float
         Largest torque [N m].
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> fx.joint_pd(plant, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=1e-3, limit=0.3)
+    LinearLaw(2 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s)
     """
     positive("sample_time", sample_time, "s")
     positive("filter_time", filter_time, "s")

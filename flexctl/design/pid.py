@@ -25,8 +25,14 @@ from .design_model import Names, design_model
 
 
 @dataclass(frozen=True)
-class Gains:
-    """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s]."""
+class PidGains:
+    """Gains of a PID: kp, ki [1/s], kd [s] in input per measured unit, and the time constant of the rate filter [s].
+
+    Examples
+    --------
+    >>> fx.PidGains(kp=6.8, ki=0.0, kd=0.034, filter_time=1e-3).kd
+    0.034
+    """
 
     kp: float
     ki: float
@@ -45,10 +51,10 @@ class Gains:
         return FirstOrder(A[at], B[keep], C[:, keep], D, states, (Signal(measure),), (Signal(drive),))
 
 
-def gains(
+def pid_gains(
     plant: SecondOrder, *, crossover: float, phase_margin_deg: float, measure: str, drive: str, delay: float = 0.0,
     spread: float = 10.0, reset: float | None = None,
-) -> Gains:
+) -> PidGains:
     """Return the gains that put the gain crossover at a frequency with a phase margin.
 
     Parameters
@@ -67,6 +73,13 @@ def gains(
         The rate filter's corner over wc.
     reset : float, optional
         wc over the corner of the integral; no integral by default.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> gains = fx.pid_gains(plant, crossover=5.0, phase_margin_deg=50.0, measure="hub_angle", drive="hub_torque")
+    >>> print(f"{gains.kp:.3f} N m/rad")
+    0.763 N m/rad
     """
     at = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
     P = complex(plant.transfer(np.array([1j * crossover]))[at][0])
@@ -75,8 +88,8 @@ def gains(
 
 def _gains(
     response: complex, crossover: float, phase_margin_deg: float, delay: float, spread: float, reset: float | None
-) -> Gains:
-    """Return the gains for a plant with this response at the crossover; see `gains`."""
+) -> PidGains:
+    """Return the gains for a plant with this response at the crossover; see `pid_gains`."""
     require(crossover > 0, f"crossover = {crossover} rad/s must be positive")
     require(0 < phase_margin_deg < 90, f"phase_margin_deg = {phase_margin_deg} must lie between 0 and 90")
     require(delay >= 0 and spread > 0, f"delay = {delay} s must not be negative, spread = {spread} must be positive")
@@ -93,7 +106,7 @@ def _gains(
             f"kd = {kd:.4g}): the plant with its delay has phase {np.degrees(np.angle(P)):.4g} deg there; "
             "choose another crossover or margin"
         )
-    return Gains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
+    return PidGains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
 
 
 def pid(
@@ -111,13 +124,23 @@ def pid(
     plant : SecondOrder
         Linear plant with as many rigid-body modes as there are inputs, measured and followed outputs.
     crossover, phase_margin_deg, spread, reset
-        As for `gains`, the same for all joints.
+        As for `pid_gains`, the same for all joints.
     sample_time : float
         Control period [s].
     measure, drive, follow : str or tuple of str
         Measured outputs, the inputs that move them, in the same order, and followed references.
     limit : float
         Largest input.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
+    >>> law = fx.pid(
+    ...     plant, crossover=2.0, phase_margin_deg=50.0, sample_time=1e-3, measure="hub_angle", drive="hub_torque",
+    ...     follow="hub_angle",
+    ... )
+    >>> law.stable
+    True
     """
     positive("sample_time", sample_time, "s")
     model = design_model(plant, 1, measure, drive, follow)
@@ -151,7 +174,7 @@ def pid(
     return result
 
 
-def _told(found: list[Gains], J: FloatArray) -> dict[str, float]:
+def _told(found: list[PidGains], J: FloatArray) -> dict[str, float]:
     """Return the gains of each joint by itself, in input per measured unit."""
     numbers = {}
     for i, g in enumerate(found):

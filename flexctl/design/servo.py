@@ -45,6 +45,11 @@ class Servo:
         [N m/rad], [N m s/rad].
     inertia, frequency : float
         J [kg m^2] and f0 [Hz] of the rule; NaN where the gains were chosen.
+
+    Examples
+    --------
+    >>> fx.Servo(kp=100.0, kv=10.0).kv
+    10.0
     """
 
     kp: float
@@ -65,6 +70,12 @@ def servo_rule(inertia: float, frequency: float, ratio: float = 0.5, zeta: float
     """Return the gains for an inertia J [kg m^2] and a structural frequency f0 [Hz].
 
     `ratio` is the servo's frequency over f0, `zeta` its damping ratio; by default those of the thesis.
+
+    Examples
+    --------
+    >>> servo = fx.servo_rule(inertia=2.0, frequency=10.0)
+    >>> print(f"{servo.kp:.1f} N m/rad, {servo.kv:.2f} N m s/rad")
+    1973.9 N m/rad, 125.66 N m s/rad
     """
     given = (("inertia", inertia, "kg m^2"), ("frequency", frequency, "Hz"), ("ratio", ratio, "f0"))
     for name, value, unit in given:
@@ -91,6 +102,12 @@ def design_servos(
         Use the frequency of the whole arm for every joint; by default each joint has that of the arm beyond it.
     ratio, zeta : float
         Frequency of the servo over f0, and its damping ratio; by default those of the thesis.
+
+    Examples
+    --------
+    >>> servos = fx.design_servos(fx.load_plant("planar_2r_flexible").model)
+    >>> print(f"{servos['joint1'].frequency / (2 * np.pi):.3f} Hz")
+    0.606 Hz
     """
     model: Any = model_of(system)
     joints = list(getattr(model, "joints", {}).values())
@@ -141,6 +158,11 @@ def servo_law(gains: Mapping[str, Servo], sample_time: float = 0.0) -> LinearLaw
     its link, housing on the end of the link before, where the torque reacts. Links without them have next to none.
 
     The law reads `<joint>_angle` and `<joint>_rate`, sets `<joint>_torque`, and follows the channel `<joint>_angle`.
+
+    Examples
+    --------
+    >>> fx.servo_law({"joint1": fx.Servo(kp=100.0, kv=10.0)}).measures
+    ('joint1_angle', 'joint1_rate')
     """
     require(bool(gains), "no joint is given gains")
     k = len(gains)
@@ -160,6 +182,12 @@ def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
     ------
     DefinitionError
         When an angle or rate output is not a plain row of coordinates or rates.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible")
+    >>> fx.names(fx.with_servo(arm.linearise(), fx.design_servos(arm.model)).inputs)[:2]
+    ['joint1_command', 'joint1_command_rate']
     """
     K, D, columns, signals = plant.K.copy(), plant.D.copy(), [], []
     replaced = []

@@ -54,6 +54,11 @@ class Shaper:
         Times of the impulses [s], ascending from 0.
     amplitudes : ndarray
         Their sizes [1]; they sum to 1.
+
+    Examples
+    --------
+    >>> print(f"{fx.shaper('zvd', [2.0, 11.0], 0.01).length:.4f} s")
+    0.5909 s
     """
 
     times: FloatArray
@@ -142,6 +147,12 @@ def shaper(kind: str, frequencies_hz: Sequence[float], damping: Sequence[float] 
         Undamped natural frequencies of the modes [Hz].
     damping : float or sequence of float
         Their damping ratios.
+
+    Examples
+    --------
+    >>> zv = fx.shaper("zv", [2.0])
+    >>> print(zv.times.round(4), zv.amplitudes.round(4))
+    [0.   0.25] [0.5 0.5]
     """
     f = np.atleast_1d(np.asarray(frequencies_hz, float))
     require(f.size > 0, "no frequency given; name at least one mode")
@@ -150,7 +161,14 @@ def shaper(kind: str, frequencies_hz: Sequence[float], damping: Sequence[float] 
 
 
 def shaper_for(plant: SecondOrder | FirstOrder, kind: str = "zvd", count: int = 2) -> Shaper:
-    """Return the shaper for the first oscillating modes of a linear plant; of a closed loop give the closed loop."""
+    """Return the shaper for the first oscillating modes of a linear plant; of a closed loop give the closed loop.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01}).linearise()
+    >>> print(f"{fx.shaper_for(plant, 'zvd', 2).length:.4f} s")
+    0.1166 s
+    """
     require(count >= 1, f"count = {count} must be at least 1")
     found = modes(plant)
     f, zeta = np.asarray(found.frequencies_hz), np.asarray(found.damping)
@@ -159,7 +177,7 @@ def shaper_for(plant: SecondOrder | FirstOrder, kind: str = "zvd", count: int = 
     return shaper(kind, f[ringing][:count].tolist(), np.maximum(zeta[ringing][:count], 0.0).tolist())
 
 
-def optimised(
+def optimised_shaper(
     bands_hz: Sequence[tuple[float, float]], tolerance: float, period: float, damping: float = 0.0, limit: float = 2.0
 ) -> Shaper:
     """Return the shortest shaper with non-negative impulses on samples that keeps V below a tolerance over bands.
@@ -181,6 +199,12 @@ def optimised(
     ------
     ConvergenceError
         When no shaper up to the limit does it.
+
+    Examples
+    --------
+    >>> found = fx.optimised_shaper([(1.9, 2.1)], 0.05, 1e-2)
+    >>> print(f"{found.amplitudes.sum():.4f}")
+    1.0000
     """
     require(0 < tolerance < 1, f"tolerance = {tolerance} must lie between 0 and 1")
     require(period > 0 and limit > period, f"period = {period} s and limit = {limit} s: 0 < period < limit")
@@ -285,7 +309,14 @@ def _copies(what: InputSignal | Motion, shaper: Shaper) -> tuple[float, ...]:
 
 
 def shaped(command: Any, by: Shaper) -> Any:
-    """Return a motion or an input signal through a shaper; what should be at rest after it is so after the shaper."""
+    """Return a motion or an input signal through a shaper; what should be at rest after it is so after the shaper.
+
+    Examples
+    --------
+    >>> move = fx.shaped(fx.quintic(0.0, 1.0, 0.5), fx.shaper("zv", [2.0]))
+    >>> move.duration
+    0.75
+    """
     if isinstance(command, Rest):
         return replace(command, until=command.until + by.length)
     return ShapedMotion(command, by) if isinstance(command, Motion) else ShapedSignal(command, by)

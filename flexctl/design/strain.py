@@ -46,6 +46,15 @@ def strain_feedback(
         2, or 1 for the filter w / (s + w).
     quasi_static : bool
         Whether kappa_ref is used; without it the law fights the bending that every acceleration needs.
+
+    Examples
+    --------
+    >>> sensors = [{"name": "root_curvature", "kind": "curvature", "position": 0.0}]
+    >>> plant = fx.load_plant("tokhi_azad_1994", sensor=sensors).linearise()
+    >>> fx.strain_feedback(
+    ...     plant, gain=1.8, frequency=12.0, damping=0.8, sample_time=1e-3, measure="root_curvature"
+    ... ).measures
+    ('root_curvature',)
     """
     require(order in (1, 2), f"order = {order} is neither 1 nor 2")
     require(frequency > 0 and damping > 0, f"frequency = {frequency} rad/s and damping = {damping} must be positive")

@@ -41,7 +41,7 @@ REFRESH = 0.1
 
 
 @dataclass(frozen=True)
-class Gains:
+class TrackingGains:
     """PD gains of the two joints.
 
     Attributes
@@ -50,6 +50,11 @@ class Gains:
         [N m/rad], [N m s/rad].
     start : float
         Time from which they hold [s].
+
+    Examples
+    --------
+    >>> fx.TrackingGains(kp=(2240.0, 1312.0), kd=(560.0, 328.0)).start
+    0.0
     """
 
     kp: tuple[float, float]
@@ -66,23 +71,37 @@ class Gains:
 
 def pd_gains(
     inertia: Sequence[float], frequency: float, ratio: float = 1.0, start: float = 0.0
-) -> Gains:
-    """Return kp = I wn^2 and kd = 2 zeta I wn for an inertia per joint [kg m^2], wn [rad/s] and damping ratio zeta."""
+) -> TrackingGains:
+    """Return kp = I wn^2 and kd = 2 zeta I wn for an inertia per joint [kg m^2], wn [rad/s] and damping ratio zeta.
+
+    Examples
+    --------
+    >>> fx.pd_gains((35.0, 20.5), 8.0)
+    TrackingGains(kp=(2240.0, 1312.0), kd=(560.0, 328.0), start=0.0)
+    """
     require(len(inertia) == 2 and min(inertia) > 0, f"inertia = {inertia} kg m^2 must be two positive numbers")
     require(frequency > 0 and ratio > 0, f"frequency = {frequency} rad/s and ratio = {ratio} must be positive")
     kp, kd = ([float(factor * i) for i in inertia] for factor in (frequency**2, 2.0 * ratio * frequency))
-    return Gains((kp[0], kp[1]), (kd[0], kd[1]), start)
+    return TrackingGains((kp[0], kp[1]), (kd[0], kd[1]), start)
 
 
-def gains_by_period(inertia: Sequence[float], frequencies: Sequence[float], duration: float) -> tuple[Gains, ...]:
-    """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s]."""
+def gains_by_period(
+    inertia: Sequence[float], frequencies: Sequence[float], duration: float
+) -> tuple[TrackingGains, ...]:
+    """Return critically damped `pd_gains` at each frequency [rad/s], each for its share of the duration [s].
+
+    Examples
+    --------
+    >>> [gains.start for gains in fx.gains_by_period((35.0, 20.5), (4.0, 12.0), 25.0)]
+    [0.0, 12.5]
+    """
     share = duration / max(1, len(frequencies))
     return tuple(pd_gains(inertia, w, start=share * i) for i, w in enumerate(frequencies))
 
 
 def tip_tracking(
     track: Track,
-    gains: Gains | Sequence[Gains],
+    gains: TrackingGains | Sequence[TrackingGains],
     *,
     angles: str = "joint",
     integral: float = 0.0,
@@ -96,7 +115,7 @@ def tip_tracking(
     ----------
     track : Track
         The arm and the path.
-    gains : Gains or sequence of Gains
+    gains : TrackingGains or sequence of TrackingGains
         PD gains; several, with ascending `start` times, take over from each other.
     angles : str
         "joint" (root sections, as encoders read) or "chord".
@@ -108,10 +127,17 @@ def tip_tracking(
         Control period [s]; 0: continuous.
     limit : float or two
         Largest torque [N m]; not for a continuous law.
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(fx.load_plant("tian_2r_beam").arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3).drives
+    ('joint1_torque', 'joint2_torque')
     """
     if angles not in ANGLES:
         raise unknown("angles", angles, ANGLES)
-    sets = (gains,) if isinstance(gains, Gains) else tuple(gains)
+    sets = (gains,) if isinstance(gains, TrackingGains) else tuple(gains)
     require(bool(sets) and sets[0].start == 0.0, "the first gains must start at 0 s")
     starts = [one.start for one in sets]
     require(starts == sorted(set(starts)), f"gains start at {starts} s; the times must ascend")
@@ -134,7 +160,7 @@ def _refreshes(track: Track, integral: float) -> list[float]:
 
 
 def _law(
-    gains: Gains, inverse: FloatArray, angles: str, ki: float, tf: float, T: float,
+    gains: TrackingGains, inverse: FloatArray, angles: str, ki: float, tf: float, T: float,
     limit: npt.ArrayLike,
 ) -> LinearLaw:
     """Return the law while gains and Jacobian stay; state c (with ki) then e_f (with a filter)."""

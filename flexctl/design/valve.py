@@ -44,6 +44,11 @@ class ValveServo:
         K [1/s].
     zero, pole : float
         wz, wp [rad/s]; infinite for a proportional servo.
+
+    Examples
+    --------
+    >>> fx.ValveServo(16.0).gain
+    16.0
     """
 
     gain: float
@@ -112,8 +117,15 @@ def _phase(actuator: HydraulicActuator, omega: float) -> tuple[float, float]:
     return c1 / (omega * abs(bend)), 90.0 + math.degrees(math.atan2(bend.imag, bend.real))
 
 
-def proportional(actuator: HydraulicActuator, phase_margin: float) -> ValveServo:
-    """Return the gain with this phase margin [deg]."""
+def proportional_servo(actuator: HydraulicActuator, phase_margin: float) -> ValveServo:
+    """Return the gain with this phase margin [deg].
+
+    Examples
+    --------
+    >>> cylinder = fx.HydraulicActuator.of(fx.load_plant("ralf").arm.joints[0])
+    >>> print(f"{fx.proportional_servo(cylinder, 60.0).gain:.2f} 1/s")
+    62.69 1/s
+    """
     require(0 < phase_margin < 90, f"phase margin = {phase_margin} deg must lie between 0 and 90")
     _, c1, c2, _ = actuator.with_gain(0.0).cubic
     slope = math.tan(math.radians(90.0 - phase_margin))
@@ -122,13 +134,19 @@ def proportional(actuator: HydraulicActuator, phase_margin: float) -> ValveServo
     return ValveServo(1.0 / _phase(actuator, omega)[0])
 
 
-def lead(actuator: HydraulicActuator, crossover: float, phase_margin: float) -> ValveServo:
+def lead_servo(actuator: HydraulicActuator, crossover: float, phase_margin: float) -> ValveServo:
     """Return the servo with this phase margin [deg] at this crossover [Hz].
 
     Raises
     ------
     DefinitionError
         When gain alone gives more, or one lead cannot give as much.
+
+    Examples
+    --------
+    >>> cylinder = fx.HydraulicActuator.of(fx.load_plant("ralf").arm.joints[0])
+    >>> print(f"{fx.lead_servo(cylinder, 20.0, 60.0).gain:.1f} 1/s")
+    83.1 1/s
     """
     omega = 2.0 * math.pi * crossover
     require(math.isfinite(omega) and omega > 0, f"crossover = {crossover} Hz must be positive and finite")
@@ -148,6 +166,11 @@ def valve_law(servos: Mapping[str, ValveServo], sample_time: float = 0.0) -> Lin
     """Return the law for joints by name ("joint1", ..); sample_time 0 [s]: continuous, else by Tustin's rule.
 
     The law reads `<joint>_angle`, sets `<joint>_valve`, and follows the channel `<joint>_angle`.
+
+    Examples
+    --------
+    >>> fx.valve_law({"joint1": fx.ValveServo(16.0)}, sample_time=2e-4).drives
+    ('joint1_valve',)
     """
     require(bool(servos), "no joint is given a servo")
     parts = [servo.system() for servo in servos.values()]

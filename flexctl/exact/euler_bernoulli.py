@@ -34,6 +34,12 @@ class ExactBeam:
     arm : Arm
         An arm with exactly one uniform link, driven by a torque at its hub, without gravity. Sensors along the link are
         outputs.
+
+    Examples
+    --------
+    >>> beam = fx.ExactBeam(fx.load_plant("tokhi_azad_1994").arm)
+    >>> print(f"{abs(beam.transfer(np.array([1j]))).max():.3g}")
+    20.1
     """
 
     kind = "exact_beam"

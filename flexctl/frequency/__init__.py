@@ -1,6 +1,6 @@
 """Frequency responses of plants and models, with grids that miss no peak and a phase that means something.
 
-response(model)            on a grid of its own, or on given frequencies
+frequency_response(model)            on a grid of its own, or on given frequencies
 transfer(plant, s)         at complex s, see `flexctl.frequency.evaluate` for the method
 grid(model)                see `flexctl.frequency.grids`
 margins, series, loop_gain see `flexctl.frequency.margins`
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
+from ..support.tabular import Column, Tabular
 from .channels import main_channels
 from .evaluate import Transfer, axis, on_axis, transfer
 from .grids import frequency_model, grid, known_poles, nothing, resolved
@@ -35,18 +36,18 @@ __all__ = [
     "Margins",
     "Peak",
     "Series",
+    "frequency_response",
     "grid",
     "loop_gain",
     "main_channels",
     "margins",
-    "response",
     "series",
     "transfer",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResponse:
+class FrequencyResponse(Tabular):
     """H(j omega) of every channel.
 
     Attributes
@@ -59,6 +60,12 @@ class FrequencyResponse:
         The channels.
     provenance : mapping
         Where the numbers come from.
+
+    Examples
+    --------
+    >>> found = fx.load_plant("tokhi_azad_1994").frequency_response([1.0, 10.0])
+    >>> print(found.magnitude_db()[0, 0].round(2))
+    [ 26.02 -17.09]
     """
 
     omega: FloatArray
@@ -161,6 +168,19 @@ class FrequencyResponse:
 
         return control.frd(self.response, self.omega, inputs=names(self.inputs), outputs=names(self.outputs))
 
+    _index = "omega"
+
+    def _table(self) -> list[Column]:
+        """Return the frequencies [rad/s] and, for every channel "output/input", real and imaginary part."""
+        parts = [
+            Column(f"{y.name}/{u.name}:{part}", getattr(self.response[i, k], part), f"{y.unit}/({u.unit})")
+            for i, y in enumerate(self.outputs) for k, u in enumerate(self.inputs) for part in ("real", "imag")
+        ]
+        return [Column("omega", self.omega, "rad/s"), *parts]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {**self.provenance, "modes_outside_hz": (self.outside / (2 * np.pi)).tolist()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of `flexctl bode --json`: response["real"][output][input][frequency], and "imag"."""
         return {
@@ -172,7 +192,7 @@ class FrequencyResponse:
         }
 
 
-def response(
+def frequency_response(
     model: Any,
     omega: npt.ArrayLike | None = None,
     *,
@@ -195,6 +215,12 @@ def response(
         Range [rad/s] and base of that grid, as in `grid`, whose frequencies need no second evaluation here.
 
     A channel that is nothing but rounding beside what other inputs do to its output is returned as zero.
+
+    Examples
+    --------
+    >>> found = fx.frequency_response(fx.load_plant("tokhi_azad_1994").linearise(), [1.0, 10.0])
+    >>> print(abs(found.channel("hub_angle")).round(4))
+    [20.0038  0.1398]
     """
     plant = frequency_model(model)
     evaluate = on_axis(plant)

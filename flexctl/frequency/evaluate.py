@@ -43,6 +43,12 @@ def transfer(plant: LinearPlant, s: npt.ArrayLike) -> ComplexArray:
 
     The module docstring tells how. At a pole (within rounding) an entry is inf if it grows there and the finite limit
     if it does not; no warning is given.
+
+    Examples
+    --------
+    >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]])
+    >>> fx.transfer(plant, [0.0, 1j]).real.ravel().round(4).tolist()
+    [0.25, 0.3333]
     """
     return evaluator(plant)(np.atleast_1d(np.asarray(s, complex)))
 

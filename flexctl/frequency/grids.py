@@ -50,6 +50,12 @@ def grid(model: Any, lo: float | None = None, hi: float | None = None, points: i
         whose poles are not known.
     points : int
         Points of the logarithmic base; the grid has more.
+
+    Examples
+    --------
+    >>> omega = fx.grid(fx.load_plant("tokhi_azad_1994").linearise(), 1.0, 1000.0)
+    >>> bool(omega[0] == 1.0 and omega.size > 400)
+    True
     """
     plant = frequency_model(model)
     return resolved(plant, on_axis(plant), lo, hi, points)[0]

@@ -66,6 +66,12 @@ def series(first: FrequencyModel, second: FrequencyModel) -> Series:
     """Return `second` after `first`: the inputs of `second` must be among the outputs of `first`, by name.
 
     With one sampled part the other, if continuous, is discretised with zero-order hold at the same sample time.
+
+    Examples
+    --------
+    >>> one = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["in"])
+    >>> print(fx.series(one, fx.low_pass(10.0)).transfer(np.array([0j])).real)
+    [[[0.25]]]
     """
     first, second, dt = _at_one_rate(frequency_model(first), frequency_model(second))
     _require_names("output", names(second.inputs), names(first.outputs))
@@ -82,6 +88,13 @@ def loop_gain(plant: Any, controller: Any) -> Series:
     controller : control law or FrequencyModel
         A law (anything with `feedback()`) acts on the measurements with its own sign: L = -F P. A `FrequencyModel` acts
         on the error r - y: L = K P.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> arm = fx.load_plant(script.PLANT)
+    >>> fx.names(fx.loop_gain(arm.linearise(), script.design(arm)).outputs)
+    ['hub_torque']
     """
     law = hasattr(controller, "feedback")
     K = frequency_model(controller.feedback() if law else controller)

@@ -49,6 +49,13 @@ class Margins:
         1 / max |S - 1/2| [1]: gain may change by (2 + d)/(2 - d) up or down, phase by 2 atan(d/2), and both at once.
     gain_crossings, phase_crossings : ndarray
         All frequencies with |L| = 1 and with L negative real [rad/s].
+
+    Examples
+    --------
+    >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
+    >>> found = law.margins["hub_torque"]
+    >>> print(f"{found.gain_margin:.2f}, {found.phase_margin_deg:.0f} deg")
+    1.68, 24 deg
     """
 
     gain_margin: float
@@ -108,6 +115,13 @@ def margins(
     lo, hi : float, optional
         Frequencies to search [rad/s]; needed only where the poles are not known. Default: from two decades below the
         slowest pole, further if the gain still rises there, to a decade above the fastest or the Nyquist frequency.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> law = script.design(fx.load_plant(script.PLANT))
+    >>> print(f"{fx.margins(fx.loop_gain(law.plant, law), 'hub_torque').disk_margin:.2f}")
+    0.40
     """
     loop = frequency_model(loop)
     L = _broken(loop, channel)

@@ -41,6 +41,13 @@ class Peak(NamedTuple):
         H there; infinite for an undamped pole.
     prominence : float
         How far it stands out of its surroundings [dB].
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    >>> peak = plant.frequency_response().peaks()[0]
+    >>> print(peak.output, f"{peak.frequency:.2f}")
+    hub_angle 73.76
     """
 
     output: str

@@ -41,6 +41,11 @@ def save_linear(plant: SecondOrder | FirstOrder, path: str | Path) -> Path:
 
     A file appears only when it is complete. Raises `DefinitionError` for an unknown suffix, a missing folder or a path
     that cannot be written.
+
+    Examples
+    --------
+    >>> fx.save_linear(fx.load_plant("tokhi_azad_1994").linearise(), "plant.mat").name
+    'plant.mat'
     """
     suffix_of(Path(path))
     return write_record(path, _record(plant))
@@ -104,6 +109,12 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     Files that `save_linear` wrote give the identical plant. In any other file the matrices M, K and, if present, D (or
     Damping), B (or B_force), Cq (or C), Cv, Ca, Du, G make a second-order plant, A, B, C, D, dt a first-order one; see
     `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units as e.g. input_units.
+
+    Examples
+    --------
+    >>> path = fx.save_linear(fx.load_plant("tokhi_azad_1994").linearise(), "plant.npz")
+    >>> fx.load_linear(path)
+    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
     record = read_record(path)
     try:
@@ -234,7 +245,15 @@ def _refuse_lookalikes(record: Record, given: Mapping[str, Any]) -> None:
 
 
 def from_control(system: Any) -> FirstOrder:
-    """Return a python-control state space (or transfer function) as a plant; its labels are kept."""
+    """Return a python-control state space (or transfer function) as a plant; its labels are kept.
+
+    Examples
+    --------
+    >>> import control
+    >>> plant = fx.from_control(control.ss([[-1.0]], [[1.0]], [[1.0]], [[0.0]], inputs=["u"], outputs=["y"]))
+    >>> plant
+    FirstOrder(1 states, ['u'] -> ['y'], continuous)
+    """
     import control
 
     if isinstance(system, control.TransferFunction):
@@ -254,6 +273,12 @@ def nonlinear(model: MechanicalModel) -> control.NonlinearIOSystem:
     Closure equations are enforced on the accelerations, G a = -(dG/dt) v: start values must satisfy g(q) = 0 and
     G v = 0, and long simulations drift off slowly. Simulate with `flexctl.simulate` and linearise with
     `flexctl.linearise` instead: `control.linearize` of a model with closures yields poles that do not exist.
+
+    Examples
+    --------
+    >>> system = fx.nonlinear(fx.load_plant("planar_2r_flexible", model={"elements": 1}).model)
+    >>> system.ninputs
+    4
     """
     import control
 

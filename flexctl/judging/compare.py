@@ -21,6 +21,7 @@ from ..laws.linear_part import linear_law
 from ..model import names
 from ..simulation.response import Response
 from ..simulation.simulate import as_law
+from ..support.tabular import Column, Tabular
 from .certify.loops import examine
 from .scenario import Progress, Scenario, design, model_table, scenarios
 from .variations import vibration_ratios
@@ -56,8 +57,15 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The runs of a comparison."""
+class Comparison(Tabular):
+    """The runs of a comparison.
+
+    Examples
+    --------
+    >>> found = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"])
+    >>> list(found.to_pandas()["label"])
+    ['tokhi_azad_pd', 'tokhi_azad_lqg']
+    """
 
     runs: tuple[Compared, ...]
 
@@ -101,6 +109,19 @@ class Comparison:
             name: vibration_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
             for name, runs in self.scenarios.items()
         }
+
+    def _table(self) -> list[Column]:
+        """Return a row for every run, with its scores."""
+        scores = [dict(run.response.scores) if run.response is not None else {} for run in self.runs]
+        every = dict.fromkeys(key for found in scores for key in found)
+        about = ("label", "scenario", "disk_margin", "failure")
+        return [
+            *(Column(name, [getattr(run, name) for run in self.runs]) for name in about),
+            *(Column(name, [found.get(name) for found in scores]) for name in every),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {"differences": self.differences}
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores and margins by label and scenario, for JSON."""
@@ -158,6 +179,12 @@ def compare(
         Processes; by default one per core.
     progress : callable, optional
         Called with what is done and its part of the whole.
+
+    Examples
+    --------
+    >>> found = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"])
+    >>> found
+    Comparison(2 runs, 0 failed)
     """
     jobs, scripts = _jobs(controllers, plants, models, only, overrides)
     found: dict[int, Compared] = {}

@@ -82,6 +82,14 @@ class Scenario:
         its signals there, see `flexctl.judging.translate`.
     against : str
         Name of the scenario with which what this one leaves of vibration is compared.
+
+    Examples
+    --------
+    >>> item = fx.Scenario("5 deg, 20 g", fx.quintic(0.0, 0.0873, 0.4), 1.2, {"payload.mass": 0.02})
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> run = item.run(fx.load_controller("tokhi_azad_lqg").design(arm), arm)
+    >>> print(f"{run.scores['tip_angle.settle_1pct_s']:.2f} s")
+    0.43 s
     """
 
     name: str
@@ -168,6 +176,12 @@ def moves_with_payloads(
         Overrides that all the plants share.
     **options
         Further arguments of `flexctl.simulate`.
+
+    Examples
+    --------
+    >>> items = fx.moves_with_payloads({"5 deg": fx.quintic(0.0, 0.0873, 0.4)}, (0.0, 0.02), 1.2, {})
+    >>> [item.name for item in items]
+    ['5 deg, 0 g', '5 deg, 20 g']
     """
     return [
         Scenario(f"{name}, {1e3 * mass:g} g", move, duration, {**settings, "payload.mass": mass}, options=options)
@@ -245,6 +259,13 @@ def run_scenarios(
         Names of the scenarios to run, in this order.
     method : str, optional
         Method of integration for all runs, in place of the scenarios' own.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> runs = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=["5 deg, 0 g"])
+    >>> [(item.name, run.outputs[0].name) for item, run in runs]
+    [('5 deg, 0 g', 'hub_angle')]
     """
     wanted = scenarios(script, plant, only)
     if method is not None:
@@ -317,6 +338,14 @@ def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict
     """Return margins and stability of the linear loop on every variant of the plant, by what tells the variants apart.
 
     Of a law with several commands each loop is broken in turn. Empty for a controller that has no linear part.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> arm = fx.load_plant(script.PLANT)
+    >>> found = fx.robustness(script.design(arm), arm, script.scenarios(arm)[:1])
+    >>> [stable for margins, stable in found.values()]
+    [True]
     """
     from ..frequency import loop_gain, margins
 
@@ -378,7 +407,13 @@ def blamed(script: ModuleType | None) -> Iterator[None]:
 
 
 def main(script: str | ModuleType) -> None:
-    """Run a controller script from its own file: ``main(__name__)`` does what `flexctl run NAME -o out` does."""
+    """Run a controller script from its own file: ``main(__name__)`` does what `flexctl run NAME -o out` does.
+
+    Examples
+    --------
+    >>> if __name__ == "__main__":
+    ...     fx.main(__name__)
+    """
     from ..__main__ import cli
 
     module = sys.modules[script] if isinstance(script, str) else script

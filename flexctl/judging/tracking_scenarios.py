@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 
-def tracked(
+def tracking_scenario(
     name: str, plant: Plant, track: Track, law: Any, feedforward: bool = True, *, own: bool = False,
     arm: dict[str, Any] | None = None, **options: Any,
 ) -> Scenario:
@@ -35,6 +35,15 @@ def tracked(
         How the arm of this run differs from the nominal one.
     **options
         Further arguments of `flexctl.simulate`: step, method, scheme.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tian_2r_beam")
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3)
+    >>> fx.tracking_scenario("PD", arm, track, law, feedforward=False).duration
+    25.0
     """
     references = track.references(plant, law, feedforward)
     options = {"initial": track.start, **options}

@@ -50,6 +50,13 @@ class LinearValidity:
         The deviation of every judged output.
     failures : mapping
         Why there is no run, by factor.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> found = fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
+    >>> found.amplitudes.tolist()
+    [1.0, 2.0]
     """
 
     amplitudes: FloatArray
@@ -177,6 +184,13 @@ def linear_validity(
         Longest integration step [s].
     **options
         Further arguments of `flexctl.simulate` for the full runs, e.g. method.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> found = fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
+    >>> bool(found.deviation.max() < 1e-3)
+    True
     """
     if isinstance(plant, SecondOrder):
         raise DefinitionError("a linear plant is its own prediction; give the arm: a plant or a mechanical model")

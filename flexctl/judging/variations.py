@@ -29,15 +29,31 @@ def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) 
     return found
 
 
-def frequencies(plant: Plant, settings: Mapping[str, Any], changes: Iterable[float]) -> dict[str, dict[str, Any]]:
-    """Return overrides by what to add to a scenario's name: settings with natural frequencies changed by each part."""
+def frequency_variations(
+    plant: Plant, settings: Mapping[str, Any], changes: Iterable[float]
+) -> dict[str, dict[str, Any]]:
+    """Return overrides by what to add to a scenario's name: settings with natural frequencies changed by each part.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> list(fx.frequency_variations(arm, {}, (0.0, -0.1)))
+    ['', ', frequencies -10 %']
+    """
     return {
         f", frequencies {100 * x:+g} %" if x else "": {**settings, **changed(plant, frequency=x)} for x in changes
     }
 
 
-def resting(plant: Plant, outputs: Iterable[str], until: float) -> dict[str, Rest]:
-    """Return references of outputs that should read what they read at rest once a move is over, at `until` [s]."""
+def rest_references(plant: Plant, outputs: Iterable[str], until: float) -> dict[str, Rest]:
+    """Return references of outputs that should read what they read at rest once a move is over, at `until` [s].
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("ralf")
+    >>> list(fx.rest_references(arm, ["strain_lower"], 2.0))
+    ['strain_lower']
+    """
     point = OperatingPoint.at_rest(plant.model)
     y = plant.model.output(point.q, point.v, point.a, point.u)
     return {name: Rest(float(y[index_of("output", name, plant.model.outputs)]), until) for name in outputs}

@@ -47,6 +47,11 @@ class Scheme:
         jump excites far beyond the step is gone after them, and the trapezoidal rule does not ring.
     baumgarte : tuple of float
         alpha, beta [1/s]: closures enter as g'' + 2 alpha g' + beta^2 g = 0; () for g = 0 and G v = 0.
+
+    Examples
+    --------
+    >>> fx.trapezoidal().alpha_m
+    0.0
     """
 
     alpha_m: float
@@ -69,7 +74,13 @@ class Scheme:
 
 
 def generalised_alpha(rho: float = 0.9, *, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
-    """Return the scheme with spectral radius `rho` at infinite frequency (1: no dissipation, 0: the most)."""
+    """Return the scheme with spectral radius `rho` at infinite frequency (1: no dissipation, 0: the most).
+
+    Examples
+    --------
+    >>> print(f"{fx.generalised_alpha(0.9).beta:.4f}")
+    0.2770
+    """
     require(0.0 <= rho <= 1.0, f"rho = {rho} must lie between 0 (most dissipation) and 1 (none)")
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
@@ -79,31 +90,61 @@ def generalised_alpha(rho: float = 0.9, *, tolerance: float = 1e-10, iterations:
 def newmark(
     beta: float = 0.25, gamma: float = 0.5, *, tolerance: float = 1e-10, iterations: int = 20
 ) -> Scheme:
-    """Return Newmark's scheme; gamma = 1/2 is second order, gamma > 1/2 dissipates at first order."""
+    """Return Newmark's scheme; gamma = 1/2 is second order, gamma > 1/2 dissipates at first order.
+
+    Examples
+    --------
+    >>> fx.newmark(0.25, 0.5).gamma
+    0.5
+    """
     stable = gamma >= 0.5 and 2.0 * beta >= gamma
     require(stable, f"beta = {beta}, gamma = {gamma} is unstable: 2 beta >= gamma >= 1/2 is needed")
     return Scheme(0.0, 0.0, beta, gamma, tolerance, iterations)
 
 
 def trapezoidal(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
-    """Return the trapezoidal rule: no dissipation, second order."""
+    """Return the trapezoidal rule: no dissipation, second order.
+
+    Examples
+    --------
+    >>> fx.trapezoidal().beta
+    0.25
+    """
     return newmark(0.25, 0.5, tolerance=tolerance, iterations=iterations)
 
 
 def modified_newton(rho: float = 0.9, *, tolerance: float = 1e-10, iterations: int = 30) -> Scheme:
-    """Return generalised-alpha with a kept tangent."""
+    """Return generalised-alpha with a kept tangent.
+
+    Examples
+    --------
+    >>> fx.modified_newton().newton
+    'modified'
+    """
     return replace(generalised_alpha(rho, tolerance=tolerance, iterations=iterations), newton="modified")
 
 
 def broyden(*, tolerance: float = 1e-10, iterations: int = 30, baumgarte: tuple[float, ...] = (50.0, 50.0)) -> Scheme:
-    """Return the trapezoidal rule with Broyden's updates, closures by Baumgarte's: Tian, Zhang, Chen and Yang."""
+    """Return the trapezoidal rule with Broyden's updates, closures by Baumgarte's: Tian, Zhang, Chen and Yang.
+
+    Examples
+    --------
+    >>> fx.broyden().newton
+    'broyden'
+    """
     return replace(
         trapezoidal(tolerance=tolerance, iterations=iterations), newton="broyden", baumgarte=baumgarte
     )
 
 
 def settled(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
-    """Return the trapezoidal rule with two backward Euler steps after jumps, so that it does not ring."""
+    """Return the trapezoidal rule with two backward Euler steps after jumps, so that it does not ring.
+
+    Examples
+    --------
+    >>> fx.settled().settle
+    2
+    """
     return replace(trapezoidal(tolerance=tolerance, iterations=iterations), settle=2)
 
 

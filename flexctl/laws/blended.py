@@ -139,7 +139,14 @@ class Blended:
 
 
 def blended(designs: Sequence[Delayed | Design], points: Sequence[float], by: str, mirrored: bool = False) -> Delayed:
-    """Return the blend of delayed laws as one delayed law; see `Blended` for what schedules it."""
+    """Return the blend of delayed laws as one delayed law; see `Blended` for what schedules it.
+
+    Examples
+    --------
+    >>> laws = [fx.Delayed(fx.LinearLaw(1e-3, ("joint2_angle",), ("joint2_torque",), Dy=[[-k]])) for k in (3.0, 6.0)]
+    >>> fx.blended(laws, (0.0, 1.5), "joint2_angle").drives
+    ('joint2_torque',)
+    """
     laws = [bare(design) for design in designs]
     delays = {law.samples for law in laws}
     require(len(delays) == 1, f"the scheduled laws have different delays: {sorted(delays)} samples")

@@ -14,6 +14,12 @@ def together(*laws: LinearLaw, limit: float = np.inf) -> LinearLaw:
     """Return the law whose command is the sum of the commands, limited as a whole.
 
     Signals of the same name are shared. The laws must have no limits of their own and one control period.
+
+    Examples
+    --------
+    >>> one, other = (fx.LinearLaw(1e-3, (y,), ("hub_torque",), Dy=[[-3.0]]) for y in ("hub_angle", "tip_angle"))
+    >>> fx.together(one, other).measures
+    ('hub_angle', 'tip_angle')
     """
     require(bool(laws), "give at least one law")
     period = laws[0].sample_time

@@ -30,6 +30,12 @@ class Controller(Protocol):
     A law that needs its references in advance has besides ``told(references)``, which returns the law that knows the
     motion of each channel; `simulate` calls it before the run. One that is good for a range of a plant output only says
     so by ``designed_for``, a mapping from output to (low, high): a run that leaves it is warned of.
+
+    Examples
+    --------
+    >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
+    >>> isinstance(law, fx.Controller)
+    True
     """
 
     @property
@@ -85,6 +91,12 @@ class LinearLaw:
         Control period [s]; 0 for a continuous law.
     measures, drives, follows : tuple of str
         Plant outputs read, plant inputs set, reference channels followed.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), ("hub_angle",), Dy=[[-6.8]], Dr=[[6.8, 0.0, 0.0]])
+    >>> law
+    LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s)
     """
 
     sample_time: float
@@ -210,7 +222,14 @@ class _Wrapper:
 
 @dataclass(frozen=True)
 class Delayed(_Wrapper):
-    """The command reaches the plant `samples` periods late (computation delay)."""
+    """The command reaches the plant `samples` periods late (computation delay).
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.Delayed(law).feedback().A.shape
+    (1, 1)
+    """
 
     samples: int = 1
 
@@ -244,7 +263,14 @@ class Delayed(_Wrapper):
 
 @dataclass(frozen=True)
 class Saturated(_Wrapper):
-    """The command is clipped to [-limit, limit]; the law does not know (see `LinearLaw.limited` for one that does)."""
+    """The command is clipped to [-limit, limit]; the law does not know (see `LinearLaw.limited` for one that does).
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.Saturated(law, 0.3)
+    Saturated(law=LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s), limit=0.3)
+    """
 
     limit: float = np.inf
 
@@ -260,7 +286,14 @@ class Saturated(_Wrapper):
 
 @dataclass(frozen=True)
 class Quantised(_Wrapper):
-    """Measured outputs are rounded to multiples of a quantum, e.g. an encoder's 2 pi / 2**bits."""
+    """Measured outputs are rounded to multiples of a quantum, e.g. an encoder's 2 pi / 2**bits.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.Quantised(law, {"hub_angle": 1e-4})
+    Quantised(law=LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s), quanta={'hub_angle': 0.0001})
+    """
 
     quanta: dict[str, float] = field(default_factory=dict)
 
@@ -285,7 +318,14 @@ class Quantised(_Wrapper):
 
 @dataclass(frozen=True)
 class Noisy(_Wrapper):
-    """White Gaussian noise is added to measured outputs, the same sequence for the same seed."""
+    """White Gaussian noise is added to measured outputs, the same sequence for the same seed.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.Noisy(law, {"hub_angle": 1e-4}, seed=1).deviations
+    {'hub_angle': 0.0001}
+    """
 
     deviations: dict[str, float] = field(default_factory=dict)
     seed: int = 0

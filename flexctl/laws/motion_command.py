@@ -26,6 +26,11 @@ class MotionCommand:
     ----------
     joints : tuple of str
         Coordinates of the joints, ``("joint1", "joint2")``; the channel of each is called ``joint1_angle``.
+
+    Examples
+    --------
+    >>> fx.MotionCommand(("joint1", "joint2")).follows
+    ('joint1_angle', 'joint2_angle')
     """
 
     joints: tuple[str, ...]

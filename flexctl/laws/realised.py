@@ -59,6 +59,12 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
     ------
     NotAvailable
         Where the law is not linear about rest.
+
+    Examples
+    --------
+    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> fx.realised(law, [0.0]).Dy
+    array([[-6.8]])
     """
     if not hasattr(law, "step") or not getattr(law, "sample_time", 0.0) > 0.0:
         raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()) and no step: no poles and no margins")

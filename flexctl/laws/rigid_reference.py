@@ -106,6 +106,14 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
         Only the channels that it follows and those that the arm measures are returned.
     known : Plant or MechanicalModel, optional
         The arm as the law knows it, whose torques are fed forward, e.g. without a payload; the same by default.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible")
+    >>> law = fx.servo_law(fx.design_servos(arm.model))
+    >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, 1.0, 2.5))
+    >>> list(fx.references(arm, moves, law))
+    ['joint1_angle', 'joint2_angle', 'tip_x', 'tip_y']
     """
     model, thought = (_bare(arm) for arm in (system, system if known is None else known))
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
@@ -144,6 +152,12 @@ def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
     inertia : ndarray, optional
         J by which the law feeds the accelerations of its channels forward itself [commands x channels], which is taken
         out; 0 by default.
+
+    Examples
+    --------
+    >>> servos = fx.design_servos(fx.load_plant("planar_2r_flexible").model)
+    >>> fx.fed_forward(fx.servo_law(servos)).follows
+    ('joint1_angle', 'joint2_angle', 'joint1_feedforward', 'joint2_feedforward')
     """
     if hasattr(law, "law") and is_dataclass(law):
         wrapper: Any = law

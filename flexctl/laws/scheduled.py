@@ -32,6 +32,13 @@ class ScheduledLaw:
         Times at which the next law takes over [s], ascending.
     laws : sequence of LinearLaw
         One more than times; all with the same signals, sample time and number of states.
+
+    Examples
+    --------
+    >>> soft, hard = (fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-k]]) for k in (3.0, 6.0))
+    >>> law = fx.ScheduledLaw((0.5,), (soft, hard))
+    >>> law.sample_time
+    0.001
     """
 
     times: Sequence[float]

@@ -17,6 +17,7 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, OperatingPoint, OutputTangent, Signal, closure_forces, names
 from ..models.null_space import check_rank
+from ..support.moved import OldMembers
 from .equilibrium import model_of
 from .operating import check_balanced, linearisation_point
 from .rounding import cleaned, projected_noise, tangent_noise
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FirstOrder:
-    """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units."""
+class FirstOrder(OldMembers):
+    """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units.
+
+    Examples
+    --------
+    >>> fx.load_plant("tokhi_azad_1994").linearise().first_order(modes=2)
+    FirstOrder(6 states, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'], continuous)
+    """
 
     A: FloatArray
     B: FloatArray
@@ -76,11 +83,11 @@ class FirstOrder:
 
         return transfer(self, s)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import response
+        from ..frequency import frequency_response
 
-        return response(self, omega)
+        return frequency_response(self, omega)
 
     def statespace(self) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`."""
@@ -100,7 +107,7 @@ class FirstOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrder:
+class SecondOrder(OldMembers):
     """A linear plant M a + D v + K q = B u, y = Cq q + Cv v + Ca a + Du u about an operating point.
 
     Attributes
@@ -117,6 +124,14 @@ class SecondOrder:
         Full coordinates of the model = basis @ q, when closure equations were projected out.
     provenance : mapping
         plant, model, overrides, version and whatever else says where the numbers come from.
+
+    Examples
+    --------
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> plant
+    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    >>> plant.M.shape, fx.names(plant.outputs)
+    ((20, 20), ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
 
     M: FloatArray
@@ -164,11 +179,11 @@ class SecondOrder:
 
         return transfer(self, s)
 
-    def response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
         """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import response
+        from ..frequency import frequency_response
 
-        return response(self, omega)
+        return frequency_response(self, omega)
 
     def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
         """Return the first-order form; see `flexctl.linear.realise.first_order` for the coordinates on offer."""
@@ -227,6 +242,11 @@ def linearise(
     such a model is linearised at rest only.
 
     What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
+
+    Examples
+    --------
+    >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
+    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
     model = model_of(system)
     point = linearisation_point(model) if at is None else at

@@ -39,6 +39,11 @@ def discretise(controller: FirstOrder, dt: float, method: str = "tustin", omega:
     omega : float, optional
         "prewarped": the frequency that is kept exactly [rad/s], required. "matched": where the gain is kept; by default
         at zero frequency if the gain is finite and not zero there, else below all other poles and zeros.
+
+    Examples
+    --------
+    >>> print(fx.discretise(fx.low_pass(100.0), 1e-3, "tustin").poles().round(4))
+    [0.9301+0.0666j 0.9301-0.0666j]
     """
     if method not in METHODS:
         raise unknown("discretisation", method, METHODS)

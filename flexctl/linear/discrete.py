@@ -36,6 +36,12 @@ def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0
     delay : float
         Dead time of all inputs [s], not necessarily a whole number of samples; it adds states that hold the inputs on
         their way, named after them ("torque_delay1" is the one given last).
+
+    Examples
+    --------
+    >>> sampled = fx.zero_order_hold(fx.load_plant("tokhi_azad_1994").linearise(), 1e-3, delay=1e-3)
+    >>> sampled.dt
+    0.001
     """
     check_linear(plant)
     if isinstance(plant, SecondOrder):

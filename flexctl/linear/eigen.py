@@ -40,6 +40,11 @@ class NormalModes(NamedTuple):
         Number of rigid modes.
     eigenvalues : ndarray
         omega^2 [rad^2/s^2]; exactly 0 for rigid modes, negative where K is not positive (statically unstable).
+
+    Examples
+    --------
+    >>> fx.normal_modes(np.eye(2), np.array([[1.0, -1.0], [-1.0, 1.0]])).rigid
+    1
     """
 
     omega: FloatArray
@@ -49,7 +54,14 @@ class NormalModes(NamedTuple):
 
 
 def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
-    """Return the normal modes of a symmetric pencil, M positive definite; K may be singular or indefinite."""
+    """Return the normal modes of a symmetric pencil, M positive definite; K may be singular or indefinite.
+
+    Examples
+    --------
+    >>> found = fx.normal_modes(np.eye(2), np.array([[2.0, -1.0], [-1.0, 2.0]]))
+    >>> print(found.omega.round(4), found.rigid)
+    [1.     1.7321] 0
+    """
     n = M.shape[0]
     if n == 0:
         return NormalModes(np.zeros(0), np.zeros((0, 0)), 0, np.zeros(0))
@@ -142,7 +154,15 @@ def _signed(shapes: FloatArray) -> FloatArray:
 
 
 def modal_damping(M: FloatArray, K: FloatArray, ratio: float) -> FloatArray:
-    """Return D = sum 2 zeta omega M phi phi^T M: damping ratio `ratio` [1] in flexible modes, none in rigid ones."""
+    """Return D = sum 2 zeta omega M phi phi^T M: damping ratio `ratio` [1] in flexible modes, none in rigid ones.
+
+    Examples
+    --------
+    >>> D = fx.modal_damping(np.eye(2), np.diag([4.0, 9.0]), 0.01)
+    >>> print(D.round(6))
+    [[0.04 0.  ]
+     [0.   0.06]]
+    """
     require(
         math.isfinite(ratio) and ratio >= 0.0, f"modal damping ratio = {ratio} is not a number >= 0; use 0.01 for 1 %"
     )

@@ -95,6 +95,13 @@ def equilibrium(
     ConvergenceError
         When there is no equilibrium nearby, e.g. an arm under gravity without its joints held, or one that buckles
         before all of its load is on; the message says at which part of it.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", gravity={"y": -9.81})
+    >>> point = fx.equilibrium(arm.model, hold={"joint1": 0.0, "joint2": 0.0})
+    >>> print(point.u[:2].round(2), "N m")
+    [18.54  4.63] N m
     """
     model = model_of(system)
     p, held = len(model.inputs), dict(hold or {})

@@ -23,6 +23,13 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
     """Return the closed loop with inputs (references, plant inputs) and outputs (plant outputs, commands).
 
     Both systems must be continuous, or sampled alike. The poles of the result decide stability.
+
+    Examples
+    --------
+    >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"]).first_order()
+    >>> law = fx.LinearLaw(0.0, ("y",), ("u",), Dy=[[-5.0]])
+    >>> print(fx.closed_loop(plant, law.feedback()).poles().round(6))
+    [0.+3.j 0.-3.j]
     """
     require(
         plant.dt == controller.dt,
@@ -65,7 +72,15 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
 
 
 def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:
-    """Return the poles of a plant under feedback as s [rad/s]; of sampled feedback ln(z)/T, the plant behind a hold."""
+    """Return the poles of a plant under feedback as s [rad/s]; of sampled feedback ln(z)/T, the plant behind a hold.
+
+    Examples
+    --------
+    >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"])
+    >>> law = fx.LinearLaw(0.0, ("y",), ("u",), Dy=[[-5.0]])
+    >>> print(abs(fx.loop_poles(plant, law.feedback())).round(6))
+    [3. 3.]
+    """
     if feedback.dt == 0:
         return closed_loop(plant if isinstance(plant, FirstOrder) else plant.first_order(), feedback).poles()
     z = closed_loop(zero_order_hold(plant, feedback.dt), feedback).poles()

@@ -70,6 +70,14 @@ def from_matrices(
     ------
     DefinitionError
         Wrong shapes, entries that are not finite, redundant closures, a singular pencil.
+
+    Examples
+    --------
+    >>> plant = fx.from_matrices([[1.0]], [[0.1]], [[4.0]], [[1.0]], [[1.0]], inputs=["force"], outputs=["position"])
+    >>> print(plant.modes())
+    0 rigid modes
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         0.31831            2          2.5
     """
     second = {"M": M, "K": K, "Cq": Cq, "Cv": Cv, "Ca": Ca, "Du": Du, "G": G}
     note = {"plant": "matrices", **(provenance or {})}

@@ -23,6 +23,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, names
+from ..support.tabular import Column, Tabular
 from . import FirstOrder, LinearPlant, SecondOrder, check_linear
 from .balance import balanced
 from .cascade import Actuators, actuators, driven_arm, own_poles
@@ -35,7 +36,7 @@ _INTEGRATOR = 2e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Tabular):
     """The modes of a plant, flexible ones by ascending frequency.
 
     Attributes
@@ -62,6 +63,16 @@ class Modes:
         modes of the arm.
     real_owners : tuple of str
         The same for the real poles.
+
+    Examples
+    --------
+    >>> found = fx.load_plant("tokhi_azad_1994").modes(2)
+    >>> found.rigid_modes, found.frequencies_hz.round(3).tolist()
+    (1, [11.741, 31.862])
+    >>> found.to_pandas()[["frequency", "damping"]].round(3)
+       frequency  damping
+    0     11.741      0.0
+    1     31.862      0.0
     """
 
     frequencies_hz: FloatArray
@@ -115,6 +126,22 @@ class Modes:
         pairs = sorted(zip(self.real_poles, owners, strict=True), key=lambda pair: abs(pair[0]))
         return [f"{pole:.6g}{f' (actuator of {owner})' if owner else ''}" for pole, owner in pairs]
 
+    def _table(self) -> list[Column]:
+        """Return a row for every flexible mode."""
+        return [
+            Column("mode", list(range(1, self.frequencies_hz.size + 1))),
+            Column("frequency", self.frequencies_hz, "Hz"), Column("damping", self.damping, "1"),
+            Column("damped_frequency", self.damped_hz, "Hz"), Column("pole:real", self.poles.real, "rad/s"),
+            Column("pole:imag", self.poles.imag, "rad/s"),
+            Column("actuator", [self.owner(i) for i in range(self.frequencies_hz.size)]),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return self.to_dict()
+
+    def _caption(self) -> str:
+        return str(self).splitlines()[0]
+
     def to_dict(self) -> Mapping[str, Any]:
         """Return the numbers of `flexctl modes --json`."""
         undamped = None if self.undamped_hz is None else self.undamped_hz.tolist()
@@ -136,6 +163,14 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
     first-order form in energy coordinates. Everything else, a singular M included: the eigenvalues of the first-order
     form, from which the integrator chains of rigid modes are taken out first. Poles of a sampled plant are returned as
     log(z) / dt; its poles at z = 0 are pure delays and not listed.
+
+    Examples
+    --------
+    >>> print(fx.modes(fx.load_plant("tokhi_azad_1994").linearise(), 2))
+    1 rigid mode
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         11.7412      73.7721            0
+       2         31.8621      200.195            0
     """
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
     check_linear(plant)

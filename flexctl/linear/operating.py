@@ -23,7 +23,13 @@ SMALL = 1e-6
 
 
 class NotBalanced(Caution):
-    """A plant is linearised where its arm would not stay."""
+    """A plant is linearised where its arm would not stay.
+
+    Examples
+    --------
+    >>> issubclass(fx.NotBalanced, fx.Caution)
+    True
+    """
 
 
 def drives(model: MechanicalModel) -> dict[str, str]:
@@ -58,6 +64,12 @@ def rest_point(
     ------
     ConvergenceError
         When there is no such equilibrium.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", gravity={"y": -9.81})
+    >>> print(fx.rest_point(arm, pose=[0.0, 0.0]).u[:2].round(2), "N m")
+    [18.54  4.63] N m
     """
     model = model_of(system)
     held, given = drives(model), as_inputs(model, u)

@@ -60,6 +60,12 @@ def split_rigid(plant: SecondOrder | FirstOrder) -> Split:
     States that only integrate (rigid modes of the modal form, coupled by damping or not) are recognised by their exact
     zeros in A and split off without disturbing them. Zero poles of any other first-order form are collected by an
     ordered Schur form; they are then as exact as the matrices given.
+
+    Examples
+    --------
+    >>> split = fx.split_rigid(fx.load_plant("tokhi_azad_1994").linearise())
+    >>> split.rigid.A.shape
+    (2, 2)
     """
     return split_zero_poles(as_first_order(plant))[0]
 

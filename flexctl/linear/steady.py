@@ -36,6 +36,13 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
         A plant in the coordinates of its model.
     coordinates : sequence of str
         What is held, e.g. ``["joint1", "joint2"]``.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible").linearise()
+    >>> held = fx.lock(arm, ["joint1", "joint2"])
+    >>> print(f"{held.modes(1).frequencies_hz[0]:.3f} Hz")
+    3.808 Hz
     """
     check_linear(plant)
     require(isinstance(plant, SecondOrder), "joints are held in the coordinates of a second-order plant, not in states")
@@ -75,6 +82,12 @@ def steady_state(
     ------
     ConvergenceError
         When there is no such state, e.g. beyond the speed at which an arm under thrust buckles.
+
+    Examples
+    --------
+    >>> point = fx.steady_state(fx.load_plant("planar_2r_flexible").model, rates=[3.0, 0.0])
+    >>> print(point.v[:2].round(3))
+    [3. 0.]
     """
     model: Any = model_of(system)
     _check(model, rates)
@@ -112,6 +125,15 @@ def spinning_plant(
     Coordinates, inputs and outputs mean the same as at rest, in frames that coincide with the base frame now: tip
     positions, accelerations and forces turn with the last link. With `stiffening` off the axial forces are left out, as
     in the conventional theory, which then loses its stiffness at high speed.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible")
+    >>> plant = fx.spinning_plant(arm.model, rates=[3.0, 0.0])
+    >>> print(fx.lock(plant, ["joint1", "joint2"]).modes(1))
+    0 rigid modes
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1          3.8135       23.961    4.652e-14
     """
     model: Any = model_of(system)
     point = steady_state(model, rates, angles)

@@ -25,7 +25,13 @@ class _Checked:
 
 @dataclass(frozen=True)
 class Material(_Checked):
-    """An isotropic elastic material."""
+    """An isotropic elastic material.
+
+    Examples
+    --------
+    >>> fx.Material(youngs_modulus=70e9, density=2700.0).density
+    2700.0
+    """
 
     youngs_modulus: Annotated[float, Quantity("Pa", 1e6, 2e12, "E: Young's modulus")]
     density: Annotated[float, Quantity("kg/m^3", 25.0, 25e3, "rho: mass per volume")]
@@ -39,7 +45,14 @@ class Material(_Checked):
 
 @dataclass(frozen=True)
 class Section(_Checked):
-    """A beam cross section."""
+    """A beam cross section.
+
+    Examples
+    --------
+    >>> section = fx.Section(area=4e-4, second_moment=1.333e-8)
+    >>> print(f"{section.second_moment / section.area:.2e} m^2")
+    3.33e-05 m^2
+    """
 
     area: Annotated[float, Quantity("m^2", 1e-9, 0.5, "A: area")]
     second_moment: Annotated[float, Quantity("m^4", 1e-19, 0.02, "I: second moment of area about the bending axis")]
@@ -76,6 +89,11 @@ class Link(_Checked):
     space: from the joint the kink (an offset post) goes along the joint's axis z, from there the link along x, and the
     next joint's axis is z turned about x by the twist (Hartenberg-Denavit). The kink of a prismatic joint slides.
     Links count from 1, the base is 0. Without `parent` the links form a chain.
+
+    Examples
+    --------
+    >>> fx.Link(1.0, fx.Material(70e9, 2700.0), fx.Section(4e-4, 1.333e-8)).length
+    1.0
     """
 
     length: Annotated[float, Quantity("m", 1e-3, 100.0, "L: length; 0 for a link that is only a kink", zero=True)]
@@ -172,6 +190,11 @@ class Joint(_Checked):
     """A joint at the root of the link of the same number: revolute about its axis z, or prismatic along it.
 
     The variable of a prismatic joint is the free length of what slides, the link's `kink` in the reference pose.
+
+    Examples
+    --------
+    >>> fx.Joint(hub_inertia=0.01, drive="torque").drive
+    'torque'
     """
 
     hub_inertia: Annotated[float, Quantity("kg m^2", 0.0, 1e4, "Ih: inertia that turns with the link's root")] = 0.0
@@ -252,7 +275,13 @@ class Joint(_Checked):
 
 @dataclass(frozen=True)
 class Payload(_Checked):
-    """A rigid body at the tip."""
+    """A rigid body at the tip.
+
+    Examples
+    --------
+    >>> fx.Payload(mass=0.5).mass
+    0.5
+    """
 
     mass: Annotated[float, Quantity("kg", 0.0, 1e4, "Mp: mass")] = 0.0
     inertia: Annotated[float, Quantity("kg m^2", 0.0, 1e4, "Ip: inertia about the tip")] = 0.0
@@ -261,7 +290,13 @@ class Payload(_Checked):
 
 @dataclass(frozen=True)
 class Damping(_Checked):
-    """Structural damping."""
+    """Structural damping.
+
+    Examples
+    --------
+    >>> fx.Damping("modal", ratio=0.01).ratio
+    0.01
+    """
 
     kind: Annotated[
         str,
@@ -285,7 +320,13 @@ class Damping(_Checked):
 
 @dataclass(frozen=True)
 class Sensor(_Checked):
-    """An extra sensor on a link."""
+    """An extra sensor on a link.
+
+    Examples
+    --------
+    >>> fx.Sensor("root_strain", "strain", position=0.0).kind
+    'strain'
+    """
 
     name: Annotated[str, Name("output name")]
     kind: Annotated[
@@ -304,7 +345,13 @@ class Sensor(_Checked):
 
 @dataclass(frozen=True)
 class Actuator(_Checked):
-    """An extra transverse force on a link, constant between two stations; equal stations make a point force."""
+    """An extra transverse force on a link, constant between two stations; equal stations make a point force.
+
+    Examples
+    --------
+    >>> fx.Actuator("patch", start=0.0, end=0.1).name
+    'patch'
+    """
 
     name: Annotated[str, Name("input name; the input is the total force [N]")]
     start: Annotated[float, Quantity("1", 0.0, 1.0, "first station divided by the link's length")]
@@ -339,7 +386,13 @@ class Closure(_Checked):
 
 
 class Gravity(NamedTuple):
-    """Acceleration of free fall; zero for a planar arm that moves in a horizontal plane."""
+    """Acceleration of free fall; zero for a planar arm that moves in a horizontal plane.
+
+    Examples
+    --------
+    >>> fx.Gravity(y=-9.81).y
+    -9.81
+    """
 
     x: Annotated[float, Quantity("m/s^2", -30.0, 30.0, "component along x of the base frame")] = 0.0
     y: Annotated[float, Quantity("m/s^2", -30.0, 30.0, "component along y of the base frame")] = 0.0
@@ -365,6 +418,13 @@ class Arm:
     assembled : tuple of float
         Angle of every joint [rad] where the loops are put together, when that is another pose than the reference: the
         loops are followed from there. Empty: the angles of `joints`.
+
+    Examples
+    --------
+    >>> link = fx.Link(1.0, fx.Material(70e9, 2700.0), fx.Section(4e-4, 1.333e-8))
+    >>> arm = fx.Arm("bar", (link,), (fx.Joint(hub_inertia=0.01),))
+    >>> print(f"{fx.linearise(fx.build(arm, 'finite_difference')).modes(1).frequencies_hz[0]:.2f} Hz")
+    62.44 Hz
     """
 
     name: str

@@ -52,6 +52,14 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
         Registry name of the solver.
     **chosen
         Options of that solver; an unknown one is refused.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994").arm
+    >>> print(fx.linearise(fx.build(arm, "timoshenko_planar", elements=8)).modes(1))
+    1 rigid mode
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         12.0186      75.5149            0
     """
     known = options(kind)
     for name in chosen:

@@ -68,7 +68,13 @@ class Driven:
 
 
 class BeyondModel(Caution):
-    """An arm went where the assumptions of its model cost more than 5 %."""
+    """An arm went where the assumptions of its model cost more than 5 %.
+
+    Examples
+    --------
+    >>> issubclass(fx.BeyondModel, fx.Caution)
+    True
+    """
 
 
 def formulation(model: Any) -> Any:

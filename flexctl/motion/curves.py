@@ -23,7 +23,14 @@ Sample = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Curve(Protocol):
-    """A plane curve with arc length s from 0 to `length` [m]."""
+    """A plane curve with arc length s from 0 to `length` [m].
+
+    Examples
+    --------
+    >>> curve: fx.Curve = fx.Circle((1.6, 0.0), 0.3)
+    >>> print(f"{curve.length:.4f} m")
+    1.8850 m
+    """
 
     @property
     def length(self) -> float:
@@ -68,6 +75,12 @@ class Circle:
         Direction from the centre in which it begins [rad].
     turns : float
         Revolutions, counter-clockwise; negative: clockwise.
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> print(f"{circle.length:.4f} m")
+    1.8850 m
     """
 
     centre: Point
@@ -109,6 +122,11 @@ class Polyline:
         Corners [m].
     closed : bool
         Whether the last side ends at the first point.
+
+    Examples
+    --------
+    >>> fx.Polyline([(0.0, 0.0), (3.0, 0.0), (3.0, 4.0)]).length
+    7.0
     """
 
     points: Sequence[Point]
@@ -146,7 +164,13 @@ class Polyline:
 
 
 def square(centre: Point, side: float) -> Polyline:
-    """Return a square, counter-clockwise from its lower left corner (Tian et al., figure 5)."""
+    """Return a square, counter-clockwise from its lower left corner (Tian et al., figure 5).
+
+    Examples
+    --------
+    >>> print(f"{fx.square((1.6, 0.0), 0.4).length:.1f} m")
+    1.6 m
+    """
     require(bool(np.isfinite([*centre, side]).all() and side > 0), f"side = {side} m must be positive and finite")
     x, y, h = centre[0], centre[1], 0.5 * side
     return Polyline([(x - h, y - h), (x + h, y - h), (x + h, y + h), (x - h, y + h)], closed=True)
@@ -162,6 +186,12 @@ class Spline:
         Points on the curve [m], at least three.
     closed : bool
         Whether it returns to the first point, smoothly.
+
+    Examples
+    --------
+    >>> curve = fx.Spline([(0.0, 0.0), (1.0, 0.5), (2.0, 0.0)])
+    >>> curve.length > 2.0
+    True
     """
 
     points: Sequence[Point]

@@ -38,7 +38,13 @@ __all__ = [
 
 @runtime_checkable
 class Motion(Protocol):
-    """Value, rate and acceleration over time."""
+    """Value, rate and acceleration over time.
+
+    Examples
+    --------
+    >>> isinstance(fx.quintic(0.0, 1.0, 0.5), fx.Motion)
+    True
+    """
 
     @property
     def duration(self) -> float:
@@ -127,6 +133,12 @@ class Polynomial(_RestToRest):
         Time at which it begins [s].
     degree : int
         Odd degree; (degree - 1) / 2 derivatives vanish at both ends.
+
+    Examples
+    --------
+    >>> move = fx.Polynomial(0.0, 1.0, 0.5, degree=9)
+    >>> print(move(np.array([0.0, 0.25, 0.5]))[0].round(4))
+    [0.  0.5 1. ]
     """
 
     begin: float
@@ -168,6 +180,11 @@ class Cycloid(_RestToRest):
         Duration of the move [s].
     start : float
         Time at which it begins [s].
+
+    Examples
+    --------
+    >>> print(fx.Cycloid(0.0, 1.0, 2.0)(np.array([0.0, 1.0, 2.0]))[1].round(4))
+    [0. 1. 0.]
     """
 
     begin: float
@@ -198,6 +215,12 @@ class Trapezoid(_RestToRest):
         Duration of the acceleration and of the deceleration [s]; time / 2 leaves no constant rate.
     start : float
         Time at which it begins [s].
+
+    Examples
+    --------
+    >>> move = fx.Trapezoid(0.0, 1.0, 2.0, 0.5)
+    >>> move.duration
+    2.0
     """
 
     begin: float
@@ -245,6 +268,11 @@ class Step:
         Value before and after.
     start : float
         Time of the jump [s].
+
+    Examples
+    --------
+    >>> print(fx.Step(0.0, 0.3, start=0.1)(np.array([0.0, 0.1, 0.2]))[0])
+    [0.  0.3 0.3]
     """
 
     begin: float
@@ -287,6 +315,13 @@ class Tabulated:
     ----------
     t, value, rate, acceleration : ndarray
         Times [s], ascending, and the motion there.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 1.0, 11)
+    >>> move = fx.Tabulated(t, t**2, 2 * t, np.full(11, 2.0))
+    >>> print(move(np.array([0.55]))[0].round(4))
+    [0.3025]
     """
 
     t: FloatArray
@@ -345,7 +380,15 @@ def _quintic_coefficients(
 
 
 def quintic(begin: float, end: float, time: float, start: float = 0.0) -> Polynomial:
-    """Return the rest-to-rest polynomial of degree 5."""
+    """Return the rest-to-rest polynomial of degree 5.
+
+    Examples
+    --------
+    >>> move = fx.quintic(0.0, np.pi / 3, 1.25)
+    >>> angle, rate, acceleration = move(np.array([0.0, 0.625, 1.25]))
+    >>> print(angle.round(4), rate.round(4))
+    [0.     0.5236 1.0472] [0.     1.5708 0.    ]
+    """
     return Polynomial(begin, end, time, start, 5)
 
 
@@ -381,5 +424,12 @@ class Part:
 
 
 def acceleration_of(motion: Motion) -> Part:
-    """Return the acceleration of a motion as an input signal: what a motion-driven joint is commanded."""
+    """Return the acceleration of a motion as an input signal: what a motion-driven joint is commanded.
+
+    Examples
+    --------
+    >>> move = fx.acceleration_of(fx.Cycloid(0.0, 1.0, 2.0))
+    >>> print(move(np.array([0.5])).round(4))
+    [1.5708]
+    """
     return Part(motion, 2)

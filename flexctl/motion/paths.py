@@ -43,6 +43,13 @@ class ConstantSpeed:
         Duration of it all [s].
     ease_in, ease_out : float
         Duration of the eased start and end [s].
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> speed = fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)
+    >>> print(speed(np.array([25.0]))[0].round(4))
+    [1.885]
     """
 
     length: float
@@ -155,6 +162,12 @@ def by_sides(curve: Curve, time: float, move: Callable[..., Motion] = quintic) -
     """Return the law that goes from corner to corner, stopping in each: `move(begin, end, time, start)` for every side.
 
     Each side takes its share of `time` [s] by its length; `move` is `flexctl.motion.moves.quintic` or `Cycloid`.
+
+    Examples
+    --------
+    >>> box = fx.square((1.6, 0.0), 0.4)
+    >>> fx.by_sides(box, 20.0).duration
+    20.0
     """
     require(bool(np.isfinite(time) and time > 0), f"time = {time} s must be positive and finite")
     edges = (0.0, *curve.corners, curve.length)
@@ -167,6 +180,12 @@ def eased_sides(curve: Curve, time: float, ramp: float) -> Motion:
     """Return the law at constant speed along every side, eased down to a stop and up again over `ramp` [s] at corners.
 
     The same for begin and end. A ramp longer than half the time of the shortest side is refused.
+
+    Examples
+    --------
+    >>> box = fx.square((1.6, 0.0), 0.4)
+    >>> fx.eased_sides(box, 20.0, 0.1).duration
+    20.0
     """
     return by_sides(curve, time, partial(EasedTrapezoid, ramp=ramp))
 
@@ -181,6 +200,13 @@ class Path:
         Where.
     law : Motion
         When: arc length [m] over time, rising from 0 to the length of the curve.
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> path = fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0))
+    >>> path.duration
+    25.0
     """
 
     curve: Curve

@@ -30,6 +30,12 @@ class LinearAcceleration:
         Acceleration at each knot, zero at the first and the last.
     begin : float
         Value at rest.
+
+    Examples
+    --------
+    >>> move = fx.LinearAcceleration((0.0, 0.5, 1.0), (0.0, 4.0, 0.0))
+    >>> move.duration
+    1.0
     """
 
     times: tuple[float, ...]
@@ -88,6 +94,12 @@ def trapezoidal_acceleration(
         Duration of the acceleration and of the deceleration [s], at most half the move.
     jerk : float
         Duration of the rise and of the fall of the acceleration [s], at most half of `ramp`.
+
+    Examples
+    --------
+    >>> move = fx.trapezoidal_acceleration(0.0, 1.0, 2.0, 0.5, 0.1)
+    >>> print(move(np.array([0.0, 1.0, 2.0]))[0].round(4))
+    [0.  0.5 1. ]
     """
     require(bool(np.isfinite([begin, end, time, ramp, jerk, start]).all()), "the numbers of a move must be finite")
     require(start >= 0 and time > 0, f"start = {start} s must not be negative and time = {time} s must be positive")
@@ -114,6 +126,11 @@ class Cosine(_RestToRest):
         Duration of the move [s].
     start : float
         Time at which it begins [s].
+
+    Examples
+    --------
+    >>> print(fx.Cosine(0.0, 1.0, 0.4)(np.array([0.0, 0.2, 0.4]))[0].round(4))
+    [0.  0.5 1. ]
     """
 
     begin: float
@@ -139,6 +156,12 @@ class Moves:
     ----------
     moves : tuple of Motion
         Rest-to-rest moves with ascending start times.
+
+    Examples
+    --------
+    >>> there_and_back = fx.Moves((fx.quintic(0.0, 1.0, 0.5), fx.quintic(1.0, 0.0, 0.5, start=1.0)))
+    >>> print(there_and_back(np.array([0.5, 0.75, 1.5]))[0])
+    [1. 1. 0.]
     """
 
     moves: tuple[Motion, ...]
@@ -197,6 +220,11 @@ class Swing:
         Number of cycles.
     start : float
         Time at which they begin [s].
+
+    Examples
+    --------
+    >>> print(fx.Swing(0.0, 0.1, 0.5)(np.array([0.0, 1.0, 2.0]))[0].round(4))
+    [0. 0. 0.]
     """
 
     begin: float
@@ -251,6 +279,11 @@ class SpinUp:
         Time at which it begins [s].
     begin : float
         Value at rest.
+
+    Examples
+    --------
+    >>> fx.SpinUp(6.0, 15.0).duration
+    15.0
     """
 
     rate: float

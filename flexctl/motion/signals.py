@@ -19,7 +19,13 @@ from ..model import FloatArray
 
 @runtime_checkable
 class InputSignal(Protocol):
-    """One number over time."""
+    """One number over time.
+
+    Examples
+    --------
+    >>> isinstance(fx.bang_bang(0.1, 0.3), fx.InputSignal)
+    True
+    """
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -41,6 +47,11 @@ class PiecewiseConstant:
         Times of the jumps [s], ascending.
     values : tuple of float
         One value before the first jump and one after each: len(times) + 1.
+
+    Examples
+    --------
+    >>> print(fx.PiecewiseConstant((0.5,), (0.1, 0.0))(np.array([0.4, 0.5])))
+    [0.1 0. ]
     """
 
     times: tuple[float, ...]
@@ -61,7 +72,13 @@ class PiecewiseConstant:
 
 
 def bang_bang(amplitude: float, half_time: float, start: float = 0.0) -> PiecewiseConstant:
-    """Return +amplitude for half_time [s], -amplitude for as long, then 0; 0 before `start` [s]."""
+    """Return +amplitude for half_time [s], -amplitude for as long, then 0; 0 before `start` [s].
+
+    Examples
+    --------
+    >>> print(fx.bang_bang(0.1, 0.3)(np.array([0.0, 0.3, 0.6])))
+    [ 0.1 -0.1  0. ]
+    """
     require(bool(np.isfinite(half_time) and half_time > 0), f"half_time = {half_time} s must be positive and finite")
     times = (start, start + half_time, start + 2 * half_time)
     return PiecewiseConstant(times, (0.0, amplitude, -amplitude, 0.0))
@@ -79,6 +96,11 @@ class Sine:
         [Hz].
     start, end : float
         First and last time [s].
+
+    Examples
+    --------
+    >>> print(fx.Sine(0.1, 0.5, end=2.0)(np.array([0.5, 3.0])))
+    [0.1 0. ]
     """
 
     amplitude: float
@@ -111,6 +133,11 @@ class Sampled:
     ----------
     t, values : ndarray
         Times [s], ascending, and values.
+
+    Examples
+    --------
+    >>> print(fx.Sampled(np.array([0.0, 1.0]), np.array([0.0, 2.0]))(np.array([0.25])))
+    [0.5]
     """
 
     t: FloatArray

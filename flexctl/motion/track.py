@@ -49,6 +49,14 @@ class Track:
     ------
     DefinitionError
         When the path leaves the reach of the arm; the point and its time are named.
+
+    Examples
+    --------
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> arm = fx.load_plant("tian_2r_beam").arm
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)))
+    >>> track.path.duration
+    25.0
     """
 
     arm: Arm

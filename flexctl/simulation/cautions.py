@@ -31,7 +31,13 @@ RECORDED = 2**23
 
 
 class OutsideDesign(Caution):
-    """A law was used beyond what it was designed for."""
+    """A law was used beyond what it was designed for.
+
+    Examples
+    --------
+    >>> issubclass(fx.OutsideDesign, fx.Caution)
+    True
+    """
 
 
 def after_run(controller: Any, run: Response) -> None:

@@ -106,6 +106,14 @@ def compare_methods(
         The run that counts as exact; by default the trapezoidal rule with a sixteenth of the shortest step.
     **run
         What else `simulate` takes: controller, reference, motions, inputs, initial.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
+    >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, np.pi / 3, 2.5))
+    >>> table = fx.compare_methods(arm, duration=0.1, steps=[5e-3], methods=["trapezoidal"], motions=moves)
+    >>> len(table.rows)
+    1
     """
     require(len(steps) > 0 and min(steps) > 0, f"steps = {list(steps)} s must be positive")
     schemes = methods if isinstance(methods, Mapping) else {name: SCHEMES[name]() for name in methods}

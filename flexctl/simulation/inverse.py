@@ -35,6 +35,13 @@ class InverseDynamics:
         Names of the joints, in the order of the columns.
     run : Response
         The run of the flexible arm.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
+    >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, np.pi / 3, 2.5))
+    >>> fx.inverse_dynamics(arm, moves, duration=2.5, step=5e-3).joints
+    ('joint1', 'joint2')
     """
 
     t: FloatArray
@@ -62,6 +69,14 @@ def inverse_dynamics(
         Length of the run [s].
     **options
         Further arguments of `flexctl.simulate`: step, payload, scheme.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
+    >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, np.pi / 3, 2.5))
+    >>> torques = fx.inverse_dynamics(arm, moves, duration=2.5, step=5e-3)
+    >>> print(abs(torques.rigid).max(axis=0).round(1), "N m")
+    [3.5 1.2] N m
     """
     model: Any = as_model(system)
     model = getattr(model, "inner", model)  # joints driven by motion

@@ -24,6 +24,11 @@ def mode_bands(frequencies_hz: npt.ArrayLike) -> list[tuple[float, float]]:
     """Return a band [Hz] around each frequency, its edges the geometric means with the neighbours.
 
     The outermost edges mirror the inner ones; a single frequency f gets f/sqrt(2) to f sqrt(2).
+
+    Examples
+    --------
+    >>> fx.mode_bands([2.0, 8.0])
+    [(1.0, 4.0), (4.0, 16.0)]
     """
     f = np.atleast_1d(np.asarray(frequencies_hz, float))
     ordered = f.ndim == 1 and f.size > 0 and bool(np.all(np.diff(f, prepend=0.0) > 0) and np.all(np.isfinite(f)))
@@ -53,6 +58,14 @@ def separate_modes(
         The bands themselves [Hz], instead of frequencies.
     order : int
         Order of the Butterworth filter.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 5.0, 5001)
+    >>> y = np.sin(2 * np.pi * 2.0 * t) + 0.1 * np.sin(2 * np.pi * 11.0 * t)
+    >>> first, second = fx.separate_modes(t, y, [2.0, 11.0])
+    >>> print(f"{abs(second[1000:4000]).max():.2f}")
+    0.10
     """
     require((frequencies_hz is None) != (bands is None), "give frequencies or bands, one of them")
     chosen = mode_bands(frequencies_hz) if frequencies_hz is not None else (bands or [])
@@ -60,7 +73,15 @@ def separate_modes(
 
 
 def flexible_part(t: npt.ArrayLike, y: npt.ArrayLike, above_hz: float, *, order: int = 4) -> FloatArray:
-    """Return the part of a response above a frequency [Hz], e.g. all modes without the rigid-body motion."""
+    """Return the part of a response above a frequency [Hz], e.g. all modes without the rigid-body motion.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 2.0, 2001)
+    >>> y = t + 0.1 * np.sin(2 * np.pi * 11.0 * t)
+    >>> print(f"{abs(fx.flexible_part(t, y, above_hz=5.0)[500:1500]).max():.2f}")
+    0.10
+    """
     return _filtered(t, y, above_hz, None, order)
 
 

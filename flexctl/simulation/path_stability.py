@@ -32,7 +32,13 @@ ROUNDING = 1e-9
 
 
 class HiddenInstability(Caution):
-    """A run looks stable, and its loop is not."""
+    """A run looks stable, and its loop is not.
+
+    Examples
+    --------
+    >>> issubclass(fx.HiddenInstability, fx.Caution)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +57,15 @@ class PathStability:
         Frequency of the pole that grows most [Hz].
     poles : tuple of ndarray
         All poles [rad/s] in each pose, those of a sampled loop as log(z) / T.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tian_ancf_circle")
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
+    >>> fx.path_stability(arm, law, track, count=3).times.tolist()
+    [0.0, 12.5, 25.0]
     """
 
     times: FloatArray
@@ -106,6 +121,16 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
         Where the loop works.
     count : int
         Number of poses.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tian_ancf_circle")
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
+    >>> found = fx.path_stability(arm, law, track, count=3)
+    >>> bool(found.growth.max() < 1e-6)
+    True
     """
     model = getattr(system, "model", system)
     if not hasattr(model, "pose"):
@@ -127,7 +152,18 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
 def stability_over_damping(
     plant: Plant, laws: Mapping[str, Any], track: Track, damping: Sequence[float], count: int = 13
 ) -> dict[str, list[PathStability]]:
-    """Return the stability of laws by name for several dampings beta of D = beta K [s], 0 for none."""
+    """Return the stability of laws by name for several dampings beta of D = beta K [s], 0 for none.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tian_ancf_circle")
+    >>> circle = fx.Circle((1.6, 0.0), 0.3)
+    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
+    >>> found = fx.stability_over_damping(arm, {"PD": law}, track, [0.0, 1e-3], count=2)
+    >>> len(found["PD"])
+    2
+    """
     found: dict[str, list[PathStability]] = {label: [] for label in laws}
     for beta in damping:
         kind = "rayleigh" if beta else "none"

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, Signal, names
+from ..support.tabular import Column, Tabular
 
 if TYPE_CHECKING:
     import control
-    import pandas
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class Response(Tabular):
     """Time series of a run.
 
     Attributes
@@ -45,6 +45,15 @@ class Response:
     error : mapping
         For each output the estimated largest error of the integration in its unit, in the run; nan where none is
         estimated: accelerations.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
+    >>> run.unit("tip"), run["tip"].size
+    ('m', 1201)
+    >>> run.save("run.csv").name
+    'run.csv'
     """
 
     t: FloatArray
@@ -99,16 +108,27 @@ class Response:
         every = names(self.inputs)
         return [name for i, name in enumerate(every) if np.any(self.u[:, i])] or list(every)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one column per time series, indexed by time [s]; needs pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise NotAvailable("to_pandas needs pandas: pip install flexctl[pandas]") from error
-        columns = {name: data for name, (_, data) in self._columns().items()}
-        table = pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
-        table.attrs.update(units={name: unit for name, (unit, _) in self._columns().items()}, **self.provenance)
-        return table
+    _index = "time"
+
+    def _table(self) -> list[Column]:
+        """Return time, outputs, inputs, references and coordinates; heads of outputs say their estimated error."""
+        near = {name: f" +- {value:.2g}" for name, value in self._known_errors().items() if value > 0.0}
+        series = [Column(name, data, unit, near.get(name, "")) for name, (unit, data) in self._columns().items()]
+        return [Column("time", self.t, "s"), *series]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {**self.provenance, "scores": dict(self.scores), "error": self._known_errors()}
+
+    def _summary(self) -> list[Column]:
+        series = self._table()[1:]
+        columns = {"smallest": np.min, "largest": np.max, "last": lambda x: x[-1]}
+        found = [Column(name, [float(of(c.values)) for c in series]) for name, of in columns.items()]
+        errors = [self.error.get(c.name, np.nan) for c in series]
+        known = [error if np.isfinite(error) else None for error in errors]
+        return [Column("signal", [f"{c.name} [{c.unit}]" for c in series]), *found, Column("estimated error", known)]
+
+    def _known_errors(self) -> dict[str, float]:
+        return {name: value for name, value in self.error.items() if np.isfinite(value)}
 
     def to_control(self) -> control.TimeResponseData:
         """Return the run as python-control's `TimeResponseData`."""
@@ -121,26 +141,26 @@ class Response:
             title=str(self.provenance.get("plant", "flexctl run")),
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write the run to a .npz file; `Response.load` reads it back."""
-        from ..support.files import write_atomically
+    def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
+        return {**super()._formats(), ".npz": self._write_npz}
 
-        target = Path(path)
-        if target.suffix.lower() != ".npz":
-            raise DefinitionError(f'a run is saved as .npz; "{target.name}" has the suffix "{target.suffix}"')
+    def _write_npz(self, stream: IO[bytes]) -> None:
+        """Write a file that `Response.load` reads back, bit for bit."""
         labels = {
             key: [[s.name, s.unit, s.description] for s in getattr(self, key)]
             for key in ("outputs", "inputs", "references", "coordinates")
         }
-        known = {name: value for name, value in self.error.items() if np.isfinite(value)}  # JSON has no nan
-        told = {"labels": labels, "scores": dict(self.scores), "provenance": dict(self.provenance), "error": known}
+        told = {
+            "labels": labels, "scores": dict(self.scores), "provenance": dict(self.provenance),
+            "error": self._known_errors(),  # JSON has no nan
+        }
         meta = json.dumps(told, default=str)
         arrays = {key: getattr(self, key) for key in ("t", "y", "u", "r", "q", "v") if getattr(self, key) is not None}
-        return write_atomically(target, lambda stream: np.savez_compressed(stream, meta=np.array(meta), **arrays))
+        np.savez_compressed(stream, meta=np.array(meta), **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Response:
-        """Read a run that `save` wrote; a file that is damaged or something else is refused."""
+        """Read a run that `save` wrote as .npz; a file that is damaged or something else is refused."""
         try:
             with np.load(Path(path), allow_pickle=False) as data:
                 meta = json.loads(str(data["meta"]))

@@ -46,6 +46,14 @@ def prescribed_response(
         Length of the run and of its steps [s]; bending is exact for forces that are linear within a step.
     projected : bool
         Whether closures and free joints take part; False is the equation as printed.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("ralf")
+    >>> moves = {f"joint{i}": fx.Swing(joint.angle, 0.03, 0.5) for i, joint in enumerate(arm.arm.joints[:2], 1)}
+    >>> run = fx.prescribed_response(arm.model, moves, duration=0.1, step=1e-3)
+    >>> print(f"{run.t[-1]:.1f} s")
+    0.1 s
     """
     model = getattr(system, "model", system)
     model = getattr(model, "inner", model)

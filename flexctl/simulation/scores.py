@@ -45,7 +45,14 @@ _ROUNDING = 1e-12
 
 
 def settling_time(t: FloatArray, error: FloatArray, band: float) -> float:
-    """Return the time [s] from which on |error| stays within the band; infinity when it is outside at the end."""
+    """Return the time [s] from which on |error| stays within the band; infinity when it is outside at the end.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 1.0, 1001)
+    >>> print(f"{fx.settling_time(t, np.exp(-10 * t), 0.01):.3f} s")
+    0.461 s
+    """
     outside = np.flatnonzero(np.abs(error) > band)
     if outside.size == 0:
         return float(t[0])

@@ -118,6 +118,13 @@ def simulate(
         provenance, "driven".
     OutsideDesign
         When a law leaves the range that it states in `designed_for`, output -> (low, high).
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
+    >>> print(f"{run['tip'].max():.3f} m")
+    0.179 m
     """
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs

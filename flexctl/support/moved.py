@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 MODULES = {
     "accuracy": "simulation.accuracy",
@@ -145,6 +145,21 @@ MODULES = {
 }
 """Module of 0.1.0 before its folders -> module now, below `flexctl`."""
 
+NAMES = {
+    "Gains": "PidGains or fx.TrackingGains",
+    "Scales": "HinfScales",
+    "Weights": "LqgWeights, fx.RegulatorWeights, fx.HinfWeights or fx.VibrationWeights",
+    "frequencies": "frequency_variations",
+    "gains": "pid_gains",
+    "mixed_sensitivity": "hinf",
+    "optimised": "optimised_shaper",
+    "proportional": "proportional_servo",
+    "response": "frequency_response",
+    "resting": "rest_references",
+    "tracked": "tracking_scenario",
+}
+"""Function or class of 0.1.0 before its folders -> public name now."""
+
 
 class Finder:
     """The last of Python's finders: asked when nobody has found a module."""
@@ -152,13 +167,29 @@ class Finder:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         """Raise an error that names the new place, if the module has moved."""
         old = name.removeprefix("flexctl.")
-        if old != name and old in MODULES:
-            raise ModuleNotFoundError(f"flexctl.{old} is now flexctl.{MODULES[old]}", name=name)
+        # Python asks for a folder before it asks for what is in it, and then for nothing more
+        found = [key for key in MODULES if key == old or key.startswith(f"{old}.")]
+        if old != name and found:
+            raise ModuleNotFoundError("; ".join(f"flexctl.{x} is now flexctl.{MODULES[x]}" for x in found), name=name)
+
+
+class OldMembers:
+    """A class whose methods were renamed: an old name says the new one."""
+
+    if not TYPE_CHECKING:  # or else type checkers would take any attribute for one that exists
+
+        def __getattr__(self, name: str) -> Any:
+            new = NAMES.get(name, "")
+            if hasattr(type(self), new):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is now {new!r}")
+            return object.__getattribute__(self, name)  # once more, for its own error
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
     """Return what is said of a name that flexctl does not have."""
     message = f"module 'flexctl' has no attribute {name!r}"
+    if name in NAMES:
+        return f"{message}: it is now fx.{NAMES[name]}"
     if name in MODULES:
         return f"{message}: that module is now flexctl.{MODULES[name]}"
     close: list[Any] = difflib.get_close_matches(name, known, 1)

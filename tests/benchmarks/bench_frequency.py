@@ -23,7 +23,7 @@ import beams
 import control
 import numpy as np
 
-from flexctl.frequency import response, transfer
+from flexctl.frequency import frequency_response, transfer
 from flexctl.linear.modes import modes
 
 OMEGA = np.geomspace(10**0.5, 10**4.2, 1000)
@@ -108,7 +108,8 @@ def run() -> list[dict[str, Any]]:
         rows.append(compare(f"hub-driven (rigid mode), {2 * elements + 1} coordinates, 1x1", plant, goal))
     plant = beams.hub_beam(150, *CHANNELS["2x4"], ratio=0.005)
     rows.append(alone("modes, 301 coordinates", lambda: modes(plant)))
-    rows.append(alone("response on a grid of its own with ten modes, 301 coordinates, 2x4", lambda: response(plant)))
+    what = "response on a grid of its own with ten modes, 301 coordinates, 2x4"
+    rows.append(alone(what, lambda: frequency_response(plant)))
     return rows
 
 

@@ -22,7 +22,7 @@ from flexctl.design.tracking import gains_by_period, pd_gains, tip_tracking
 from flexctl.errors import ConvergenceError, DefinitionError
 from flexctl.judging.certify import certify
 from flexctl.judging.scenario import Scenario, scenarios
-from flexctl.judging.tracking_scenarios import tracked
+from flexctl.judging.tracking_scenarios import tracking_scenario
 from flexctl.kernels.schemes import trapezoidal
 from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.motion.paths import ConstantSpeed, Path, by_sides
@@ -189,7 +189,7 @@ def sides(integral: float, feedforward: bool) -> fx.Response:
     where = Track(plant.arm, Path(made.SQUARE, by_sides(made.SQUARE, made.TIME)), settled=made.SETTLED)
     law = tip_tracking(where, made.GAINS, integral=integral, sample_time=0.0)
     known = without_rate_of_correction(law) if isinstance(law, ScheduledLaw) else law
-    return tracked("quintic", plant, where, known, feedforward, **made.OPTIONS).run(None, plant)
+    return tracking_scenario("quintic", plant, where, known, feedforward, **made.OPTIONS).run(None, plant)
 
 
 @slow
@@ -250,7 +250,7 @@ def test_the_eased_start_of_the_reference() -> None:
     where = Track(plant.arm, Path(made.CIRCLE, ConstantSpeed(made.CIRCLE.length, 26.0, 2.0)))
     law = made.law(where, 2.0)
     assert isinstance(law, ScheduledLaw)
-    found = tracked("x", plant, where, without_rate_of_correction(law), **made.OPTIONS).run(None, plant)
+    found = tracking_scenario("x", plant, where, without_rate_of_correction(law), **made.OPTIONS).run(None, plant)
     assert tracking(found) == pytest.approx([0.0016, 0.0130, 0.0002, 0.0022], rel=0.02, abs=6e-5)
     assert 1e3 * found.scores["tip_y.max_error"] == pytest.approx(0.069, rel=0.02)
 
@@ -263,8 +263,8 @@ def short(plant: fx.Plant) -> tuple[Any, list[Scenario]]:
     made = fx.load_controller("tip_circle")
     where = Track(plant.arm, Path(made.CIRCLE, ConstantSpeed(made.CIRCLE.length, 3.0, 1.0)), settled=2.0)
     law = made.law(where, 8.0, integral=2.0)
-    runs = [tracked("other", plant, where, made.law(where, 8.0), False, step=1e-3)]
-    return law, [*runs, tracked("own", plant, where, law, own=True, step=1e-3)]
+    runs = [tracking_scenario("other", plant, where, made.law(where, 8.0), False, step=1e-3)]
+    return law, [*runs, tracking_scenario("own", plant, where, law, own=True, step=1e-3)]
 
 
 def test_certify_goes_along_the_path() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import flexctl as fx
 from flexctl.design.joint_pid import joint_pids
-from flexctl.design.lqg import Weights, lqg
+from flexctl.design.lqg import LqgWeights, lqg
 from flexctl.design.pd import joint_pd
 from flexctl.design.pid import pid
 from flexctl.design.shaping import shaped
@@ -315,7 +315,7 @@ def test_lqg_on_all_joints_of_the_spatial_arm():
     """Three torques, three angles, without gravity; whole nonlinear arm."""
     arm = spatial(z=0.0)
     joints, torques = (tuple(f"joint{i}_{key}" for i in (1, 2, 3)) for key in ("angle", "torque"))
-    weights = Weights(rate=1e-2, energy=1e-4, integral=1.0, command=1e-5, disturbance=1.0, noise=(1e-8,) * 3)
+    weights = LqgWeights(rate=1e-2, energy=1e-4, integral=1.0, command=1e-5, disturbance=1.0, noise=(1e-8,) * 3)
     law = lqg(
         arm.linearise(), weights, modes=2, sample_time=5e-4, measures=joints, drive=torques, follow=joints, limit=500.0
     )

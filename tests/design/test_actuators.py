@@ -18,7 +18,7 @@ from servo_paths import POLES, ServoSine
 
 from flexctl.catalogue import load_plant
 from flexctl.design.hydraulics import HydraulicActuator
-from flexctl.design.valve import ValveServo, lead, proportional, valve_law
+from flexctl.design.valve import ValveServo, lead_servo, proportional_servo, valve_law
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.linear import FirstOrder, SecondOrder, linearise
 from flexctl.linear.cascade import actuators
@@ -171,7 +171,7 @@ def test_wrong_actuators_are_refused() -> None:
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("margin", [30.0, 54.6, 75.0])
 def test_proportional_gain_has_its_phase_margin(name: str, margin: float) -> None:
-    servo = proportional(actuator(name), margin)
+    servo = proportional_servo(actuator(name), margin)
     theirs = ct.margin(servo.loop(actuator(name)).statespace())
     assert theirs[1] == pytest.approx(margin, rel=1e-6)
     assert servo.margins(actuator(name)).phase_margin_deg == pytest.approx(margin, rel=1e-9)
@@ -182,7 +182,7 @@ def test_proportional_gain_has_its_phase_margin(name: str, margin: float) -> Non
 def test_lead_is_faster_at_more_phase_margin(name: str, wanted: tuple[float, ...]) -> None:
     """Against python-control; beside the paper's gain of joint 1: 54.6 degrees, 21.7 Hz."""
     a = actuator(name)
-    servo = lead(a, 20.0, 60.0)
+    servo = lead_servo(a, 20.0, 60.0)
     gm, pm, _, crossover = ct.margin(servo.loop(a).statespace())
     assert [pm, crossover / HZ] == pytest.approx([60.0, 20.0], rel=1e-6)
     found = servo.margins(a)
@@ -194,7 +194,7 @@ def test_lead_is_faster_at_more_phase_margin(name: str, wanted: tuple[float, ...
     omega = HZ * np.geomspace(1.0, 100.0, 4000)
     edge = np.interp(-0.5**0.5, -abs(follow.transfer(1j * omega)[0, 0]), omega) / HZ
     assert [edge, servo.bandwidth(a)] == pytest.approx([wanted[1]] * 2, rel=1e-3)
-    assert servo.bandwidth(a) > 1.25 * proportional(a, 60.0).bandwidth(a)
+    assert servo.bandwidth(a) > 1.25 * proportional_servo(a, 60.0).bandwidth(a)
     closed = ct.feedback(servo.loop(a).statespace())
     assert follow.transfer(np.array([60j]))[0, 0, 0] == pytest.approx(complex(closed(60j)), rel=1e-9)
 
@@ -202,11 +202,11 @@ def test_lead_is_faster_at_more_phase_margin(name: str, wanted: tuple[float, ...
 def test_wrong_servos_are_refused() -> None:
     a = actuator("joint1")
     with pytest.raises(DefinitionError, match=r"asks for -.* deg of lead.*use proportional"):
-        lead(a, 2.0, 40.0)
+        lead_servo(a, 2.0, 40.0)
     with pytest.raises(DefinitionError, match="lower the crossover or the margin"):
-        lead(a, 60.0, 80.0)
+        lead_servo(a, 60.0, 80.0)
     with pytest.raises(DefinitionError, match="between 0 and 90"):
-        proportional(a, 95.0)
+        proportional_servo(a, 95.0)
     with pytest.raises(DefinitionError, match="give both or none"):
         ValveServo(1.0, zero=3.0)
     with pytest.raises(DefinitionError, match="unstable; lower the gain"):

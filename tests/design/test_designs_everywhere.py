@@ -19,13 +19,13 @@ from flexctl.design.inversion import deviation, stable_inversion
 from flexctl.design.joint_pid import joint_pids
 from flexctl.design.loop_shaping import loop_shaping
 from flexctl.design.lqg import lqg
-from flexctl.design.mixed_sensitivity import mixed_sensitivity
+from flexctl.design.mixed_sensitivity import hinf
 from flexctl.design.pd import joint_pd
 from flexctl.design.pid import pid
 from flexctl.design.servo import design_servos, servo_law
 from flexctl.design.shaping import shaped, shaper_for
 from flexctl.design.strain import strain_feedback
-from flexctl.design.valve import lead, proportional, valve_law
+from flexctl.design.valve import lead_servo, proportional_servo, valve_law
 from flexctl.judging.certify.loops import growth, loop_poles
 from flexctl.laws.combine import together
 from flexctl.laws.linear_part import linear_law
@@ -66,7 +66,7 @@ def by_hinf(b: Bench) -> tuple[fx.Design, float]:
     w = 0.5 * b.held
     weights, scales = recipes.hinf_weights(b.linear, bandwidth=w, **words(b))
     period = 1.0 / (60.0 * b.held)
-    return mixed_sensitivity(b.linear, weights, scales, modes=2, sample_time=period, **words(b)), w
+    return hinf(b.linear, weights, scales, modes=2, sample_time=period, **words(b)), w
 
 
 def by_loop_shaping(b: Bench) -> tuple[fx.Design, float]:
@@ -281,7 +281,7 @@ def test_hydraulic_servos(servo: str) -> None:
     plant = fx.load_plant("ralf")
     actuators = [HydraulicActuator.of(joint) for joint in plant.arm.joints[:2]]
     designs = {
-        f"joint{i + 1}": proportional(a, 60.0) if servo == "proportional" else lead(a, 22.0, 60.0)
+        f"joint{i + 1}": proportional_servo(a, 60.0) if servo == "proportional" else lead_servo(a, 22.0, 60.0)
         for i, a in enumerate(actuators)
     }
     law = fx.Delayed(valve_law(designs, 5e-4))

@@ -7,7 +7,7 @@ import pytest
 
 import flexctl as fx
 from flexctl.design.filters import filtered, lead, low_pass, notch, smoothed
-from flexctl.design.pid import gains, pid
+from flexctl.design.pid import pid, pid_gains
 from flexctl.frequency import loop_gain, margins
 from flexctl.laws.controller import LinearLaw
 from flexctl.motion.moves import Cycloid, quintic
@@ -77,7 +77,7 @@ def test_a_notch_on_the_command_leaves_the_mode_at_rest():
 
 @pytest.mark.parametrize("reset", [None, 8.0])
 def test_gains_put_crossover_and_margin_where_asked(reset):
-    found = gains(PLANT, crossover=6.0, phase_margin_deg=55.0, delay=1.5e-3, reset=reset, **LOOP)
+    found = pid_gains(PLANT, crossover=6.0, phase_margin_deg=55.0, delay=1.5e-3, reset=reset, **LOOP)
     C = at(found.controller("hub_angle", "hub_torque"), 6j)
     gain = C * PLANT.transfer(np.array([6j]))[0, 0, 0] * np.exp(-9e-3j)
     assert gain == pytest.approx(-np.exp(1j * np.radians(55.0)), rel=1e-10)
@@ -95,6 +95,6 @@ def test_the_sampled_law_has_the_margin_on_the_full_plant():
 
 def test_what_cannot_be_reached_is_said():
     with pytest.raises(fx.DefinitionError, match="no PD reaches"):
-        gains(PLANT, crossover=20.0, phase_margin_deg=60.0, delay=1.5e-3, **LOOP)
+        pid_gains(PLANT, crossover=20.0, phase_margin_deg=60.0, delay=1.5e-3, **LOOP)
     with pytest.raises(fx.DefinitionError, match="unstable on the full plant: a mode at"):
         pid(PLANT, crossover=8.0, phase_margin_deg=60.0, sample_time=1e-3, follow="tip_angle", **LOOP)

@@ -9,7 +9,7 @@ import pytest
 
 import flexctl as fx
 from flexctl.design.governor import governor
-from flexctl.design.lqg import Weights
+from flexctl.design.lqg import LqgWeights
 from flexctl.design.lqg import lqg as make_lqg
 from flexctl.design.pd import joint_pd
 from flexctl.judging.scenario import run_scenarios
@@ -279,7 +279,7 @@ def test_two_joints_stay_on_their_path():
     arm = fx.load_plant("planar_2r_flexible", overrides={"damping": {"kind": "rayleigh", "beta": 6.4e-5}})
     joints, torques = ("joint1_angle", "joint2_angle"), ("joint1_torque", "joint2_torque")
     bent = arm.linearise(fx.OperatingPoint.at_rest(arm.model, arm.model.pose([0.0, np.pi / 2])))
-    weights = Weights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
+    weights = LqgWeights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
     law = make_lqg(
         bent, weights, modes=2, sample_time=TS, measures=joints, drive=torques, follow=joints, limit=10.0
     )

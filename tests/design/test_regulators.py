@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.design.lqg_regulator import Weights, lqg_regulator, slow
-from flexctl.design.mixed_sensitivity import Scales
+from flexctl.design.lqg_regulator import RegulatorWeights, lqg_regulator, slow
+from flexctl.design.mixed_sensitivity import HinfScales
 from flexctl.design.sampled_model import sampled_model
-from flexctl.design.vibration import Weights as Sizes
-from flexctl.design.vibration import vibration_damping
+from flexctl.design.vibration import VibrationWeights, vibration_damping
 from flexctl.judging.certify.loops import examine
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import FirstOrder, SecondOrder
@@ -85,9 +84,9 @@ def test_a_law_reads_the_change_from_rest_through_the_high_pass(corner: float) -
 
 
 def designs(**options):
-    weights = Weights({"near": 1.0, "far": 1.0}, 1e-3, 1e-2, 1e-5)
+    weights = RegulatorWeights({"near": 1.0, "far": 1.0}, 1e-3, 1e-2, 1e-5)
     yield lqg_regulator(masses(), weights, **BOTH, **options)
-    yield vibration_damping(masses(), Sizes(0.3, 0.1), Scales(5.0, 1.0, 0.05), **BOTH, **options)
+    yield vibration_damping(masses(), VibrationWeights(0.3, 0.1), HinfScales(5.0, 1.0, 0.05), **BOTH, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"delay": 2}, {"corner": 0.5}, {"delay": 0, "corner": 0.5}])
@@ -106,8 +105,8 @@ def test_both_designs_damp_every_mode(options) -> None:
 def test_one_input_and_one_measurement_from_a_first_order_plant() -> None:
     one = {"measures": ("far",), "drives": ("left",), "sample_time": DT}
     found = [
-        lqg_regulator(first_order(), Weights({"near": 1.0, "mode1_rate": 0.1}, 1e-3, 1e-2, 1e-5), **one),
-        vibration_damping(first_order(), Sizes(0.3, 0.3), Scales(5.0, 1.0, 0.05), **one, limit=0.5),
+        lqg_regulator(first_order(), RegulatorWeights({"near": 1.0, "mode1_rate": 0.1}, 1e-3, 1e-2, 1e-5), **one),
+        vibration_damping(first_order(), VibrationWeights(0.3, 0.3), HinfScales(5.0, 1.0, 0.05), **one, limit=0.5),
     ]
     assert all(design.stable for design in found)
     assert found[1].found["norm"] <= 1.001 * found[1].found["gamma"]
@@ -115,7 +114,7 @@ def test_one_input_and_one_measurement_from_a_first_order_plant() -> None:
 
 
 def test_a_told_law_passes_constant_commands_on_and_an_integrating_plant_is_refused() -> None:
-    weights = Weights({"near": 1.0, "far": 1.0}, 1e-3, 1e-2, 1e-5)
+    weights = RegulatorWeights({"near": 1.0, "far": 1.0}, 1e-3, 1e-2, 1e-5)
     design = lqg_regulator(masses(), weights, told=True, **BOTH)
     law = design.law.law
     # in the steady state of a constant command u is the command
@@ -132,14 +131,14 @@ def test_a_told_law_passes_constant_commands_on_and_an_integrating_plant_is_refu
     np.testing.assert_allclose(u, [0.7, -0.4], rtol=0, atol=1e-9)
     np.testing.assert_allclose(law.A @ x + law.By @ (model.C @ x) + law.Bu @ u, later, rtol=0, atol=1e-9)
     with pytest.raises(fx.DefinitionError, match="integrates it"):
-        lqg_regulator(masses(False), Weights({"near": 1.0}, 1.0, 1.0, 1.0), told=True, **BOTH)
+        lqg_regulator(masses(False), RegulatorWeights({"near": 1.0}, 1.0, 1.0, 1.0), told=True, **BOTH)
 
 
 def test_wrong_input_is_named() -> None:
     def made(plant=None, weights=None, **options):
         return lqg_regulator(plant or masses(), weights or good, **{**BOTH, **options})
 
-    good = Weights({"near": 1.0}, 1e-3, 1e-2, 1e-5)
+    good = RegulatorWeights({"near": 1.0}, 1e-3, 1e-2, 1e-5)
     with pytest.raises(fx.DefinitionError, match="did you mean"):
         made(weights=replace(good, penalty={"nearr": 1.0}))
     with pytest.raises(fx.DefinitionError, match="3 numbers for noise, 2 channels"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.design.shaping import Shaper, optimised, shaped, shaper, shaper_for
+from flexctl.design.shaping import Shaper, optimised_shaper, shaped, shaper, shaper_for
 from flexctl.linear.modes import normal_modes
 from flexctl.motion.moves import quintic
 from flexctl.motion.resting import Rest
@@ -109,7 +109,7 @@ def test_convolution_multiplies_the_factors():
 
 def test_optimised_is_shorter_than_the_convolved_one_and_keeps_the_band():
     bands = [(9.5, 14.0), (29.0, 35.0)]
-    found = optimised(bands, 0.05, 1e-3)
+    found = optimised_shaper(bands, 0.05, 1e-3)
     for low, high in bands:
         assert found.residual(np.linspace(low, high, 301)).max() <= 0.05
     assert np.all(found.amplitudes > 0)
@@ -131,4 +131,4 @@ def test_bad_input_is_named():
     with pytest.raises(fx.DefinitionError, match="oscillating modes"):
         shaper_for(arm(), "zv", 100)
     with pytest.raises(fx.ConvergenceError, match="no shaper of at most"):
-        optimised([(1.0, 1.1)], 1e-3, 1e-2, limit=0.1)
+        optimised_shaper([(1.0, 1.1)], 1e-3, 1e-2, limit=0.1)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from flexctl.design.design_model import design_model
-from flexctl.design.lqg import Weights, _regulator
+from flexctl.design.lqg import LqgWeights, _regulator
 from flexctl.io.python_control import load_linear, nonlinear, save_linear
 from flexctl.linear import linearise
 from flexctl.linear.conversion import discretise
@@ -180,7 +180,7 @@ def test_names_survive_every_step(tmp_path):
     exported = balanced_truncation(plant, order=6).plant.statespace()
     assert (exported.input_labels, exported.output_labels) == channels
     assert exported.state_labels[:3] == ["rigid1", "rigid1_rate", "balanced1"]
-    measured = plant.response(np.geomspace(1.0, 100.0, 5)).to_frd()
+    measured = plant.frequency_response(np.geomspace(1.0, 100.0, 5)).to_frd()
     assert (measured.input_labels, measured.output_labels) == channels
     # u = kp (r - hub): an input the plant does not have is a reference
     law = from_matrices(A=[[-50.0]], B=[[-50.0, 50.0]], C=[2.0], inputs=["hub", "hub_reference"], outputs=["torque"])
@@ -272,7 +272,7 @@ def test_balanced_truncation_with_a_rigid_mode_at_400_states():
 def test_lqr_at_400_states():
     """The regulator of `laws.lqg` on 200 modes: its cost, summed without a Riccati equation, gives the gain back."""
     plant, period = beams.hub_beam(100, ("torque",), ("hub", "tip")).with_modal_damping(0.005), 1e-3
-    weights = Weights(rate=1e-4, energy=1e-4, integral=0.1, command=1e-2, disturbance=0.1, noise=(1e-8, 1e-8))
+    weights = LqgWeights(rate=1e-4, energy=1e-4, integral=0.1, command=1e-2, disturbance=0.1, noise=(1e-8, 1e-8))
     model = design_model(plant, 200, ("hub", "tip"), "torque", "hub")
     Phi, integral = exact_pair(model.statespace[0], period)
     Gamma = integral @ model.statespace[1]

@@ -675,13 +675,13 @@ def test_response_and_bode_like_any_other_model() -> None:
     arm = two_bars(angle=0.7)
     model = TransferMatrixArm(arm)
     assert isinstance(model, FrequencyModel)
-    found = fx.response(model)
+    found = fx.frequency_response(model)
     assert np.all(np.isfinite(found.response))
     peaks = np.log10(np.abs(found.response[row(model, "joint1_angle"), 0]))
     near = [np.abs(found.omega / w - 1).min() for w in model.natural_frequencies(8)]
     assert max(near) < 1e-4
     assert peaks.max() > 0
-    other = fx.response(build(arm, "timoshenko_planar", elements=60), found.omega[:200])
+    other = fx.frequency_response(build(arm, "timoshenko_planar", elements=60), found.omega[:200])
     assert names(other.outputs) == names(found.outputs)
     assert other.response[0, 0] == pytest.approx(found.response[0, 0, :200], rel=5e-2, abs=1e-4)
 

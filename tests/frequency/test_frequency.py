@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexctl.errors import DefinitionError
-from flexctl.frequency import FrequencyResponse, evaluate, response, transfer
+from flexctl.frequency import FrequencyResponse, evaluate, frequency_response, transfer
 from flexctl.kernels import bands
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.model import Signal
@@ -236,7 +236,8 @@ def test_sampled_double_integrator_is_a_function_of_z():
     z = np.exp(1j * dt * np.geomspace(1e-2, np.pi / dt, 50))
     assert transfer(plant, z)[0, 0] == pytest.approx(dt**2 / 2 * (z + 1) / (z - 1) ** 2, rel=1e-9)
     omega = np.array([1.0, 10.0])
-    assert response(plant, omega).channel("y") == pytest.approx(transfer(plant, np.exp(1j * omega * dt))[0, 0])
+    found = frequency_response(plant, omega).channel("y")
+    assert found == pytest.approx(transfer(plant, np.exp(1j * omega * dt))[0, 0])
 
 
 # ---- at a pole -----------------------------------------------------------------------------------------------------
@@ -290,7 +291,7 @@ def test_no_frequencies_no_response():
 
 
 def test_contract_of_the_dictionary():
-    found = response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0, 30.0]).to_dict()
+    found = frequency_response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0, 30.0]).to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["omega_rad_s"] == [1.0, 2.0, 30.0]
     assert (found["inputs"], found["outputs"]) == (list(CHANNELS[0]), list(CHANNELS[1]))
@@ -301,7 +302,7 @@ def test_contract_of_the_dictionary():
 
 
 def test_to_control_keeps_numbers_and_names():
-    ours = response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0, 30.0])
+    ours = frequency_response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0, 30.0])
     theirs = ours.to_frd()
     assert theirs.input_labels == list(CHANNELS[0])
     assert theirs.output_labels == list(CHANNELS[1])
@@ -309,7 +310,7 @@ def test_to_control_keeps_numbers_and_names():
 
 
 def test_channels_by_name():
-    ours = response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0])
+    ours = frequency_response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [1.0, 2.0])
     assert ours.channel("tip", "force") == pytest.approx(ours.response[1, 1])
     assert ours.magnitude_db() == pytest.approx(20 * np.log10(np.abs(ours.response)))
     assert ours.magnitude() == pytest.approx(np.abs(ours.response))
@@ -322,7 +323,7 @@ def test_channels_by_name():
 @pytest.mark.parametrize("omega", [[2.0, 1.0], [1.0, 1.0], [np.nan], [-1.0], [[1.0, 2.0]]])
 def test_bad_frequencies_are_refused(omega):
     with pytest.raises(DefinitionError, match="omega"):
-        response(beams.cantilever(6), omega)
+        frequency_response(beams.cantilever(6), omega)
 
 
 def test_shapes_of_a_response_are_checked():
@@ -332,7 +333,7 @@ def test_shapes_of_a_response_are_checked():
 
 def test_something_else_has_no_response():
     with pytest.raises(DefinitionError, match="dict has no frequency response"):
-        response({})
+        frequency_response({})
 
 
 def test_a_plant_without_coordinates_is_its_feedthrough():

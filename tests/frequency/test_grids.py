@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 import flexctl as fx
 from flexctl.errors import DefinitionError
-from flexctl.frequency import grid, response, transfer
+from flexctl.frequency import frequency_response, grid, transfer
 from flexctl.linear import SecondOrder
 from flexctl.linear.as_model import LinearModel
 from flexctl.linear.modes import modes
@@ -53,7 +53,7 @@ def test_peaks_of_a_ten_mode_beam(zeta, known):
     poles = modes(plant, 10).poles
     omega = grid(plant) if known else grid(Opaque(plant), 0.1 * abs(poles[0]), 1.3 * abs(poles[9]))
     assert omega.size < 5000
-    gain = response(plant, omega).magnitude()
+    gain = frequency_response(plant, omega).magnitude()
     for pole in poles[abs(poles) < omega[-1]]:
         for channel in range(3):
             assert lost(plant, omega, gain, channel, pole.imag, 2 * zeta * pole.imag) < 0.1
@@ -73,7 +73,7 @@ def test_grid_contains_the_poles_and_fans():
 def test_notches_are_seen():
     # collocated zeros are the poles with the hub held: clamped frequencies
     plant = beams.hub_beam(10, ("torque",), ("hub",)).with_modal_damping(1e-4)
-    found = response(plant)
+    found = frequency_response(plant)
     M, K = beams.hermite(10, hub=None)
     clamped = np.sqrt(
         np.linalg.eigvalsh(np.linalg.solve(np.linalg.cholesky(M), np.linalg.solve(np.linalg.cholesky(M), K).T))
@@ -92,7 +92,7 @@ def test_notches_are_seen():
 
 def test_undamped_poles_are_approached_but_not_evaluated():
     plant = beams.hub_beam(10, *CHANNELS)
-    found = response(plant)
+    found = frequency_response(plant)
     assert np.all(np.isfinite(found.response))
     for pole in modes(plant, 10).poles:
         distance = np.abs(found.omega - pole.imag).min() / pole.imag
@@ -107,7 +107,7 @@ def test_an_undamped_pole_that_is_not_known_is_not_evaluated_either():
 
 
 def test_neighbours_are_close_everywhere():
-    found = response(beams.hub_beam(10, *CHANNELS).with_modal_damping(1e-3))
+    found = frequency_response(beams.hub_beam(10, *CHANNELS).with_modal_damping(1e-3))
     H = found.response[:, 0]
     step = np.abs(np.log(H[:, 1:] / H[:, :-1]))
     wide = np.diff(found.omega) > 2e-6 * found.omega[1:]
@@ -145,7 +145,7 @@ def test_given_range_and_points():
 def test_purely_rigid_plant_has_a_grid():
     one = np.eye(1)
     plant = SecondOrder(one, 0 * one, 0 * one, one, one, 0 * one, 0 * one, 0 * one, *((Signal(c),) for c in "quy"))
-    found = response(plant)
+    found = frequency_response(plant)
     assert found.channel("y") == pytest.approx(-1.0 / found.omega**2)
 
 
@@ -153,7 +153,8 @@ def test_a_mechanical_model_is_linearised():
     M, K = beams.hermite(4, hub=None)
     plant = beams.plant(M, 0.001 * K, K, ("force",), ("tip",))
     model = LinearModel(plant)
-    assert response(model, [1.0, 2.0]).response == pytest.approx(response(plant, [1.0, 2.0]).response)
+    wanted = frequency_response(plant, [1.0, 2.0]).response
+    assert frequency_response(model, [1.0, 2.0]).response == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(("lo", "hi"), [(2.0, 1.0), (-1.0, 1.0), (0.0, 1.0), (np.nan, 1.0), (1.0, np.inf)])
@@ -181,12 +182,12 @@ def test_channels_of_rounding_do_not_refine_the_grid():
 def test_undamped_zeros_of_many_channels_cost_few_points():
     # every zero was approached to 1e-6 of its frequency on both sides: 15,500 points, and minutes where links are fine
     plant = fx.load_plant("li_zhang_three_link", overrides={"model.segments": 5}).linearise()
-    assert response(plant).omega.size < 8000
+    assert frequency_response(plant).omega.size < 8000
 
 
 def test_undamped_zeros_are_found_where_they_are():
     plant = beams.hub_beam(10, ("torque",), ("hub",))
-    found = response(plant)
+    found = frequency_response(plant)
     M, K = beams.hermite(10, hub=None)
     half = np.linalg.inv(np.linalg.cholesky(M))
     clamped = np.sqrt(np.linalg.eigvalsh(half @ K @ half.T))
@@ -196,8 +197,8 @@ def test_undamped_zeros_are_found_where_they_are():
 
 def test_a_response_within_a_range_is_that_on_its_grid():
     plant = beams.hub_beam(4).with_modal_damping(1e-3)
-    found = response(plant, lo=2.0, hi=200.0, points=100)
+    found = frequency_response(plant, lo=2.0, hi=200.0, points=100)
     assert np.array_equal(found.omega, grid(plant, 2.0, 200.0, 100))
-    assert np.allclose(found.response, response(plant, found.omega).response, rtol=1e-12)
+    assert np.allclose(found.response, frequency_response(plant, found.omega).response, rtol=1e-12)
     with pytest.raises(DefinitionError, match="leave lo and hi out"):
-        response(plant, [1.0, 2.0], lo=1.0)
+        frequency_response(plant, [1.0, 2.0], lo=1.0)

@@ -38,35 +38,35 @@ def test_the_default_grid_of_matrices_holds_every_mode() -> None:
     omega = [*range(1, 11), 20.0, 30.0, 40.0]
     plant = modes_plant(omega, 0.01, [0.02, *[0.0] * 10, 20.0, 0.0])
     for given in (plant, plant.first_order()):
-        found = given.response()
+        found = given.frequency_response()
         assert found.magnitude().max() == pytest.approx(20.0 / (2 * 0.01 * 30.0**2), rel=1e-4)
         assert found.omega[-1] > 40.0
         assert (found.outside.size, found.note) == (0, "")
     wide = modes_plant(np.geomspace(0.5, 900.0, 135).tolist(), 0.005)
-    assert wide.response().outside.size == 0
-    assert len(wide.response().peaks()) > 130
+    assert wide.frequency_response().outside.size == 0
+    assert len(wide.frequency_response().peaks()) > 130
 
 
 def test_a_discretised_arm_says_what_it_leaves_out() -> None:
     plant = fx.load_plant("planar_2r_flexible").linearise()
-    found = plant.response()
+    found = plant.frequency_response()
     frequencies = plant.modes().frequencies_hz
     assert found.outside / (2 * np.pi) == pytest.approx(frequencies[10:])
     assert found.note == f"86 of 96 modes lie above {found.omega[-1] / (2 * np.pi):.4g} Hz"
     assert found.note in repr(found)
     assert found.to_dict()["modes_outside_hz"] == pytest.approx(frequencies[10:])
-    low = fx.response(plant, np.geomspace(400.0, 2000.0, 50))
+    low = fx.frequency_response(plant, np.geomspace(400.0, 2000.0, 50))
     assert low.note.startswith("1 of 96 modes lie below 63.66 Hz, 92 of 96 modes lie above 318.3 Hz")
     title = plot.bode(found, [("tip_y", "joint1_torque")]).get_supxlabel()
     assert title == f"not shown: {found.note}"
-    assert plot.bode(modes_plant([1.0, 2.0], 0.1).response()).get_supxlabel() == ""
+    assert plot.bode(modes_plant([1.0, 2.0], 0.1).frequency_response()).get_supxlabel() == ""
 
 
 def test_peaks_are_the_poles_that_a_channel_sees() -> None:
     """4,960 came out of this plant, six times 42.9345 Hz among them; its modes are at 50.09, 86.72, 188.8 Hz .."""
     plant = fx.load_plant("planar_2r_flexible").linearise()
     frequencies = 2 * np.pi * plant.modes(10).frequencies_hz
-    found = plant.response().peaks()
+    found = plant.frequency_response().peaks()
     for channel in {(p.output, p.input) for p in found}:
         seen = [p.frequency for p in found if (p.output, p.input) == channel]
         assert len(seen) <= 10
@@ -78,7 +78,7 @@ def test_peaks_are_the_poles_that_a_channel_sees() -> None:
 
 def test_peaks_of_damped_modes_are_where_the_response_is_largest() -> None:
     plant = modes_plant([1.0, 10.0, 10.5, 100.0, 300.0], 0.004, [1.0, 1.0, 1.0, 1.0, 0.0])
-    found = plant.response()
+    found = plant.frequency_response()
     peaks = found.peaks()
     assert [round(p.frequency, 1) for p in peaks] == [1.0, 10.0, 10.5, 100.0]
     for p in peaks:
@@ -87,14 +87,14 @@ def test_peaks_of_damped_modes_are_where_the_response_is_largest() -> None:
         assert abs(p.gain) == pytest.approx(H.max(), rel=1e-7)
         assert p.frequency == pytest.approx(near[np.argmax(H)], rel=2e-6)
         assert p.prominence > 10.0
-    assert modes_plant([1.0, 2.0], 0.8).response().peaks() == []
+    assert modes_plant([1.0, 2.0], 0.8).frequency_response().peaks() == []
 
 
 def test_an_actuators_pole_is_no_peak_of_the_arm() -> None:
     """Its window, 9 +- 36 rad/s wide, holds the undamped modes of the arm, which samples hit or miss."""
     plant = fx.load_plant("ralf").linearise()
     hertz = plant.modes().frequencies_hz
-    for p in plant.response().peaks():
+    for p in plant.frequency_response().peaks():
         if p.output.startswith("strain"):
             assert np.abs(hertz * 2 * np.pi / p.frequency - 1.0).min() < 0.02
             assert not np.isfinite(p.gain)
@@ -102,7 +102,7 @@ def test_an_actuators_pole_is_no_peak_of_the_arm() -> None:
 
 def test_peaks_of_measured_data() -> None:
     plant = modes_plant([1.0, 10.0, 100.0], 0.01)
-    model = plant.response()
+    model = plant.frequency_response()
     rng = np.random.default_rng(0)
     noisy = model.response * (1.0 + 1e-4 * rng.standard_normal(model.response.shape))
     data = FrequencyResponse(model.omega, noisy, model.inputs, model.outputs)
@@ -172,7 +172,7 @@ def test_numbers_keep_every_channel() -> None:
 def test_phase_ticks_are_whole_or_half_turns(turns: int) -> None:
     """A range of 1170 degrees had ticks at multiples of 270."""
     plant = modes_plant(np.geomspace(1.0, 1e3, turns).tolist(), 0.002, [(-1.0) ** k * 3.0**k for k in range(turns)])
-    axes = plot.bode(plant.response()).axes[1]
+    axes = plot.bode(plant.frequency_response()).axes[1]
     low, high = axes.get_ylim()
     ticks = np.array([t for t in axes.get_yticks() if low <= t <= high])
     step = np.diff(ticks)

@@ -10,7 +10,7 @@ import scipy.linalg as sla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexctl.frequency import FrequencyResponse, response
+from flexctl.frequency import FrequencyResponse, frequency_response
 from flexctl.linear import FirstOrder
 from flexctl.linear.modes import modes
 from flexctl.model import Signal
@@ -39,7 +39,7 @@ def realise(zeros, poles, gain):
 
 
 def test_double_integrator_starts_at_minus_180():
-    H = response(realise([], [0, 0], 3.0), np.geomspace(0.1, 10.0, 20))
+    H = frequency_response(realise([], [0, 0], 3.0), np.geomspace(0.1, 10.0, 20))
     assert H.phase_deg() == pytest.approx(-180.0)
 
 
@@ -48,7 +48,7 @@ def test_double_integrator_starts_at_minus_180():
     ([], [0.0, 0.0], -1.0, 0.0), ([], [0.0, 0.0, 0.0], 1.0, -270.0), ([], [1.0], 1.0, -180.0),
 ])
 def test_low_frequency_phase(zeros, poles, gain, start):
-    phase = response(realise(zeros, poles, gain), np.array([1e-4, 1e-3])).phase_deg()
+    phase = frequency_response(realise(zeros, poles, gain), np.array([1e-4, 1e-3])).phase_deg()
     assert phase[0, 0, 0] == pytest.approx(start, abs=0.1)
 
 
@@ -56,7 +56,7 @@ def test_low_frequency_phase(zeros, poles, gain, start):
 @pytest.mark.parametrize("elements", [3, 64])
 def test_collocated_channel_stays_between_minus_180_and_0(zeta, elements):
     plant = beams.hub_beam(elements, *CHANNELS)
-    H = response(plant.with_modal_damping(zeta) if zeta else plant)
+    H = frequency_response(plant.with_modal_damping(zeta) if zeta else plant)
     phase = H.phase_deg()[0, 0][np.abs(H.channel("hub")) > 1e-10]  # the zeros are part of the grid
     assert phase[0] == pytest.approx(-180.0, abs=0.1)
     assert phase.max() < 1e-6
@@ -73,7 +73,7 @@ def test_collocated_channel_stays_between_minus_180_and_0(zeta, elements):
 @pytest.mark.parametrize("zeta", [0.0, 1e-4, 1e-3])
 def test_tip_channel_loses_180_degrees_at_each_mode(zeta):
     plant = beams.hub_beam(16, *CHANNELS)
-    H = response(plant.with_modal_damping(zeta) if zeta else plant)
+    H = frequency_response(plant.with_modal_damping(zeta) if zeta else plant)
     phase = H.phase_deg()[1, 0]
     poles = modes(plant, 10).poles.imag
     between = np.sqrt(poles[:-1] * poles[1:])
@@ -87,7 +87,7 @@ def test_tip_channel_loses_180_degrees_at_each_mode(zeta):
 def test_beam_against_the_sum_of_angles(zeta, output):
     plant = beams.hub_beam(4, ("torque",), (output,)).with_modal_damping(zeta)
     zeros, poles = zeros_and_poles(plant.first_order("modal"))
-    H = response(plant)
+    H = frequency_response(plant)
     expected = exact.factored_phase(zeros, poles, output != "slopes", H.omega)
     assert H.phase_deg()[0, 0] == pytest.approx(expected, abs=1e-2)
 
@@ -111,14 +111,14 @@ def test_random_systems_against_the_sum_of_angles(numerator, denominator, negati
     zeros = zeros[: 0 if zeros.size > poles.size else zeros.size]
     system = realise(zeros, poles, -1.0 if negative else 1.0)
     omega = np.geomspace(0.05, 300.0, 40)
-    phase = response(system, omega).phase_deg()[0, 0]
+    phase = frequency_response(system, omega).phase_deg()[0, 0]
     at_zero = np.real(np.prod(-zeros) / np.prod(-poles)) * (-1.0 if negative else 1.0)
     assert phase == pytest.approx(exact.factored_phase(zeros, poles, at_zero > 0, omega), abs=1e-5)
 
 
 def test_right_half_plane_zero_loses_phase_smoothly():
     # (3 - s)/(s + 3): all-pass from 0 to -180
-    H = response(realise([3.0], [-3.0], -1.0), np.geomspace(0.01, 1e3, 100))
+    H = frequency_response(realise([3.0], [-3.0], -1.0), np.geomspace(0.01, 1e3, 100))
     phase = H.phase_deg()[0, 0]
     assert np.all(np.diff(phase) < 0.0)
     assert phase == pytest.approx(-2 * np.degrees(np.arctan(H.omega / 3.0)))
@@ -126,22 +126,22 @@ def test_right_half_plane_zero_loses_phase_smoothly():
 
 def test_phase_does_not_depend_on_where_the_grid_begins_or_how_fine_it_is():
     plant = beams.hub_beam(8, *CHANNELS).with_modal_damping(1e-4)
-    whole = response(plant)
+    whole = frequency_response(plant)
     fine = np.flatnonzero(whole.omega > 500.0)
     for chosen in (fine, fine[::25]):
-        part = response(plant, whole.omega[chosen])
+        part = frequency_response(plant, whole.omega[chosen])
         assert part.phase_deg() == pytest.approx(whole.phase_deg()[:, :, chosen], abs=1e-6)
 
 
 def test_sampled_plant():
     sampled = beams.hub_beam(4, *CHANNELS, ratio=0.01).discrete(1e-3)
-    phase = response(sampled).phase_deg()
+    phase = frequency_response(sampled).phase_deg()
     assert phase[0, 0, 0] == pytest.approx(-180.0, abs=1.0)
     assert np.all(np.isfinite(phase))
     # a zero-order hold at low frequency is a delay of half a sample
-    continuous = response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [10.0]).phase_deg()[0, 0, 0]
+    continuous = frequency_response(beams.hub_beam(4, *CHANNELS, ratio=0.01), [10.0]).phase_deg()[0, 0, 0]
     delay = np.degrees(10.0 * 0.5e-3)
-    assert response(sampled, [10.0]).phase_deg()[0, 0, 0] == pytest.approx(continuous - delay, abs=1e-3)
+    assert frequency_response(sampled, [10.0]).phase_deg()[0, 0, 0] == pytest.approx(continuous - delay, abs=1e-3)
 
 
 def test_data_without_a_model_are_unwrapped():
@@ -151,8 +151,8 @@ def test_data_without_a_model_are_unwrapped():
 
 
 def test_zero_channel_and_exact_pole_have_a_finite_phase():
-    H = response(realise([], [2j, -2j], 1.0), [1.0, 2.0, 3.0])
+    H = frequency_response(realise([], [2j, -2j], 1.0), [1.0, 2.0, 3.0])
     assert np.isinf(H.response[0, 0, 1])
     assert H.phase_deg()[0, 0, [0, 2]] == pytest.approx([0.0, -180.0])
     assert -180.0 <= H.phase_deg()[0, 0, 1] <= 0.0
-    assert response(realise([], [-1.0], 0.0), [1.0]).phase_deg() == pytest.approx(0.0)
+    assert frequency_response(realise([], [-1.0], 0.0), [1.0]).phase_deg() == pytest.approx(0.0)

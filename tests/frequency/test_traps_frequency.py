@@ -14,7 +14,7 @@ import control
 import numpy as np
 import pytest
 
-from flexctl.frequency import loop_gain, margins, response, transfer
+from flexctl.frequency import frequency_response, loop_gain, margins, transfer
 from flexctl.linear import FirstOrder
 from flexctl.linear.modes import modes
 from flexctl.model import Signal
@@ -62,7 +62,7 @@ def test_default_grids_miss_the_peaks(zeta, record_property):
             for p, at in zip(peaks, inside, strict=True)
         ]
 
-    found = response(plant)
+    found = frequency_response(plant)
     ours = lost(found.omega, found.magnitude()[0, 0])[:9]
     record_property("ours", ours)
 
@@ -174,8 +174,8 @@ def test_disk_margin_does_not_depend_on_a_grid(record_property):
 
 def test_phase_of_zeros_on_the_axis(record_property):
     plant = beams.hub_beam(8, ("torque",), ("hub",))
-    ours = response(plant).phase_deg()[0, 0]
-    omega = response(plant).omega
+    ours = frequency_response(plant).phase_deg()[0, 0]
+    omega = frequency_response(plant).omega
     theirs(
         record_property,
         "python-control, unwrapped phase of the undamped beam [deg], least and largest",
@@ -196,6 +196,6 @@ def test_names_survive_composition(record_property):
         lambda: control.feedback(plant.statespace()[0, 0] * compensator.statespace()).output_labels,
     )
     loop = loop_gain(plant, compensator)
-    found = response(loop, [1.0, 2.0])
+    found = frequency_response(loop, [1.0, 2.0])
     assert [s.name for s in found.inputs] == [s.name for s in found.outputs] == ["torque"]
     assert found.to_frd().input_labels == ["torque"]

@@ -50,7 +50,7 @@ def a_run(scale: float = 1.0, name: str = "arm") -> Response:
 def pictures() -> Iterator[tuple[str, object]]:
     linear = modal_plant()
     sampled = linear.discrete(1e-3)
-    yield "bode", plot.bode({"one": linear.response(), "other": modal_plant(1e-2).response()})
+    yield "bode", plot.bode({"one": linear.frequency_response(), "other": modal_plant(1e-2).frequency_response()})
     yield "poles", plot.poles({"light": linear, "heavy": modal_plant(0.1)})
     yield "poles_z", plot.poles(sampled)
     yield "migration", plot.migration({zeta: modal_plant(zeta) for zeta in (0.05, 0.2, 0.5)}, "damping [1]")
@@ -80,7 +80,7 @@ NAMES = ["bode", "poles", "poles_z", "migration", "mode_shapes", "run", "compare
 class TestBode:
     def test_the_line_reaches_every_analytic_peak(self) -> None:
         """A peak is 2e-4 of its frequency wide: a plain logarithmic grid misses it by tens of dB."""
-        figure = plot.bode(modal_plant().response())
+        figure = plot.bode(modal_plant().frequency_response())
         line = figure.axes[0].lines[0]
         hertz, height = line.get_data()
         for omega in OMEGA[1:]:
@@ -93,7 +93,7 @@ class TestBode:
         assert figure.axes[0].get_ylim()[1] > height.max()
 
     def test_every_point_of_the_data_is_drawn(self) -> None:
-        response = modal_plant().response()
+        response = modal_plant().frequency_response()
         figure = plot.bode(response)
         for ax, data in zip(figure.axes, (response.magnitude_db(), response.phase_deg()), strict=True):
             np.testing.assert_array_equal(ax.lines[0].get_xdata(), response.omega / (2 * np.pi))
@@ -101,17 +101,17 @@ class TestBode:
 
     def test_an_unknown_channel_is_refused(self) -> None:
         with pytest.raises(fx.DefinitionError, match='did you mean "angle"'):
-            plot.bode(modal_plant().response(), [("angel", "torque")])
+            plot.bode(modal_plant().frequency_response(), [("angel", "torque")])
 
     def test_given_axes_are_drawn_into(self) -> None:
         from matplotlib.figure import Figure
 
         own = Figure()
         axes = own.subplots(2, 1)
-        assert plot.bode(modal_plant().response(), axes=axes) is own
+        assert plot.bode(modal_plant().frequency_response(), axes=axes) is own
         assert len(axes[0].lines) == 1
         with pytest.raises(fx.DefinitionError, match="3 axes given; this picture needs 2 x 1"):
-            plot.bode(modal_plant().response(), axes=Figure().subplots(3, 1))
+            plot.bode(modal_plant().frequency_response(), axes=Figure().subplots(3, 1))
 
 
 class TestPoles:
@@ -285,7 +285,7 @@ class TestPicturesOfOnesOwn:
     def test_a_loop_gain_is_in_plain_decibel(self) -> None:
         linear = modal_plant(1e-2)
         loop = fx.loop_gain(linear, fx.LinearLaw(1e-3, ("angle",), ("torque",), Dy=[[-1.0]]))
-        top = plot.bode(fx.response(loop, np.geomspace(1.0, 1000.0, 50))).axes[0]
+        top = plot.bode(fx.frequency_response(loop, np.geomspace(1.0, 1000.0, 50))).axes[0]
         assert top.get_ylabel() == "magnitude [dB]"
 
 

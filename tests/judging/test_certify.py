@@ -18,7 +18,7 @@ from toys import Crane
 
 import flexctl as fx
 from flexctl.__main__ import cli
-from flexctl.design.lqg import Weights, lqg
+from flexctl.design.lqg import LqgWeights, lqg
 from flexctl.judging.certify import requirements, robust, runs
 from flexctl.judging.certify.loops import examine, growth, loop_poles, spillover
 from flexctl.judging.scenario import robustness
@@ -166,7 +166,7 @@ def test_the_two_link_arm_loop_by_loop_and_pose_by_pose() -> None:
     damping = {"kind": "rayleigh", "beta": 6.4e-5}
     arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 4, "damping": damping})
     joints, torques = ("joint1_angle", "joint2_angle"), ("joint1_torque", "joint2_torque")
-    weights = Weights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
+    weights = LqgWeights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
     model = arm.model
     for elbow in (0.0, np.pi / 2):
         at = fx.OperatingPoint.at_rest(model, model.pose([0.0, elbow]))

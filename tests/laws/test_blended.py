@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.design.lqg import Weights, lqg
+from flexctl.design.lqg import LqgWeights, lqg
 from flexctl.laws.blended import Blended, blended
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.linear.interconnect import closed_loop
@@ -32,7 +32,7 @@ def plant(elbow: float):
 
 @cache
 def designs():
-    weights = Weights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
+    weights = LqgWeights(rate=1e-3, energy=1e-4, integral=25.0, command=3e-3, disturbance=0.1, noise=(1e-8, 1e-8))
     return tuple(
         lqg(plant(pose), weights, modes=2, sample_time=1e-3, measures=JOINTS, drive=TORQUES, follow=JOINTS, limit=30.0)
         for pose in POSES

@@ -16,7 +16,7 @@ import toys
 from analytical import HUB, RHO, L, tokhi_arm
 from differences import Array
 
-from flexctl.design.lqg import Weights, lqg
+from flexctl.design.lqg import LqgWeights, lqg
 from flexctl.design.pd import joint_pd, rigid_and_bending
 from flexctl.errors import DefinitionError
 from flexctl.laws.controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
@@ -29,7 +29,9 @@ from flexctl.motion.moves import PiecewiseConstant, quintic
 from flexctl.simulation.simulate import simulate
 
 TS = 1e-3
-WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))
+WEIGHTS = LqgWeights(
+    rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7)
+)
 design_lqg = partial(
     lqg, weights=WEIGHTS, modes=2, sample_time=TS, measures=("hub_angle", "tip_angle"), drive="hub_torque",
     follow="tip_angle", limit=0.3,

@@ -29,7 +29,7 @@ def poses(count: int) -> list[dict[str, float]]:
 def difference(found: LinearPlant, wanted: LinearPlant) -> float:
     """Return the largest difference of two responses as part of the largest gain of each channel."""
     omega = np.geomspace(1.0, 3000.0, 50)
-    H, G = found.response(omega).response, wanted.response(omega).response
+    H, G = found.frequency_response(omega).response, wanted.frequency_response(omega).response
     size = np.abs(G).max(axis=2)
     return float(np.max(np.abs(H - G).max(axis=2) / np.where(size > 0, size, 1.0)))
 

@@ -35,7 +35,7 @@ TIERS = (
 
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
 CONVENIENCE = {
-    ("linear", "frequency"): "plant.response(), plant.margins()",
+    ("linear", "frequency"): "plant.frequency_response(), plant.margins()",
     ("linear", "io.python_control"): "plant.save(path)",
     ("model", "kernels.linear"): "LinearMechanics.compiled()",
     ("models.finite_difference", "linear.modes"): "modal damping as a matrix",

@@ -20,7 +20,7 @@ from differences import order
 from toys import Called
 
 import flexctl as fx
-from flexctl.design.tracking import Gains, pd_gains, tip_tracking
+from flexctl.design.tracking import TrackingGains, pd_gains, tip_tracking
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.kernels.schemes import generalised_alpha
 from flexctl.laws.compiled import acts_within_steps
@@ -274,7 +274,7 @@ def test_what_the_compiled_loop_cannot_do_continuously_is_refused() -> None:
     (lambda law: ScheduledLaw((0.1,), law.laws[:1]), "1 times need 2 laws, got 1"),
     (lambda law: ScheduledLaw((0.2, 0.1), law.laws[:3]), "finite and ascending"),
     (lambda law: ScheduledLaw((0.1,), (law.laws[0], replace(law.laws[1], sample_time=2e-3))), "sample_time = 0.002"),
-    (lambda law: Gains((1.0, -1.0), (1.0, 1.0)), r"kp = \(1.0, -1.0\) must be two"),
+    (lambda law: TrackingGains((1.0, -1.0), (1.0, 1.0)), r"kp = \(1.0, -1.0\) must be two"),
     (lambda law: pd_gains((1.0, 1.0), 0.0), "frequency = 0.0 rad/s"),
     (lambda law: tip_tracking(track(), pd_gains((1.0, 1.0), 1.0), angles="cord"), 'did you mean "chord"'),
     (lambda law: tip_tracking(track(), pd_gains((1.0, 1.0), 1.0, start=1.0)), "first gains must start at 0 s"),

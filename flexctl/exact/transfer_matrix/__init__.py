@@ -59,6 +59,12 @@ class TransferMatrixArm:
     pieces : int
         Uniform pieces that stand for a link with a continuous profile: only there is anything approximated, with an
         error of second order.
+
+    Examples
+    --------
+    >>> model = fx.TransferMatrixArm(fx.load_plant("planar_2r_flexible").arm, held=True)
+    >>> fx.names(model.inputs)
+    ['tip_force_x', 'tip_force_y']
     """
 
     kind = "transfer_matrix"

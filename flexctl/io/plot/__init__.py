@@ -3,7 +3,7 @@
 Every function takes data objects and returns a figure; it draws into given `axes` if there are any and writes a file if
 there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is imported on first use, pyplot never.
 
-    plot.bode({"19 sections": plant.response(), "exact beam": beam.response()}, path="bode.png")
+    plot.bode({"19 sections": plant.frequency_response(), "exact beam": fx.frequency_response(beam)}, path="bode.png")
 """
 
 from .certificate import certificate

@@ -102,6 +102,12 @@ def certify(
         Processes; by default one per core.
     progress : callable, optional
         Called with what is done and its part of the whole.
+
+    Examples
+    --------
+    >>> found = fx.certify("tokhi_azad_pd", payload=(0.0, 0.01), bits=(), workers=1)
+    >>> found.controller
+    'tokhi_azad_pd'
     """
     started = time.perf_counter()
     task = prepared(controller, plant, requirements, scenarios, scenario, model)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...simulation.response import Response
+from ...support.tabular import Column, Tabular
 from .bound import INPUT_UNCERTAINTY, PayloadBound
 from .holds import Counterexample, counterexamples, statement
 from .loads import LoadStep
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Tabular):
     """What was found.
 
     Attributes
@@ -77,6 +78,12 @@ class Certificate:
         Poses that were examined.
     errors, ratio_errors : mapping
         Errors of scores and ratios, by what a second run at a finer tolerance changes.
+
+    Examples
+    --------
+    >>> found = fx.certify("tokhi_azad_pd", payload=(0.0, 0.01), bits=(), workers=1)
+    >>> found.save("certificate.json").name
+    'certificate.json'
     """
 
     controller: str
@@ -152,6 +159,17 @@ class Certificate:
         lines += [f"  {self.holds}"]
         lines += [f"  {'ok  ' if v.passed else 'FAIL'} {v.name} {v.bound}: {v.found}" for v in self.verdicts]
         return "\n".join(lines)
+
+    def _table(self) -> list[Column]:
+        """Return the requirements."""
+        rows = [verdict.to_dict() for verdict in self.verdicts]
+        return [Column(key, [row[key] for row in rows]) for key in ("name", "required", "found", "passed", "verdict")]
+
+    def _about(self) -> Mapping[str, Any]:
+        return self.to_dict()
+
+    def _caption(self) -> str:
+        return f"{self!r}\n{self.holds}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the time series, for JSON."""

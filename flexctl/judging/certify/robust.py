@@ -199,7 +199,14 @@ def stability_limit(
 
 
 def bisected(stable: Callable[[float], bool], start: float, step: float, bound: float) -> tuple[float, bool]:
-    """Return the last stable value and whether an unstable one follows; steps double until one is unstable."""
+    """Return the last stable value and whether an unstable one follows; steps double until one is unstable.
+
+    Examples
+    --------
+    >>> limit, found = fx.bisected(lambda x: x < 0.3, 0.1, 0.1, 1.0)
+    >>> print(f"{limit:.2f}", found)
+    0.30 True
+    """
     if not stable(start):
         return start, True
     good = start
@@ -234,6 +241,13 @@ def payload_bound(
         Where the arm is linearised; by default in its reference pose.
     where : str
         Label of the pose.
+
+    Examples
+    --------
+    >>> script = fx.load_controller("tokhi_azad_lqg")
+    >>> arm = fx.load_plant(script.PLANT, overrides=script.SETTINGS)
+    >>> print(f"{fx.payload_bound(arm, script.design(arm), 0.0, 0.02).largest:.1f}")
+    1.0
     """
 
     def family(payload: float) -> SecondOrder:

@@ -86,6 +86,12 @@ def sweep(
     ------
     DefinitionError
         Before the first case: when a name is wrong or no case can be run; while another process writes the same table.
+
+    Examples
+    --------
+    >>> table = fx.sweep("tokhi_azad_pd", over={"payload.mass": [0.0, 0.02]}, scenarios=["5 deg, 0 g"], workers=1)
+    >>> table["status"]
+    ['ok', 'ok']
     """
     target = None if path is None else checked_path(path)
     points = drawn({name: as_values(name, given) for name, given in over.items()}, method, count, seed)

@@ -32,6 +32,11 @@ class Span:
         Number of values of a grid; 0: not stated.
     logarithmic : bool
         Whether values are spread evenly in their logarithm.
+
+    Examples
+    --------
+    >>> fx.Span(0.0, 0.02, 3)
+    Span(low=0.0, high=0.02, points=3, logarithmic=False)
     """
 
     low: float

@@ -3,31 +3,30 @@
 The table is tidy: a row for every case and scenario; the columns are the number of the case, the parameters, the
 scenario, "status" ("ok" or "failed"), "reason", "wall_s" and the scores.
 
-    .csv      any program                    .nc       NetCDF 3, one dimension "row"; read by xarray and MATLAB
-    .parquet  needs pandas with pyarrow
+    .nc       NetCDF 3, one dimension "row"; read by xarray and MATLAB
+    .csv .parquet .npz .json .mat            see `flexctl.support.tabular`
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from ...errors import DefinitionError, NotAvailable, require
-from ...support.files import check_writable, write_atomically
+from ...errors import DefinitionError, require
+from ...support.files import check_writable
+from ...support.tabular import Column, Tabular, check_parquet, known_suffix
 
-SUFFIXES = (".csv", ".parquet", ".nc")
 TEXTS = ("scenario", "status", "reason")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Tabular):
     """The rows of a sweep, all with the same columns.
 
     Attributes
@@ -36,6 +35,14 @@ class Table:
         Their names, parameters first.
     rows : tuple of tuple
         Numbers and texts; None where a failed case has no score.
+
+    Examples
+    --------
+    >>> table = fx.Table(("case", "score"), ((0, 0.5), (1, None)))
+    >>> table["score"]
+    [0.5, None]
+    >>> table.save("table.csv").name
+    'table.csv'
     """
 
     columns: tuple[str, ...]
@@ -55,41 +62,21 @@ class Table:
         at = self.columns.index(name)
         return [row[at] for row in self.rows]
 
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame`."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise NotAvailable("to_pandas needs pandas: pip install flexctl[pandas]") from error
-        return pandas.DataFrame(list(self.rows), columns=list(self.columns))
+    def _table(self) -> list[Column]:
+        return [Column(name, self[name]) for name in self.columns]
 
-    def save(self, path: str | Path) -> Path:
-        """Write a .csv, .parquet or .nc file, all or nothing."""
-        target = checked_path(path)
-        writers = {".csv": _write_csv, ".parquet": _write_parquet, ".nc": _write_netcdf}
-        return write_atomically(target, lambda stream: writers[target.suffix.lower()](self, stream))
+    def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
+        return {**super()._formats(), ".nc": lambda stream: _write_netcdf(self, stream)}
 
 
 def checked_path(path: str | Path) -> Path:
     """Return the path, or refuse it before anything is computed: its suffix, or a package that is missing."""
     target = Path(path)
-    suffix = target.suffix.lower()
-    require(suffix in SUFFIXES, f'"{target.name}" has the suffix "{target.suffix}"; use one of {", ".join(SUFFIXES)}')
-    if suffix == ".parquet":
-        _parquet()
+    if known_suffix(target, Table((), ())._formats()) == ".parquet":
+        check_parquet()
     require(target.parent.is_dir(), f"cannot write {target}: {target.parent} is not an existing folder; make it first")
     check_writable(target)
     return target
-
-
-def _parquet() -> None:
-    try:
-        import pandas  # noqa: F401
-        import pyarrow  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
-    except ImportError as error:
-        raise NotAvailable(
-            "a .parquet file needs pandas and pyarrow: pip install 'flexctl[parquet]'; .csv and .nc need nothing"
-        ) from error
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -106,19 +93,6 @@ def tabulated(parameters: Sequence[str], cases: Iterable[tuple[int, Mapping[str,
         for number, values, rows in ordered for row in rows
     ]
     return Table(columns, tuple(table))
-
-
-def _write_csv(table: Table, stream: IO[bytes]) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([["" if x is None else x for x in row] for row in table.rows])
-    stream.write(text.getvalue().encode())
-
-
-def _write_parquet(table: Table, stream: IO[bytes]) -> None:
-    _parquet()
-    stream.write(table.to_pandas().to_parquet(None, index=False))
 
 
 def _write_netcdf(table: Table, stream: IO[bytes]) -> None:

@@ -68,6 +68,14 @@ class Ancf(AncfArm):
         "shared" or "multipliers".
     forces : str
         "invariants", "quadrature" or "legendre": how the elastic force is computed outside of the compiled loop.
+
+    Examples
+    --------
+    >>> model = fx.Ancf(fx.load_plant("tian_ancf_circle").arm, elements=[2, 4])
+    >>> print(fx.linearise(model).modes(1))
+    2 rigid modes
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         33.3196      209.353            0
     """
 
     kind = "ancf"

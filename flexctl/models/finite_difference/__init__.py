@@ -76,6 +76,14 @@ class FiniteDifference(LinearMechanics):
         Constant matrices in the order of `coordinates`: theta (if any) [rad], y1 .. yn [m], phi (if any) [rad].
     dx : float
         Length of a section [m].
+
+    Examples
+    --------
+    >>> model = fx.FiniteDifference(fx.load_plant("tokhi_azad_1994").arm, sections=40)
+    >>> print(fx.linearise(model).modes(1))
+    1 rigid mode
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         11.7879      74.0653            0
     """
 
     kind = "finite_difference"

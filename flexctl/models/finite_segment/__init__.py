@@ -59,6 +59,14 @@ class FiniteSegment(Unconstrained):
         Segments per link.
     closure : str
         "base", "half" or "paper": how the springs end at the joints.
+
+    Examples
+    --------
+    >>> model = fx.FiniteSegment(fx.load_plant("planar_2r_flexible").arm, segments=20)
+    >>> print(fx.linearise(model).modes(1))
+    2 rigid modes
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         49.8737      313.365            0
     """
 
     kind = "finite_segment"

@@ -111,6 +111,14 @@ def transfer_matrix_run(
         When the product is asked for at a step that it cannot serve.
     ConvergenceError
         When the run diverges.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("planar_2r_flexible").arm
+    >>> moves = {"joint1": fx.Cycloid(0.0, 1.0, 0.5), "joint2": fx.Cycloid(0.0, 1.0, 0.5)}
+    >>> run = fx.transfer_matrix_run(fx.FiniteSegment(arm, segments=5), moves, duration=0.01)
+    >>> run.tip.shape
+    (11, 2)
     """
     from . import transfer_kernel as kernels
 

@@ -62,6 +62,14 @@ class TimoshenkoPlanar(SerialArm):
         "nonlinear", "linear" or "quasi_static", for runs with commanded joints.
     stiffening : bool
         Whether the linear analysis knows the axial forces of the rigid arm.
+
+    Examples
+    --------
+    >>> model = fx.TimoshenkoPlanar(fx.load_plant("planar_2r_flexible").arm, elements=4)
+    >>> print(fx.linearise(model).modes(1))
+    2 rigid modes
+    mode  frequency [Hz]      [rad/s]  damping [%]
+       1         54.0665       339.71            0
     """
 
     kind, letters = "timoshenko_planar", "xy"

@@ -76,6 +76,12 @@ class TimoshenkoSpatial(SerialArm):
         "nonlinear", "linear" or "quasi_static", for runs with commanded joints.
     stiffening : bool
         Whether the linear analysis knows the axial forces of the rigid arm.
+
+    Examples
+    --------
+    >>> model = fx.TimoshenkoSpatial(fx.load_plant("spatial_3r").arm, elements=2)
+    >>> fx.names(model.inputs)[:3]
+    ['joint1_torque', 'joint2_torque', 'joint3_torque']
     """
 
     kind, letters = "timoshenko_spatial", "xyz"

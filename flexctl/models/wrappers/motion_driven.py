@@ -45,6 +45,12 @@ def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> Mechanic
         The model with these joints driven by torque; its closures must leave the driven joints free to move.
     joints : mapping
         Input name of each driven joint and the name of its coordinate, e.g. ``{"hub_torque": "theta"}``.
+
+    Examples
+    --------
+    >>> model = fx.load_plant("planar_2r_flexible").model
+    >>> fx.names(fx.motion_driven(model, model.joints).inputs)[:2]
+    ['joint1_acceleration', 'joint2_acceleration']
     """
     wrapped = MotionDriven(model, joints)
     if isinstance(model, LinearMechanics):
