@@ -121,7 +121,7 @@ class Response(Tabular):
 
     def _summary(self) -> list[Column]:
         series = self._table()[1:]
-        columns = {"smallest": np.min, "largest": np.max, "last": lambda x: x[-1]}
+        columns: dict[str, Callable[[Any], Any]] = {"smallest": np.min, "largest": np.max, "last": lambda x: x[-1]}
         found = [Column(name, [float(of(c.values)) for c in series]) for name, of in columns.items()]
         errors = [self.error.get(c.name, np.nan) for c in series]
         known = [error if np.isfinite(error) else None for error in errors]

@@ -139,7 +139,7 @@ def compare(
             grid[row, 0].set_ylabel(label if own == name else f"{label}\nminus reference")
         if axes is None:
             pairs = zip(titles, columns, strict=True)
-            named = {f"{group} {label}".strip(): run for group, column in pairs for label, run in column.items()}  # type: ignore[union-attr]
+            named = {f"{group} {label}".strip(): run for group, column in pairs for label, run in column.items()}
             _caption(figure, named, [name for name in chosen if not name.startswith(ERROR)])
         figure.align_ylabels()
         return canvas.finish(figure, path)
