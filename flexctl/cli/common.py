@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import numpy as np
 
+from ..abilities import Identified, provenance_of
 from ..errors import ConvergenceError, DefinitionError, FlexctlError, OutOfMemory, WriteError, printable, require
 from ..kernels import jit
 from ..model import FloatArray
@@ -150,7 +151,7 @@ def identity(source: Any) -> dict[str, Any]:
     """Return plant, model, overrides and version, which every JSON object carries."""
     from .. import __version__
 
-    about = dict(getattr(source, "identity", None) or getattr(source, "provenance", None) or {})
+    about = source.identity if isinstance(source, Identified) else provenance_of(source)
     base = {"plant": "", "model": "", "overrides": {}, "version": __version__}
     return {key: about.get(key, default) for key, default in base.items()}
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.modes import normal_modes
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, index_of, names
 
 
@@ -81,7 +82,7 @@ class DesignModel:
 Names = str | tuple[str, ...]
 
 
-def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
+def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
     """Return the design model of a plant.
 
     Parameters
@@ -93,6 +94,7 @@ def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names,
     measures, drives, follows : str or tuple of str
         Outputs that read positions, strains or the like (no rates or accelerations), inputs, followed outputs.
     """
+    plant = as_second_order(plant)
     measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
     outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
     columns = [index_of("input", name, plant.inputs) for name in drives]

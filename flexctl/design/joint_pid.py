@@ -23,6 +23,7 @@ from ..laws.rigid_reference import fed_forward
 from ..linear import SecondOrder
 from ..linear.conversion import discretise
 from ..linear.steady import lock
+from ..machine.given import LinearGiven, as_second_order
 from ..model import names
 from ..support.checks import positive
 from .design import Design
@@ -30,7 +31,7 @@ from .pid import Gains, gains
 
 
 def joint_pids(
-    plant: SecondOrder, *, crossover: float | Sequence[float], phase_margin_deg: float, sample_time: float,
+    plant: LinearGiven, *, crossover: float | Sequence[float], phase_margin_deg: float, sample_time: float,
     spread: float = 10.0, reset: float | None = None, limit: npt.ArrayLike = np.inf,
 ) -> Design:
     """Return the sampled law of all joints, with one sample of delay, stable on the whole plant.
@@ -50,6 +51,7 @@ def joint_pids(
     limit : float or sequence of float
         Largest torque or force of all joints, or one each.
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     loops = _joints(plant)
     wc = np.broadcast_to(np.asarray(crossover, float), (len(loops),))

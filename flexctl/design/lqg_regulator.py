@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import LinearPlant
+from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
 from .design import Design
 from .lqg import riccati
@@ -53,7 +53,7 @@ class Weights:
 
 
 def lqg_regulator(
-    plant: LinearPlant, weights: Weights, *, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float,
+    plant: LinearGiven, weights: Weights, *, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float,
     delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
 ) -> Design:
     """Return the design of a law that follows what its measurements read at rest; see `variations.resting`.
@@ -77,6 +77,7 @@ def lqg_regulator(
     limit : float
         Largest command of the law.
     """
+    plant = as_linear(plant)
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     n, p = len(model.A), len(drives)
     x_ref = slow(model) if told else np.zeros((n, 0))

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import SecondOrder
 from ..linear.modes import normal_modes
+from ..machine.given import LinearGiven, as_second_order
 from ..model import index_of
 from ..support.checks import positive
 
 
-def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[float, float]:
+def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[float, float]:
     """Return J [kg m^2] and q_h [rad/(N m)]: the rigid inertia and quasi-static flexibility from `drive` to `measure`.
 
     Raises
@@ -27,6 +27,7 @@ def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[flo
     DefinitionError
         Unless the plant has exactly one rigid-body mode.
     """
+    plant = as_second_order(plant)
     modes = normal_modes(plant.M, plant.K)
     require(modes.rigid == 1, f"the plant has {modes.rigid} rigid-body modes; this law needs exactly one")
     row, column = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
@@ -38,7 +39,7 @@ def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[flo
 
 
 def joint_pd(
-    plant: SecondOrder, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
+    plant: LinearGiven, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
     drive: str = "hub_torque", follow: str = "tip_angle", limit: float = np.inf,
 ) -> LinearLaw:
     """Return the sampled law.
@@ -58,6 +59,7 @@ def joint_pd(
     limit : float
         Largest torque [N m].
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     positive("filter_time", filter_time, "s")
     J, q_h = rigid_and_bending(plant, measure, drive)

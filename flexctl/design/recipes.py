@@ -19,6 +19,7 @@ import scipy.linalg as sla
 
 from ..errors import require
 from ..linear import SecondOrder
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, index_of
 from . import lqg, mixed_sensitivity
 from .design_model import DesignModel, Names, design_model
@@ -27,12 +28,13 @@ ROLL_OFF = 120.0
 """Pole of the roll-off of a shaped loop, in parts of its bandwidth."""
 
 
-def held_frequency(plant: SecondOrder, measures: Names) -> float:
+def held_frequency(plant: LinearGiven, measures: Names) -> float:
     """Return the lowest natural frequency [rad/s] of the plant with these outputs held still.
 
     With the joint angles it is that of the arm with its joints locked, the frequency at which feedback from the joints
     alone can do nothing: a joint law stays well below it, a model-based one at half of it or so.
     """
+    plant = as_second_order(plant)
     names = measures if isinstance(measures, tuple) else (measures,)
     rows = plant.Cq[[index_of("output", name, plant.outputs) for name in names]]
     free = sla.null_space(rows)
@@ -43,7 +45,7 @@ def held_frequency(plant: SecondOrder, measures: Names) -> float:
 
 
 def bryson(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names, observer: float = 5.0,
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names, observer: float = 5.0,
     integral: float = 0.01,
 ) -> lqg.Weights:
     """Return weights of `lqg.lqg` by Bryson's rule.
@@ -61,6 +63,7 @@ def bryson(
     integral : float
         Rate of the integral action in parts of w.
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     require(observer > 0 and integral > 0, f"observer = {observer} and integral = {integral} must be positive")
     J = np.abs(np.diag(model.inertia))
@@ -77,12 +80,13 @@ def bryson(
 
 
 def hinf_weights(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names
 ) -> tuple[mixed_sensitivity.Weights, mixed_sensitivity.Scales]:
     """Return weights and scales of `mixed_sensitivity.mixed_sensitivity`; the parameters are those of `bryson`.
 
     Time counts in 1/w, commands in what accelerates one joint at a time, outputs in what that moves in a time of 1/w.
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     noise = [0.19 if name in model.follows else 1.7 for name in model.measures]
     error, command = mixed_sensitivity.Lag(0.55, 0.0034, 1.0, 3.4e-6), mixed_sensitivity.Lag(1.0, 8.5, 0.03, 4.1)
@@ -91,12 +95,13 @@ def hinf_weights(
 
 
 def shaping_gains(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names
 ) -> tuple[FloatArray, float]:
     """Return gains and roll-off [rad/s] of `loop_shaping.loop_shaping`; the parameters are those of `bryson`.
 
     With several measurements of one motion each gets an equal part of it.
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     gains = 0.15 * bandwidth**2 * model.inertia @ np.linalg.pinv(model.gain)
     return (gains[0] if len(gains) == 1 else gains), ROLL_OFF * bandwidth

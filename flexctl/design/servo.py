@@ -27,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Posable, commands_of, joints_of
 from ..errors import DefinitionError, NotAvailable, require
 from ..laws.controller import LinearLaw
 from ..linear import SecondOrder, linearise
 from ..linear.modes import normal_modes
-from ..model import MechanicalModel, OperatingPoint, Signal, index_of, names
+from ..machine.given import LinearGiven, ModelGiven, as_model, as_second_order
+from ..model import OperatingPoint, Signal, index_of, names
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def servo_rule(inertia: float, frequency: float, ratio: float = 0.5, zeta: float
 
 
 def design_servos(
-    model: MechanicalModel, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
+    model: ModelGiven, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
     zeta: float = 1.0,
 ) -> dict[str, Servo]:
     """Return the gains of every joint by the rule, from the model.
@@ -91,13 +93,13 @@ def design_servos(
     ratio, zeta : float
         Frequency of the servo over f0, and its damping ratio; by default those of the thesis.
     """
-    pose = getattr(model, "pose", None)
-    joints = list(getattr(model, "joints", {}).values())
-    if pose is None or not joints or getattr(model, "commands", {}):
+    model = as_model(model)
+    joints = list(joints_of(model).values())
+    if not isinstance(model, Posable) or not joints or commands_of(model):
         raise NotAvailable(
             f"{model.kind} has no torque-driven joints in a pose; design the servos from a model that has"
         )
-    plant = linearise(model, OperatingPoint.at_rest(model, None if angles is None else pose(angles)))
+    plant = linearise(model, OperatingPoint.at_rest(model, None if angles is None else model.pose(angles)))
     whole = _lowest(plant, joints)
     found = {}
     for joint in joints:
@@ -152,7 +154,7 @@ def servo_law(gains: Mapping[str, Servo], sample_time: float = 0.0) -> LinearLaw
     return LinearLaw(sample_time, measures, drives, follows, Dy=Dy, Dr=Dr)
 
 
-def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
+def with_servo(plant: LinearGiven, gains: Mapping[str, Servo]) -> SecondOrder:
     """Return the linear plant with servos: the torques replaced by `<joint>_command` [rad] and its rate.
 
     Raises
@@ -160,6 +162,7 @@ def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
     DefinitionError
         When an angle or rate output is not a plain row of coordinates or rates.
     """
+    plant = as_second_order(plant)
     K, D, columns, signals = plant.K.copy(), plant.D.copy(), [], []
     replaced = []
     for joint, gain in gains.items():

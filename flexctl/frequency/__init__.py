@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import provenance_of, sample_time_of
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
@@ -191,7 +192,7 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     evaluate = on_axis(plant)
     if omega is None:
         poles = known_poles(plant)
-        lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), None, None, shown_modes(plant))
+        lo, hi = span(poles, sample_time_of(plant), None, None, shown_modes(plant))
         at, H = refine(evaluate, start_grid(lo, hi, 400, poles), poles)
     else:
         at = _checked(omega)
@@ -199,7 +200,7 @@ def response(model: Any, omega: npt.ArrayLike | None = None) -> FrequencyRespons
     p = len(plant.inputs)
     dead = nothing(H.reshape(-1, at.size), max(p, 1)).reshape(-1, p)
     H = np.where(dead[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
-    note = getattr(plant, "provenance", {})
+    note = provenance_of(plant)
     found = FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
     found.__dict__["evaluate"] = evaluate
     return found

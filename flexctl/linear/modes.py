@@ -22,8 +22,9 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, names
-from . import FirstOrder, LinearPlant, SecondOrder
+from . import FirstOrder, SecondOrder
 from .balance import balanced
 from .cascade import Actuators, actuators, driven_arm, own_poles
 from .eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
@@ -129,7 +130,7 @@ class Modes:
         }
 
 
-def modes(plant: LinearPlant, count: int | None = None) -> Modes:
+def modes(plant: LinearGiven, count: int | None = None) -> Modes:
     """Return the modes of a plant, the `count` lowest flexible ones (default: all).
 
     Symmetric M (positive definite) and K: normal modes, and with damping that couples them the eigenvalues of the
@@ -137,6 +138,7 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
     form, from which the integrator chains of rigid modes are taken out first. Poles of a sampled plant are returned as
     log(z) / dt; its poles at z = 0 are pure delays and not listed.
     """
+    plant = as_linear(plant)
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
     if not isinstance(plant, SecondOrder | FirstOrder):
         raise DefinitionError(

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, DefinitionError, require, unknown
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, Signal
 from . import FirstOrder, SecondOrder
 from .balance import balanced, check_same
@@ -57,7 +58,7 @@ class Reduced:
 
 
 def modal_truncation(
-    plant: SecondOrder | FirstOrder, modes: int | None = None, static_correction: bool = False,
+    plant: LinearGiven, modes: int | None = None, static_correction: bool = False,
     tolerance: float | None = None,
 ) -> FirstOrder:
     """Return the plant with its rigid and unstable part and its `modes` lowest flexible modes.
@@ -67,6 +68,7 @@ def modal_truncation(
     `modes`, `tolerance` asks for the fewest modes whose error bound (`modal_bounds`) is below this share of what the
     flexible modes amount to in all.
     """
+    plant = as_linear(plant)
     if modes is None or tolerance is not None:
         plant = as_first_order(plant)
         modes = _fewest(plant, static_correction, modes, tolerance)
@@ -104,13 +106,14 @@ def _last_kept(pairs: FloatArray, modes: int) -> float:
     return float(pairs[0] * 0.999999 if modes == 0 else np.sqrt(pairs[modes - 1] * pairs[modes]))
 
 
-def modal_bounds(plant: SecondOrder | FirstOrder, static_correction: bool = False) -> FloatArray:
+def modal_bounds(plant: LinearGiven, static_correction: bool = False) -> FloatArray:
     """Return, for every number of flexible modes kept from 0 to all, a bound of the error of modal truncation.
 
     The largest singular value of the error stays below it at every frequency. A pair of poles p with the residue
     R = C v w B is at most |R| (1/|Re p| + 1/|Im p|); those of the modes left out are added. Units mix when the plant
     has several outputs. For a SecondOrder whose damping couples the modes it is that of its first-order form.
     """
+    plant = as_linear(plant)
     plant = as_first_order(plant)
     require(plant.dt == 0, "modal truncation is for continuous plants; reduce first, then discretise")
     flexible = _stable_split(plant).flexible
@@ -138,7 +141,7 @@ def _noted(plant: FirstOrder, method: str) -> FirstOrder:
 
 
 def balanced_truncation(
-    plant: SecondOrder | FirstOrder,
+    plant: LinearGiven,
     order: int | None = None,
     tolerance: float | None = None,
     scales: Mapping[str, float] | None = None,
@@ -158,6 +161,7 @@ def balanced_truncation(
         Typical sizes of inputs and outputs by name, e.g. ``{"tip": 0.1, "strain": 1e-4}``, 1 by default; without them
         outputs of small numbers are neglected. Bound and Hankel values then belong to the scaled plant.
     """
+    plant = as_linear(plant)
     require((order is None) != (tolerance is None), "give either order or tolerance")
     plant = as_first_order(plant)
     split = _stable_split(plant)

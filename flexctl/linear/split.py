@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, Signal
 from . import FirstOrder, SecondOrder
 from .balance import balanced
@@ -53,13 +54,14 @@ def as_first_order(plant: SecondOrder | FirstOrder) -> FirstOrder:
     return first_order(plant) if isinstance(plant, SecondOrder) else plant
 
 
-def split_rigid(plant: SecondOrder | FirstOrder) -> Split:
+def split_rigid(plant: LinearGiven) -> Split:
     """Return the rigid-body modes and the rest of a plant, their sum being the plant.
 
     States that only integrate (rigid modes of the modal form, coupled by damping or not) are recognised by their exact
     zeros in A and split off without disturbing them. Zero poles of any other first-order form are collected by an
     ordered Schur form; they are then as exact as the matrices given.
     """
+    plant = as_linear(plant)
     return split_zero_poles(as_first_order(plant))[0]
 
 

@@ -21,12 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Spinning, kind_of
 from ..errors import ConvergenceError, NotAvailable, require
+from ..machine.given import LinearGiven, as_model, as_second_order, opened
 from ..model import FloatArray, OperatingPoint, index_of
 from . import SecondOrder, linearise
 
 
-def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
+def lock(plant: LinearGiven, coordinates: Sequence[str]) -> SecondOrder:
     """Return the plant with these coordinates held; inputs that act on nothing else are left out.
 
     Parameters
@@ -36,6 +38,7 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
     coordinates : sequence of str
         What is held, e.g. ``["joint1", "joint2"]``.
     """
+    plant = as_second_order(plant)
     held = {index_of("coordinate", name, plant.coordinates) for name in coordinates}
     # a joint that a cylinder moves has its acceleration as a state of its own
     held |= {i for i, s in enumerate(plant.coordinates) if s.name in {f"{name}_acceleration" for name in coordinates}}
@@ -60,9 +63,9 @@ def steady_state(
 
     Parameters
     ----------
-    model : MechanicalModel
-        A model in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity along the axis of
-        joint 1 if that joint alone turns.
+    model : Plant, MechanicalModel, str or Path
+        A plant, or its model, in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity
+        along the axis of joint 1 if that joint alone turns.
     rates, angles : sequence of float
         Joint rates [rad/s] and angles [rad]; the angles of the reference pose by default.
     tolerance : float
@@ -73,6 +76,7 @@ def steady_state(
     ConvergenceError
         When there is no such state, e.g. beyond the speed at which an arm under thrust buckles.
     """
+    model = as_model(model)
     _check(model, rates)
     phi = _angles(model, angles)
     q0, v0, a0 = model.rigid_motion(phi, rates, np.zeros(phi.size))
@@ -109,11 +113,12 @@ def spinning_plant(
     positions, accelerations and forces turn with the last link. With `stiffening` off the axial forces are left out, as
     in the conventional theory, which then loses its stiffness at high speed.
     """
+    system, model = opened(model), as_model(model)
     point = steady_state(model, rates, angles)
     if not stiffening:
         q, v, a = model.rigid_motion(_angles(model, angles), rates, np.zeros(len(list(rates))))
         point = OperatingPoint(q, v, a, point.u)
-    plant, W = linearise(model, point, provenance), model.turning(rates, _angles(model, angles))
+    plant, W = linearise(system, point, provenance), model.turning(rates, _angles(model, angles))
     M, D = plant.M, plant.D
     return replace(
         plant, D=D + 2.0 * M @ W, K=plant.K + D @ W + M @ W @ W,
@@ -129,8 +134,8 @@ def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
 
 
 def _check(model: Any, rates: Sequence[float]) -> None:
-    if not (hasattr(model, "turning") and hasattr(model, "rigid_motion")):
-        raise NotAvailable(f"{getattr(model, 'kind', type(model).__name__)} has no frames that turn with its links")
+    if not isinstance(model, Spinning):
+        raise NotAvailable(f"{kind_of(model)} has no frames that turn with its links")
     given, joints = len(list(rates)), len(model.arm.joints)
     require(given == joints, f"{given} joint rates given; the arm has {joints} joints")
     require(len(model.joints) == joints, "a joint with a servo is not held at an angle; give it another drive")

@@ -10,8 +10,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..abilities import Knowing, joints_of
 from ..errors import NotAvailable, unknown
 from ..machine.arm import Arm
+from ..machine.given import ArmGiven, as_arm
 from ..model import MechanicalModel
 from .features import check_features
 
@@ -41,7 +43,7 @@ def options(kind: str) -> dict[str, Any]:
     return {a.name: a.default for a in arguments}
 
 
-def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
+def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
     """Return the model of an arm.
 
     Parameters
@@ -53,18 +55,19 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
     **chosen
         Options of that solver; an unknown one is refused.
     """
+    arm = as_arm(arm)
     known = options(kind)
     for name in chosen:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
-    check_features(arm, kind, getattr(found, "features", ()))
+    check_features(arm, kind, found.features if isinstance(found, Knowing) else ())
     return _with_motions(arm, found(arm, **chosen))
 
 
 def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
     """Return the model with joints commanded by their acceleration (drive = "motion") or moved by cylinders."""
-    torques: Mapping[str, str] = {name: torque for torque, name in getattr(model, "joints", {}).items()}
+    torques: Mapping[str, str] = {name: torque for torque, name in joints_of(model).items()}
     numbers = {drive: [i for i, j in enumerate(arm.joints, 1) if j.drive == drive] for drive in ("motion", "hydraulic")}
     led = {drive: {torques[f"joint{i}"]: f"joint{i}" for i in found} for drive, found in numbers.items()}
     if numbers["hydraulic"]:

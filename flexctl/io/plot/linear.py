@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import NotAvailable, require
-from ...linear import FirstOrder, LinearPlant, SecondOrder
+from ...linear import FirstOrder, LinearPlant
+from ...machine.given import LinearGiven, as_linear, as_second_order
 from ...model import ComplexArray, FloatArray, index_of
 
 if TYPE_CHECKING:
@@ -181,8 +182,9 @@ def poles(
         return canvas.finish(figure, path)
 
 
-def plant_poles(plant: LinearPlant) -> ComplexArray:
+def plant_poles(plant: LinearGiven) -> ComplexArray:
     """Return all poles [rad/s], or z of a sampled plant."""
+    plant = as_linear(plant)
     if isinstance(plant, FirstOrder):
         return plant.poles()
     found = plant.modes()
@@ -224,7 +226,7 @@ def _y(line: Any) -> Any:
 
 
 def mode_shapes(
-    plant: SecondOrder,
+    plant: LinearGiven,
     count: int = 4,
     *,
     stations: FloatArray | None = None,
@@ -246,6 +248,7 @@ def mode_shapes(
     """
     from . import canvas
 
+    plant = as_second_order(plant)
     found = plant.modes(count)
     rows = [i for i, s in enumerate(plant.coordinates) if s.unit == "m"]
     if found.shapes is None or not rows:

@@ -19,7 +19,9 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.linalg as sla
 
+from ...abilities import CompiledDriven
 from ...errors import NotAvailable, require
+from ...machine.given import ModelGiven, as_model
 from ...model import (
     Compiled,
     Energy,
@@ -36,7 +38,7 @@ from ...model import (
 from ..null_space import RANK
 
 
-def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> MechanicalModel:
+def motion_driven(model: ModelGiven, joints: Mapping[str, str]) -> MechanicalModel:
     """Return the model with some joints driven by motion.
 
     Parameters
@@ -46,6 +48,7 @@ def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> Mechanic
     joints : mapping
         Input name of each driven joint and the name of its coordinate, e.g. ``{"hub_torque": "theta"}``.
     """
+    model = as_model(model)
     wrapped = MotionDriven(model, joints)
     if isinstance(model, LinearMechanics):
         return _LinearMotionDriven(wrapped)
@@ -199,9 +202,9 @@ class MotionDriven:
 
     def compiled(self) -> Compiled | None:
         """Return the inner model's compiled form with the driven coordinates led, if it has one."""
-        led = getattr(self.inner, "compiled_driven", None)
-        found: Compiled | None = None if led is None else led(tuple(self.p), tuple(float(x) for x in self.lever))
-        return found
+        if not isinstance(self.inner, CompiledDriven):
+            return None
+        return self.inner.compiled_driven(tuple(self.p), tuple(float(x) for x in self.lever))
 
 
 class _LinearMotionDriven(LinearMechanics):
