@@ -15,6 +15,7 @@ import numpy as np
 from ..abilities import ExplicitScheme, Restable, joints_of, within
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.schema import Quantity, shown
+from ..model import MechanicalModel
 
 if TYPE_CHECKING:
     from . import Plant
@@ -231,7 +232,7 @@ def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
 def rest_tip_error(plant: Plant, entry: Expected) -> Any:
     """Tip minus tip of the rigid arm (x, y) [m], at rest under its weight with every joint held."""
     model = within(plant.model)
-    if not isinstance(model, Restable):
+    if not (isinstance(model, MechanicalModel) and isinstance(model, Restable)):
         raise NotAvailable(f"{plant.kind} has no rest pose with joints held")
     q, zero = model.rest(np.array(plant.arm.reference_joints)), np.zeros(len(model.coordinates))
     y = model.output(q, zero, zero, np.zeros(len(model.inputs)))
