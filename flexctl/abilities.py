@@ -170,7 +170,16 @@ class Spinning(RigidlyMovable, Jointed, Protocol):
     """A model in inertial coordinates with frames that turn with its links; it has plants about steady rotation."""
 
     def turning(self, rates: Any, angles: Any = None) -> FloatArray:
-        """Return W, n x n: rates of the coordinates = W times the coordinates when the frames turn at joint rates."""
+        """Return W, n x n, at joint rates: a deviation z that stands still in the turning frames has the rate W z."""
+        ...
+
+
+@runtime_checkable
+class MassEntering(Protocol):
+    """A model that mass enters or leaves while it moves, such as a link that slides out of its guide."""
+
+    def inflow(self, q: FloatArray, v: FloatArray) -> float:
+        """Return the power of what enters [W]."""
         ...
 
 

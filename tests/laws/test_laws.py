@@ -14,7 +14,6 @@ import pytest
 import scipy.linalg as sla
 import toys
 from analytical import HUB, RHO, L, tokhi_arm
-from differences import Array
 
 from flexctl.design.lqg import Weights, lqg
 from flexctl.design.pd import joint_pd, rigid_and_bending
@@ -27,6 +26,7 @@ from flexctl.models import build
 from flexctl.models.finite_difference import FiniteDifference
 from flexctl.motion.moves import PiecewiseConstant, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 TS = 1e-3
 WEIGHTS = Weights(rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7))

@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 import toys
-from differences import Array, order
 
 from flexctl.errors import ConvergenceError, DefinitionError
 from flexctl.kernels import schemes as integrate
@@ -15,6 +14,7 @@ from flexctl.kernels.schemes import Scheme, State, generalised_alpha, newmark, s
 from flexctl.laws.controller import LinearLaw
 from flexctl.model import MechanicalModel
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, order
 
 END = 0.8  # s
 

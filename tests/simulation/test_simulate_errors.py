@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import toys
 from analytical import tokhi_arm
-from differences import Array
 
 from flexctl.catalogue import load_plant
 from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
@@ -16,6 +15,7 @@ from flexctl.kernels.schemes import generalised_alpha
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant, Sine, Step, bang_bang
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 LINEAR_METHODS = ("exact", "march", "generalised_alpha", "trapezoidal", "newmark")
 OSCILLATOR = toys.oscillator(7.0, 0.05)

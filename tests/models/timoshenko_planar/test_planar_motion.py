@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import order
 from flexctl.models._kernels import loop
 
 import flexctl as fx
@@ -30,6 +29,7 @@ from flexctl.motion.profiles import SpinUp
 from flexctl.simulation.engines import Implicit
 from flexctl.simulation.grid import commands
 from flexctl.simulation.response import Response
+from flexctl.testing.differences import order
 
 Array = npt.NDArray[Any]
 CYCLOID = {"joint1": Cycloid(0.0, math.pi / 3, 2.5), "joint2": Cycloid(0.0, math.pi / 3, 2.5)}
