@@ -65,11 +65,11 @@ class CountedFrom(Protocol):
 
 @runtime_checkable
 class MotionLed(Protocol):
-    """A model some of whose coordinates follow a motion exactly; its first inputs say how, in the same order."""
+    """A model some of whose coordinates follow what drives them, whatever the arm does: a motion, or a cylinder."""
 
     @property
     def led(self) -> Sequence[str]:
-        """The coordinates that are driven by motion."""
+        """These coordinates; the first inputs drive them, in the same order."""
         ...
 
 

@@ -101,7 +101,7 @@ def as_model(given: Any) -> MechanicalModel:
 
     found = opened(given)
     if isinstance(found, SecondOrder):
-        from ..linear.as_model import LinearModel
+        from ..linear.linear_model import LinearModel
 
         return LinearModel(found)
     model = plain_model(found)

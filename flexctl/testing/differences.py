@@ -33,7 +33,7 @@ def jacobian(f: Callable[[Array], Any], x: Array, step: float = 1e-3) -> Array:
 
 
 def order(errors: Sequence[float], ratio: float = 2.0) -> Array:
-    """Return the observed orders of convergence when each error belongs to a step `ratio` times smaller than the one before."""
+    """Return observed orders of convergence; each error belongs to a step `ratio` times smaller than the one before."""
     e = np.asarray(errors, float)
     return np.log(e[:-1] / e[1:]) / np.log(ratio)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback
 from ..laws import controller as laws
 from ..linear import FirstOrder
 from ..model import names
@@ -50,7 +51,7 @@ def _several(law: Any) -> None:
 
 ABILITIES: dict[Any, Callable[[Any], None]] = {
     laws.StartsFromReadings: lambda law: None,  # checked with the steps
-    laws.LinearFeedback: _feedback,
+    LinearFeedback: _feedback,
     laws.DesignedForRange: _ranges,
     laws.Limited: lambda law: claim(float(law.limit) > 0, f"limit = {law.limit} is not positive"),
     laws.AroundLaw: lambda law: claim(isinstance(law.law, laws.Controller), "law is not a controller"),
@@ -80,7 +81,7 @@ def check_law(
     found = [protocol for protocol in ABILITIES if isinstance(law, protocol)]
     for protocol in found:
         check_signatures(law, protocol)
-        if not (protocol is laws.LinearFeedback and not _is_linear(law)):
+        if not (protocol is LinearFeedback and not _is_linear(law)):
             ABILITIES[protocol](law)
     known = laws.with_references(law, references or {}) if references else law
     _same_signals(law, known, "with_references")
@@ -91,7 +92,7 @@ def check_law(
 
 def _is_linear(law: Any) -> bool:
     """Whether the innermost law has a linear part; wrappers pass the question on."""
-    return isinstance(list(laws.layers(law))[-1], laws.LinearFeedback)
+    return isinstance(list(laws.layers(law))[-1], LinearFeedback)
 
 
 def _steps(law: Any, y: Array) -> None:
@@ -101,7 +102,8 @@ def _steps(law: Any, y: Array) -> None:
     def commands() -> Array:
         state, found = laws.initial_at(law, y), []
         for k in range(5):
-            u, state = laws.check_answer(law.step(state, k * law.sample_time, y.copy(), r.copy()), law, k * law.sample_time)
+            t = k * law.sample_time
+            u, state = laws.check_answer(law.step(state, t, y.copy(), r.copy()), law, t)
             found.append(u.copy())
         return np.array(found)
 
