@@ -56,7 +56,6 @@ MODULES = {
     "laws.tracking": "design.tracking",
     "laws.valve": "design.valve",
     "laws.vibration": "design.vibration",
-    "linear.as_model": "linear.linear_model",
     "loopstability": "simulation.path_stability",
     "memory": "support.memory",
     "methods": "simulation.compare_methods",
