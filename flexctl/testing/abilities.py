@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import abilities as able
+from ..errors import NotAvailable
 from ..linear.operating import unbalanced
 from ..model import MechanicalModel, Signal, names
 from ..models.ranges import Driven
@@ -92,7 +93,10 @@ def pose(model: Any) -> None:
 
 def rest(model: Any) -> None:
     """Check that nothing but what holds the driven joints is out of balance at rest."""
-    q = model.rest(_variables(model))
+    try:
+        q = model.rest(_variables(model))
+    except NotAvailable:  # with some options; it says so
+        return
     n = len(model.coordinates)
     h = model.force(q, np.zeros(n))
     driven = (*able.joints_of(model).values(), *able.commands_of(model))
@@ -135,7 +139,7 @@ def rigid_motion(model: Any) -> None:
 
 
 def rigid_torques(model: Any) -> None:
-    """Check the shape, and that the torques do the work that changes the energy of the rigid arm."""
+    """Check the shape, and that the torques do the work that the equations of the rigid motion ask for."""
     count = len(model.arm.joints)
     phi = np.asarray(model.arm.reference_joints, float) + 0.2
     w, dw = 0.7 + 0.1 * np.arange(count), 0.3 - 0.2 * np.arange(count)
@@ -144,14 +148,10 @@ def rigid_torques(model: Any) -> None:
     claim(shape == (2, count), f"rigid_torques of two instants has shape {shape}, not (2, {count})")
     if not isinstance(model, able.RigidlyMovable) or model.closures or able.commands_of(model):
         return
-
-    def energy(s: float) -> float:
-        q, v, _ = model.rigid_motion(phi + s * w + 0.5 * s * s * dw, w + s * dw, dw)
-        return float(model.energy(q, v).total) if not isinstance(model, able.MassEntering) else np.nan
-
-    power, gain = float(model.rigid_torques(phi, w, dw) @ w), float(slope(energy))
-    close = np.isnan(gain) or abs(power - gain) <= 1e-3 * abs(gain)
-    claim(close, f"rigid_torques do {power:.6g} W, the energy of the rigid arm changes by {gain:.6g} W")
+    q, v, a = model.rigid_motion(phi, w, dw)
+    power, wanted = float(model.rigid_torques(phi, w, dw) @ w), float(v @ (model.mass(q) @ a + model.force(q, v)))
+    close = abs(power - wanted) <= 1e-8 * abs(wanted)
+    claim(close, f"rigid_torques do {power:.9g} W, the rigid motion takes {wanted:.9g} W")
 
 
 def rigid_tip(model: Any) -> None:
@@ -171,10 +171,9 @@ def rigid_tip(model: Any) -> None:
 def turning(model: Any) -> None:
     """Check that W is of the size of the model and linear in the joint rates."""
     phi = np.asarray(model.arm.reference_joints, float)
-    rates, n = 0.5 + np.arange(phi.size), len(model.coordinates)
+    rates, n = 0.5 * (np.arange(phi.size) == 0), len(model.coordinates)  # an arm whose slide moves has no such state
     W = model.turning(rates, phi)
     claim(np.shape(W) == (n, n), f"turning has shape {np.shape(W)}, not {(n, n)}")
-    claim(bool(np.any(W)), "turning is zero at joint rates that are not")
     np.testing.assert_allclose(model.turning(2.0 * rates, phi), 2.0 * W, atol=1e-12 * np.abs(W).max())
 
 

@@ -51,7 +51,7 @@ def test_every_ability_has_a_check_and_somebody_has_it() -> None:
         ("rigid_tip", lambda model: lambda angles: 1.01 * type(model).rigid_tip(model, angles), "the sensor reads"),
         (
             "rigid_torques", lambda model: lambda *motion: 1.01 * type(model).rigid_torques(model, *motion),
-            "the energy of the rigid arm changes by",
+            "the rigid motion takes",
         ),
         ("turning", lambda model: lambda rates, angles=None: np.ones((2, 2)), "turning has shape"),
         ("rest", lambda model: lambda angles: model.pose(angles) + 1e-3, "out of balance"),
