@@ -123,7 +123,9 @@ def plant_options(function: F) -> F:
         "repeatable.",
     )
     kind = click.option(
-        "--model", "kind", metavar="KIND", help="Another solver than the plant file's; see `flexctl list`."
+        "--model", "kind", metavar="KIND[:KEY=VALUE,...]",
+        help="Another solver than the plant file's, and its options; see `flexctl list`. Or file.py:Class, "
+        "module:Class.",
     )
     return changes(kind(function))
 
@@ -131,8 +133,9 @@ def plant_options(function: F) -> F:
 def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     """Return a plant of the catalogue or of a file, with overrides."""
     from ..catalogue import load_plant
+    from .specs import formulation
 
-    return load_plant(name, model=kind, overrides=overrides(settings))
+    return load_plant(name, model=None if kind is None else formulation(kind), overrides=overrides(settings))
 
 
 def overrides(settings: Sequence[str]) -> dict[str, Any]:

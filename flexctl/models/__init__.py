@@ -72,7 +72,10 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
-    check_features(arm, kind, found.features if isinstance(found, Knowing) else ())
+    known = found.features if isinstance(found, Knowing) else ()
+    if kind not in REGISTRY:
+        outside.check_known(arm, kind, known)
+    check_features(arm, kind, known)
     if kind in REGISTRY:
         return _with_motions(arm, found(arm, **chosen))
     return _with_motions(arm, outside.made(kind, lambda: found(arm, **chosen)))

@@ -21,7 +21,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -29,6 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import DefinitionError, FlexctlError, require
+from ..machine.arm import Arm
 from ..model import MechanicalModel
 
 GROUP = "flexctl.models"
@@ -94,6 +95,26 @@ def outside_class(kind: str) -> Callable[..., Any]:
     require(callable(found), f"model {kind}: {where} has no class {name}; it has {', '.join(known) or 'none'}")
     made: Callable[..., Any] = vars(module)[name]
     return made
+
+
+def check_known(arm: Arm, kind: str, known: Collection[str]) -> None:
+    """Raise `DefinitionError` when an arm has what the models of flexctl mind by themselves and this class does not name.
+
+    These words stand in `features` beside those of `Arm.features`: "links", "gravity", "damping", "actuator", "sensor".
+    """
+    has = {
+        "links": len(arm.links) > 1, "gravity": any(arm.gravity), "damping": arm.damping.kind != "none",
+        "actuator": bool(arm.actuators), "sensor": bool(arm.sensors),
+    }
+    for word, there in has.items():
+        remedy = f'leave it out, or name "{word}" in features of the class once it knows it'
+        require(not there or word in known, f"{kind} does not know {_WORDS[word]} of the arm; {remedy}")
+
+
+_WORDS = {
+    "links": "the further links", "gravity": "the gravity", "damping": "the [damping]", "actuator": "the [[actuator]]",
+    "sensor": "the [[sensor]]",
+}
 
 
 def made(kind: str, build: Callable[[], Any]) -> MechanicalModel:
