@@ -59,8 +59,8 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
 
     Parameters
     ----------
-    arm : Arm
-        The machine.
+    arm : Arm, Plant, str or Path
+        The machine; of a plant its arm.
     kind : str
         Name of the solver, or where its class is: "module:Class", "file.py:Class".
     **chosen
@@ -72,10 +72,10 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
-    known = found.features if isinstance(found, Knowing) else ()
+    features = found.features if isinstance(found, Knowing) else ()
     if kind not in REGISTRY:
-        outside.check_known(arm, kind, known)
-    check_features(arm, kind, known)
+        outside.check_known(arm, kind, features)
+    check_features(arm, kind, features)
     if kind in REGISTRY:
         return _with_motions(arm, found(arm, **chosen))
     return _with_motions(arm, outside.made(kind, lambda: found(arm, **chosen)))

@@ -98,7 +98,7 @@ def outside_class(kind: str) -> Callable[..., Any]:
 
 
 def check_known(arm: Arm, kind: str, known: Collection[str]) -> None:
-    """Raise `DefinitionError` when an arm has what the models of flexctl mind by themselves and this class does not name.
+    """Raise `DefinitionError` when an arm has what models of flexctl mind by themselves and this class does not name.
 
     These words stand in `features` beside those of `Arm.features`: "links", "gravity", "damping", "actuator", "sensor".
     """

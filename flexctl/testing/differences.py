@@ -23,19 +23,22 @@ def claim(true: bool | np.bool_, otherwise: str) -> None:
 def slope(f: Callable[[float], Any], step: float = 1e-3) -> Array:
     """Return f'(0) by central differences of fourth order."""
     near, far = (np.asarray(f(k * step)) - np.asarray(f(-k * step)) for k in (1, 2))
-    return (8.0 * near - far) / (12.0 * step)
+    return np.asarray((8.0 * near - far) / (12.0 * step))
 
 
 def jacobian(f: Callable[[Array], Any], x: Array, step: float = 1e-3) -> Array:
     """Return df/dx, one column for each entry of x."""
-    columns = [slope(lambda s, e=e: f(x + s * e), step) for e in np.eye(x.size)]
-    return np.array(columns).T
+
+    def column(e: Array) -> Array:
+        return slope(lambda s: f(x + s * e), step)
+
+    return np.array([column(e) for e in np.eye(x.size)]).T
 
 
 def order(errors: Sequence[float], ratio: float = 2.0) -> Array:
     """Return observed orders of convergence; each error belongs to a step `ratio` times smaller than the one before."""
     e = np.asarray(errors, float)
-    return np.log(e[:-1] / e[1:]) / np.log(ratio)
+    return np.asarray(np.log(e[:-1] / e[1:]) / np.log(ratio))
 
 
 def assert_same(one: Response, other: Response, tolerance: float = 1e-11) -> None:

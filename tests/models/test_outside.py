@@ -136,7 +136,7 @@ def test_certificates_comparisons_and_sweeps_in_worker_processes(project: Path) 
     found = fx.certify("hold.py", bits=(16,), payload=(0.1, 0.3), workers=2)
     assert found.verdicts
     table = fx.sweep("hold.py", over={"payload.mass": [0.1, 0.2, 0.3]}, workers=2)
-    assert [row["status"] for row in table.rows] == ["ok"] * 3
+    assert table["status"] == ["ok"] * 3
     runs = fx.compare(["hold.py"], models=["two_mass.py:TwoMass", {"kind": "two_mass", "softening": 2.0}], workers=2)
     assert [run.failure for run in runs.runs] == ["", ""]
 
