@@ -16,6 +16,11 @@ from ..models.ranges import Driven
 from .differences import claim, slope, some_motion
 
 
+def _is(model: Any, protocol: type) -> bool:
+    """Whether a model has an ability; it stays what it is for the type checker."""
+    return isinstance(model, protocol)
+
+
 def _names_known(what: str, given: Any, known: Any) -> None:
     missing = [name for name in given if name not in names(known)]
     claim(not missing, f"{what}: {missing} are not among {names(known)}")
@@ -46,11 +51,11 @@ def led(model: Any) -> None:
     _names_known("led", model.led, model.coordinates)
     claim(len(model.led) <= len(model.inputs), f"led {list(model.led)} has fewer inputs than coordinates")
     known, x = names(model.coordinates), some_motion(model)
-    own = {*model.led, *(model.lags if isinstance(model, able.Lagging) else ())}
+    own = {*model.led, *(model.lags if _is(model, able.Lagging) else ())}
     rows, others = [known.index(name) for name in model.led], [i for i, name in enumerate(known) if name not in own]
     parts = [*model.tangent(*x)]
     claim(not any(part[np.ix_(rows, others)].any() for part in parts), f"the arm acts on {list(model.led)}")
-    if isinstance(model, able.ClosureForces):
+    if _is(model, able.ClosureForces):
         claim(not model.closure_forces(x.q)[rows].any(), f"closures act on {list(model.led)}")
 
 
@@ -74,7 +79,7 @@ def driven(model: Any) -> None:
 def _variables(model: Any) -> np.ndarray:
     """Return the variables of all driven joints in the reference pose, somewhat moved."""
     known = np.asarray(model.arm.reference_joints, float)
-    chosen = known[list(model.driven)] if isinstance(model, able.PartlyDriven) else known
+    chosen = known[list(model.driven)] if _is(model, able.PartlyDriven) else known
     return np.asarray(chosen + 0.05 * np.cos(np.arange(chosen.size)))
 
 
@@ -84,7 +89,7 @@ def pose(model: Any) -> None:
     q = model.pose(variables)
     claim(np.shape(q) == (len(model.coordinates),), f"pose has shape {np.shape(q)}")
     np.testing.assert_allclose(model.closure(q), 0.0, atol=1e-9, err_msg="closures of a pose")
-    numbers = model.driven if isinstance(model, able.PartlyDriven) else range(variables.size)
+    numbers = model.driven if _is(model, able.PartlyDriven) else range(variables.size)
     for value, i in zip(variables, numbers, strict=True):
         if f"joint{i + 1}" in names(model.coordinates):
             stands = q[names(model.coordinates).index(f"joint{i + 1}")]
@@ -146,7 +151,7 @@ def rigid_torques(model: Any) -> None:
     rows = [np.array([x, x]) for x in (phi, w, dw)]
     shape = np.shape(model.rigid_torques(*rows))
     claim(shape == (2, count), f"rigid_torques of two instants has shape {shape}, not (2, {count})")
-    if not isinstance(model, able.RigidlyMovable) or model.closures or able.commands_of(model):
+    if not _is(model, able.RigidlyMovable) or model.closures or able.commands_of(model):
         return
     q, v, a = model.rigid_motion(phi, w, dw)
     power, wanted = float(model.rigid_torques(phi, w, dw) @ w), float(v @ (model.mass(q) @ a + model.force(q, v)))
@@ -156,7 +161,7 @@ def rigid_torques(model: Any) -> None:
 
 def rigid_tip(model: Any) -> None:
     """Check against what the tip sensors read in a pose."""
-    if not isinstance(model, able.Posable):
+    if not _is(model, able.Posable):
         return
     angles = _variables(model)
     q, zero = model.pose(angles), np.zeros(len(model.coordinates))
@@ -186,16 +191,14 @@ def with_payload(model: Any) -> None:
     """Check that another payload is another model with the same signals, and heavier."""
     light, heavy = model.with_payload(0.1, 1e-2), model.with_payload(0.3, 2e-2)
     claim(isinstance(heavy, MechanicalModel), f"with_payload returns a {type(heavy).__name__}")
-    for key in ("coordinates", "inputs", "outputs"):
-        claim(names(vars_of(light, key)) == names(vars_of(heavy, key)), f"a heavier payload changes the {key}")
+    for what, one, other in (
+        ("coordinates", light.coordinates, heavy.coordinates), ("inputs", light.inputs, heavy.inputs),
+        ("outputs", light.outputs, heavy.outputs),
+    ):
+        claim(names(one) == names(other), f"a heavier payload changes the {what}")
     q = light.reference()
     more = heavy.mass(q) - light.mass(q)
     claim(float(np.trace(more)) > 0.0, "a heavier payload adds no mass")
-
-
-def vars_of(model: Any, key: str) -> Any:
-    """Return the signals of a model by what they are."""
-    return {"coordinates": model.coordinates, "inputs": model.inputs, "outputs": model.outputs}[key]
 
 
 def closure_forces(model: Any) -> None:
@@ -294,9 +297,9 @@ def check_signatures(thing: Any, protocol: Any) -> None:
 
 def check_abilities(model: Any) -> list[str]:
     """Check every ability that a model has; return their names."""
-    found = []
+    found: list[str] = []
     for protocol, check in ABILITIES.items():
-        if isinstance(model, protocol):
+        if _is(model, protocol):
             check_signatures(model, protocol)
             try:
                 check(model)

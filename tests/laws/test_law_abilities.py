@@ -48,6 +48,7 @@ LAWS: dict[str, Any] = {
     "delayed, limited, quantised, noisy": fx.Delayed(
         fx.Saturated(fx.Quantised(fx.Noisy(PD, {"hub_angle": 1e-4}), {"hub_angle": 1e-3}), 0.2), 1
     ),
+    "limited": fx.Saturated(PD, 0.2),
     "continuous": replace(PD, sample_time=0.0),
     "scheduled": ScheduledLaw((0.5,), (PD, replace(PD, Dy=0.5 * PD.Dy))),
     "blended": Blended((PD, replace(PD, Dy=0.5 * PD.Dy)), (0.0, 1.0), "hub_angle"),

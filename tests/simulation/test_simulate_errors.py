@@ -151,7 +151,7 @@ def test_wrong_arguments_are_named(options: dict[str, Any], message: str) -> Non
 
 
 def test_only_models_are_simulated() -> None:
-    with pytest.raises(DefinitionError, match="cannot simulate a dict"):
+    with pytest.raises(DefinitionError, match="a dict is not a mechanical model: give a Plant"):
         simulate({}, duration=1.0)
 
 
