@@ -23,7 +23,6 @@ import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from importlib.machinery import ModuleSpec
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,6 +61,8 @@ def file_of(kind: str) -> Path | None:
 
 def announced() -> dict[str, str]:
     """Return what installed packages announce: name -> "module:Class"."""
+    from importlib.metadata import entry_points  # takes as long to import as all of this package
+
     return {point.name: point.value for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
 
 

@@ -29,7 +29,8 @@ from flexctl.design.strain import strain_feedback
 from flexctl.design.vibration import vibration_damping
 from flexctl.frequency import grid, loop_gain, margins, response, series
 from flexctl.frequency.structured import robust_bound
-from flexctl.io.plot.linear import mode_shapes, plant_poles, poles
+from flexctl.io.plot.linear import bode, mode_shapes, plant_poles, poles
+from flexctl.io.plot.loci import migration
 from flexctl.kernels.schemes import SCHEMES
 from flexctl.linear.discrete import newmark_plant, scheme_plant
 
@@ -65,7 +66,9 @@ LINEAR_PLANTS: dict[str, Callable[[Any], Any]] = {
     "modal_bounds": lambda x: fx.modal_bounds(x),
     "split_rigid": lambda x: fx.split_rigid(x),
     "zero_order_hold": lambda x: fx.zero_order_hold(x, 1e-3),
-    "plot.poles": lambda x: poles({"one": x}),
+    "plot.poles": lambda x: (poles({"one": x}), poles(x)),
+    "plot.bode": lambda x: (bode(x), bode({"one": x})),
+    "plot.migration": lambda x: migration({0.0: x, 1.0: x}, "k"),
     "plant_poles": lambda x: plant_poles(x),
     "shaper_for": lambda x: shaper_for(x, "zv"),
     "sampled_model": lambda x: sampled_model(x, ("hub_angle",), ("hub_torque",), 4e-3),
