@@ -9,7 +9,7 @@ damping, elasticity, gravity. SI units throughout.
 
 A solver is a class with these methods (see `MechanicalModel`); everything a control engineer wants from it is written
 once against them. `Unconstrained` supplies the closure of a model that has none, `LinearMechanics` everything for a
-model whose matrices are constant.
+model whose matrices are constant. What some models can do besides stands in `flexctl.abilities`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from .abilities import ClosureForces, ClosureTurn, PayloadChanging
 from .errors import DefinitionError, NotAvailable, unknown
 
 FloatArray = npt.NDArray[np.float64]
@@ -282,10 +283,9 @@ class OperatingPoint:
 
 def with_payload(model: MechanicalModel, mass: float, inertia: float) -> MechanicalModel:
     """Return the model with another payload [kg], [kg m^2], or raise `NotAvailable` where it cannot take one."""
-    change = getattr(model, "with_payload", None)
-    if change is None:
+    if not isinstance(model, PayloadChanging):
         raise NotAvailable(f"{model.kind} cannot change its payload")
-    changed: MechanicalModel = change(mass, inertia)
+    changed: MechanicalModel = model.with_payload(mass, inertia)
     return changed
 
 
@@ -294,17 +294,14 @@ def closure_forces(model: MechanicalModel, q: FloatArray) -> FloatArray:
 
     It is G^T, unless the model has `closure_forces` of its own: a joint driven by motion does not feel the closures.
     """
-    own = getattr(model, "closure_forces", None)
-    W: FloatArray = model.closure_jacobian(q).T if own is None else own(q)
+    W: FloatArray = model.closure_forces(q) if isinstance(model, ClosureForces) else model.closure_jacobian(q).T
     return W
 
 
 def closure_turn(model: MechanicalModel, q: FloatArray, v: FloatArray) -> FloatArray:
     """Return d(G v)/dq, m x n, from the model's own `closure_turn` or from its bias, which is quadratic in v."""
-    own = getattr(model, "closure_turn", None)
-    if own is not None:
-        turn: FloatArray = own(q, v)
-        return turn
+    if isinstance(model, ClosureTurn):
+        return model.closure_turn(q, v)
     n = q.size
     columns = [model.closure_bias(q, v + e) - model.closure_bias(q, v - e) for e in np.eye(n)]
     return 0.25 * np.array(columns).reshape(n, -1).T

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from differences import Array
+
+from flexctl.testing.differences import Array
 
 POLES = {
     "joint1": 2 * np.pi * np.array([-30.37, -9.0 + 16.5j, -9.0 - 16.5j]),

@@ -22,6 +22,7 @@ from .. import __version__, models
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.arm import Arm, Payload
 from ..machine.plausible import check_plausible
+from ..models import outside
 from ..support.moved import OldMembers
 from .definition import Row, Tree, located, read_definition, read_tree
 from .overrides import combine, merge, overridden
@@ -150,6 +151,12 @@ class Plant(OldMembers):
             return models.build(self.arm, self.kind, **self.options)
 
     @property
+    def place(self) -> str:
+        """What `load_plant` finds the file by: the catalogue name, or the full path."""
+        catalogued = self.source == f"plants/{self.name}{ENDINGS['plants']}" and self.name in list_plants()
+        return self.name if catalogued else str(Path(self.source).resolve())
+
+    @property
     def provenance(self) -> dict[str, str]:
         """Where each value comes from, by dotted key."""
         return {row.key: row.provenance for row in self.rows}
@@ -232,7 +239,26 @@ def load_plant(
     path, source = locate("plants", name)
     with located(source):
         tree = read_tree(path)
-    return _build(tree, path.stem, source, merge(overrides, model, tables))
+    return _build(_placed(tree, path.parent), path.stem, source, merge(overrides, model, tables))
+
+
+def model_files(name: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
+    """Return the files of the models that a plant file and overrides name; these are not loaded."""
+    path, source = locate("plants", name)
+    with located(source):
+        tree = _placed(read_tree(path), path.parent)
+    model = tree.get("model")
+    named = [model.get("kind") if isinstance(model, dict) else None, merge(overrides, None, {}).get("model.kind")]
+    files = [outside.file_of(kind) for kind in named if isinstance(kind, str)]
+    return [file for file in files if file is not None]
+
+
+def _placed(tree: Tree, folder: Path) -> Tree:
+    """Return the tables with a model's file, which is looked for beside the plant file, by its full path."""
+    model = tree.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("kind"), str):
+        return tree
+    return {**tree, "model": {**model, "kind": outside.absolute(model["kind"], folder)}}
 
 
 def _build(tree: Tree, name: str, source: str, overrides: Mapping[str, Any]) -> Plant:

@@ -26,7 +26,7 @@ from ..errors import DefinitionError, require, unknown
 from ..machine import arm as machine
 from ..machine.plausible import check_plausible
 from ..machine.schema import Ascending, Choice, Name, Quantity, schema, shown
-from ..models import REGISTRY
+from ..models import REGISTRY, outside
 from .expected import Expected
 
 Tree = dict[str, Any]
@@ -244,7 +244,8 @@ def _read_model(content: Any, rows: list[Row]) -> tuple[str, dict[str, Any]]:
         options = dict(content or {})
         require("kind" in options, f'missing key "kind", one of: {", ".join(sorted(REGISTRY))}')
         kind = options.pop("kind")
-        Choice(tuple(REGISTRY), "the solver").check("kind", kind)
+        if not (isinstance(kind, str) and outside.is_outside(kind)):
+            Choice(tuple(REGISTRY if kind in REGISTRY else models.kinds()), "the solver").check("kind", kind)
         defaults = models.options(kind)
         for key, value in options.items():
             if key not in defaults:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from ..abilities import ExplicitScheme, Restable, joints_of, within
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.schema import Quantity, shown
+from ..model import MechanicalModel
 
 if TYPE_CHECKING:
     from . import Plant
@@ -214,10 +216,9 @@ def rigid_inertia(plant: Plant, entry: Expected) -> Any:
 @evaluator
 def stability_limit_s(plant: Plant, entry: Expected) -> Any:
     """Largest stable step of the model's own explicit scheme [s]."""
-    limit = getattr(plant.model, "stability_limit", None)
-    if limit is None:
+    if not isinstance(plant.model, ExplicitScheme):
         raise NotAvailable(f"{plant.kind} has no explicit scheme, hence no stability limit")
-    return limit() if callable(limit) else limit
+    return plant.model.stability_limit()
 
 
 @evaluator
@@ -226,8 +227,8 @@ def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
     from ..linear import linearise
     from ..linear.steady import lock, spinning_plant
 
-    model = getattr(plant.model, "inner", plant.model)
-    joints = list(getattr(model, "joints", {}).values())
+    model = within(plant.model)
+    joints = list(joints_of(model).values())
     if not joints:
         raise NotAvailable(f"{plant.kind} names no torque-driven joints to hold")
     linear = spinning_plant(model, entry.joint_rates) if entry.joint_rates else linearise(model)
@@ -237,8 +238,8 @@ def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
 @evaluator
 def rest_tip_error(plant: Plant, entry: Expected) -> Any:
     """Tip minus tip of the rigid arm (x, y) [m], at rest under its weight with every joint held."""
-    model: Any = getattr(plant.model, "inner", plant.model)
-    if not hasattr(model, "rest"):
+    model = within(plant.model)
+    if not (isinstance(model, MechanicalModel) and isinstance(model, Restable)):
         raise NotAvailable(f"{plant.kind} has no rest pose with joints held")
     q, zero = model.rest(np.array(plant.arm.reference_joints)), np.zeros(len(model.coordinates))
     y = model.output(q, zero, zero, np.zeros(len(model.inputs)))

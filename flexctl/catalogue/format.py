@@ -21,7 +21,9 @@ def reference() -> str:
     """Return the tables of the file format as Markdown."""
     parts = [_section(table) for table in TABLES.values()]
     # no list of kinds: a new solver is one line in the registry, not an edit here too
-    parts.append("### `[model]`\n\n`kind`, one that `flexctl list` names; every other key is an option of that kind.\n")
+    outside = "or where a class of your own is, whose code is then executed (own-model.md)"
+    text = f"`kind`, one that `flexctl list` names, {outside}; every other key is an option of that kind."
+    parts.append(f"### `[model]`\n\n{text}\n")
     parts.append(_section(Table("expected", "array", Expected, "a value that the built plant must reproduce")))
     rows = [f"| `{name}` | {(f.__doc__ or '').splitlines()[0]} |" for name, f in sorted(EVALUATORS.items())]
     parts.append("\n".join(["| quantity | |", "|---|---|", *rows]) + "\n")

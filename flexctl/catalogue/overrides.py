@@ -12,11 +12,13 @@ import copy
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..errors import DefinitionError, require, unknown
 from ..machine.arm import Arm
 from ..machine.schema import shown
+from ..models import outside
 from .definition import TABLES, Definition, Tree, flatten, parsed, read_definition
 
 EXAMPLE = "write KEY=VALUE, for example payload.mass=0.02"
@@ -44,7 +46,10 @@ def merge(
     kind = {"kind": model} if isinstance(model, str) else model or {}
     given = {key: table for key, table in {"model": kind, **tables}.items() if table != {}}
     flat = {**dict(flatten(overrides or {})), **dict(flatten(given))}
-    return {key: value.item() if hasattr(value, "item") else value for key, value in flat.items()}
+    found = {key: value.item() if hasattr(value, "item") else value for key, value in flat.items()}
+    if isinstance(found.get("model.kind"), str):
+        found["model.kind"] = outside.absolute(found["model.kind"], Path.cwd())
+    return found
 
 
 def combine(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import numpy as np
 
+from ..abilities import Identified, provenance_of
 from ..errors import ConvergenceError, DefinitionError, FlexctlError, OutOfMemory, WriteError, printable, require
 from ..kernels import jit
 from ..model import FloatArray
@@ -125,7 +126,9 @@ def plant_options(function: F) -> F:
         "repeatable.",
     )
     kind = click.option(
-        "--model", "kind", metavar="KIND", help="Another solver than the plant file's; see `flexctl list`."
+        "--model", "kind", metavar="KIND[:KEY=VALUE,...]",
+        help="Another solver than the plant file's, and its options; see `flexctl list`. Or file.py:Class, "
+        "module:Class.",
     )
     return changes(kind(function))
 
@@ -133,8 +136,9 @@ def plant_options(function: F) -> F:
 def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     """Return a plant of the catalogue or of a file, with overrides."""
     from ..catalogue import load_plant
+    from .specs import formulation
 
-    return load_plant(name, model=kind, overrides=overrides(settings))
+    return load_plant(name, model=None if kind is None else formulation(kind), overrides=overrides(settings))
 
 
 def overrides(settings: Sequence[str]) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def identity(source: Any) -> dict[str, Any]:
     """Return plant, model, overrides and version, which every JSON object carries."""
     from .. import __version__
 
-    about = dict(getattr(source, "identity", None) or getattr(source, "provenance", None) or {})
+    about = source.identity if isinstance(source, Identified) else provenance_of(source)
     base = {"plant": "", "model": "", "overrides": {}, "version": __version__}
     return {key: about.get(key, default) for key, default in base.items()}
 

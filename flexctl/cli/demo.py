@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from ..laws.controller import Limited, LinearLaw, layers
 from ..simulation.response import Response
 from . import cli, tables
 from .common import command, compact, folder, made, print_table, progress, stderr, stdout, table
@@ -125,10 +126,11 @@ def _closed_loops(name: str) -> Runs:
 def torque_limit(law: Any) -> float:
     """Return the largest torque a law may command [N m]; infinite when it has no limit."""
     limit = math.inf
-    while law is not None:
-        bounds = [getattr(law, key, None) for key in ("upper", "limit")]
-        limit = min([limit, *(float(np.max(b)) for b in bounds if b is not None)])
-        law = getattr(law, "law", None)
+    for one in layers(law):
+        if isinstance(one, LinearLaw):
+            limit = min(limit, float(np.max(one.upper)))
+        elif isinstance(one, Limited):
+            limit = min(limit, float(one.limit))
     return limit
 
 

@@ -38,11 +38,11 @@ def list_(as_json: bool) -> None:
     """List plants, controllers and kinds of model."""
     from .. import __version__
     from ..catalogue import find, list_controllers, list_plants, load_plant
-    from ..models import REGISTRY
+    from ..models import kinds as known
 
     plants = [{"name": name, "title": load_plant(name).title} for name in list_plants()]
     scripts = [{"name": name, "title": summary(find("controllers") / f"{name}.py")} for name in list_controllers()]
-    kinds = [{"name": kind, "title": _about(kind)} for kind in REGISTRY]
+    kinds = [{"name": kind, "title": _about(kind)} for kind in known()]
     if as_json:
         print_json({"plants": plants, "controllers": scripts, "models": kinds, "version": __version__})
         return
@@ -54,9 +54,14 @@ def list_(as_json: bool) -> None:
 
 
 def _about(kind: str) -> str:
-    from ..models import options
+    from ..models import REGISTRY, kinds, options
 
-    return "options: " + ", ".join(f"{key} = {value}" for key, value in options(kind).items())
+    place = "" if kind in REGISTRY else f"{kinds()[kind]}; "
+    try:
+        found = options(kind)
+    except DefinitionError as error:  # an installed package that is broken does not hide the rest
+        return str(error)
+    return f"{place}options: " + ", ".join(f"{key} = {value}" for key, value in found.items())
 
 
 @command(

@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from ..abilities import HasArm
 from ..errors import require
+from ..laws.controller import Controller
 from ..simulation.response import Response
 from . import cli, specs, tables
 from .common import (
@@ -120,7 +122,7 @@ def simulate(
     """
     from ..catalogue import load_controller
     from ..judging.scenario import blamed, design
-    from ..simulation.simulate import as_model
+    from ..machine.given import as_model
     from ..simulation.simulate import simulate as simulated
 
     targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
@@ -131,7 +133,7 @@ def simulate(
     script = None if controller is None else load_controller(controller)
     law = None if script is None else design(script, arm)
     units = {signal.name: signal.unit for signal in model.outputs}
-    reference = specs.reference(references, units, getattr(law, "follows", ()), _reach(arm))
+    reference = specs.reference(references, units, law.follows if isinstance(law, Controller) else (), _reach(arm))
     length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])
     with progress() as report, telling_warnings(), blamed(script):
         found = simulated(
@@ -157,7 +159,7 @@ RUN = (
 
 def _reach(arm: Any) -> float:
     """Return the length of a stretched arm [m]; unbounded for a linear plant from a file."""
-    links = getattr(getattr(arm, "arm", None), "links", ())
+    links = arm.arm.links if isinstance(arm, HasArm) else ()
     return sum(link.length for link in links) or math.inf
 
 

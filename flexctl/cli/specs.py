@@ -189,7 +189,12 @@ def usage(kinds: dict[str, Kind]) -> str:
 
 
 def formulation(text: str) -> str | dict[str, Any]:
-    """Return a kind of model, or its table [model] when options follow a colon: "ancf:elements=16,law=omar"."""
-    kind, colon, options = text.partition(":")
+    """Return a kind of model, or its table [model] when options follow a colon: "ancf:elements=16,law=omar".
+
+    A kind may have a colon itself, "my_model.py:MyModel:stiffness=3.0"; options begin with KEY=.
+    """
+    found = re.search(r":(?=\s*\w+\s*=)", text)
+    kind, options = (text, "") if found is None else (text[: found.start()], text[found.end() :])
+    colon = found is not None or (text.endswith(":"))
     # a comma before KEY= ends an option; others belong to a list
     return {"kind": kind, **dict(map(setting, re.split(r",(?=\s*\w+\s*=)", options)))} if colon else kind

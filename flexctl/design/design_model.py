@@ -19,8 +19,9 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.modes import normal_modes
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, index_of, names
 
 
@@ -88,7 +89,7 @@ class DesignModel:
 Names = str | tuple[str, ...]
 
 
-def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
+def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
     """Return the design model of a plant.
 
     Parameters
@@ -107,6 +108,7 @@ def design_model(plant: SecondOrder, modes: int, measures: Names, drives: Names,
     >>> print((model.omega / (2 * np.pi)).round(2))
     [ 0.   11.74 31.86]
     """
+    plant = as_second_order(plant)
     measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
     outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
     columns = [index_of("input", name, plant.inputs) for name in drives]

@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..laws.controller import LinearLaw
-from ..linear import SecondOrder
+from ..machine.given import LinearGiven, as_second_order
 from ..support.checks import positive
 from .design import Design
 from .design_model import Names, design_model
 
 
 def rigid_feedforward(
-    plant: SecondOrder, *, sample_time: float, drive: Names, follow: Names, limit: float = np.inf
+    plant: LinearGiven, *, sample_time: float, drive: Names, follow: Names, limit: float = np.inf
 ) -> Design:
     """Return the sampled law that measures nothing, with the rigid inertia that it found (of one motion).
 
@@ -41,6 +41,7 @@ def rigid_feedforward(
     >>> print(f"{law.found['inertia']:.4f} kg m^2")
     0.0498 kg m^2
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     model = design_model(plant, 0, (), drive, follow)
     law = LinearLaw(sample_time, (), model.drives, model.follows, Dr=model.feedforward).limited(-limit, limit)

@@ -33,17 +33,18 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..laws.controller import Delayed, LinearLaw, bare
 from ..laws.governed import Governed, Predictor
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.discrete import delay_outputs, zero_order_hold
 from ..linear.interconnect import closed_loop
 from ..linear.realise import first_order
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal, index_of, names
 from .design import Design
 from .lqg import riccati
 
 
 def governor(
-    law: LinearLaw | Delayed | Design, plant: SecondOrder, *, modes: int, margin: float = 0.2,
+    law: LinearLaw | Delayed | Design, plant: LinearGiven, *, modes: int, margin: float = 0.2,
     bounds: Mapping[str, float] | None = None, interval: int = 10, slope: float = 0.2, smooth: float = 0.05,
     brake: float | None = None, horizon: float = 4.0, noise: float = 1e-4, disturbance: float = 0.1,
 ) -> Design:
@@ -85,6 +86,7 @@ def governor(
     >>> fx.governor(script.design(arm), arm.linearise(), modes=2).sample_time
     0.001
     """
+    plant = as_second_order(plant)
     assumed = dict(law.assumptions) if isinstance(law, Design) else {}
     law = bare(law)
     inner = law.law if isinstance(law, Delayed) else law

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, require
 from ..laws.controller import Delayed, LinearLaw, bare
-from ..linear import SecondOrder
+from ..machine.given import LinearGiven, as_second_order
 from ..model import ComplexArray, FloatArray
 from ..motion.moves import Motion, Tabulated
 from ..motion.signals import Sampled
@@ -62,7 +62,7 @@ class Inversion:
 
 
 def stable_inversion(
-    plant: SecondOrder, motion: Motion, *, modes: int, drive: str, follow: str, measures: tuple[str, ...] = (),
+    plant: LinearGiven, motion: Motion, *, modes: int, drive: str, follow: str, measures: tuple[str, ...] = (),
     step: float = 2.5e-4, room: float = 1.0, cut: float = 1e-6,
 ) -> Inversion:
     """Return the input that makes the followed output do a motion.
@@ -93,6 +93,7 @@ def stable_inversion(
     >>> print(f"{found.peak:.3f} N m")
     0.238 N m
     """
+    plant = as_second_order(plant)
     require(step > 0 and room > 0 and 0 < cut < 1, f"step = {step} s, room = {room} s, cut = {cut}: positive, cut < 1")
     names = tuple(dict.fromkeys((follow, *measures)))
     model = design_model(plant, modes, names, drive, follow)

@@ -23,6 +23,7 @@ from ..laws.rigid_reference import fed_forward
 from ..linear import SecondOrder
 from ..linear.conversion import discretise
 from ..linear.steady import lock
+from ..machine.given import LinearGiven, as_second_order
 from ..model import names
 from ..support.checks import positive
 from .design import Design
@@ -30,7 +31,7 @@ from .pid import PidGains, pid_gains
 
 
 def joint_pids(
-    plant: SecondOrder, *, crossover: float | Sequence[float], phase_margin_deg: float, sample_time: float,
+    plant: LinearGiven, *, crossover: float | Sequence[float], phase_margin_deg: float, sample_time: float,
     spread: float = 10.0, reset: float | None = None, limit: npt.ArrayLike = np.inf,
 ) -> Design:
     """Return the sampled law of all joints, with one sample of delay, stable on the whole plant.
@@ -56,6 +57,7 @@ def joint_pids(
     >>> fx.joint_pids(arm.linearise(), crossover=3.0, phase_margin_deg=50.0, sample_time=1e-3).drives
     ('joint1_torque', 'joint2_torque')
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     loops = _joints(plant)
     wc = np.broadcast_to(np.asarray(crossover, float), (len(loops),))

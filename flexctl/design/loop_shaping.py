@@ -21,15 +21,16 @@ import scipy.linalg as sla
 
 from ..errors import ConvergenceError, require
 from ..laws.controller import Delayed
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
 from .design import Design
 from .design_model import DesignModel, Names, design_model
 
 
 def loop_shaping(
-    plant: SecondOrder, *, modes: int, sample_time: float, measures: Names, drive: Names, follow: Names,
+    plant: LinearGiven, *, modes: int, sample_time: float, measures: Names, drive: Names, follow: Names,
     gains: npt.ArrayLike, roll_off: float, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
@@ -62,6 +63,7 @@ def loop_shaping(
     >>> fx.loop_shaping(plant, modes=2, sample_time=1e-3, gains=gains, roll_off=roll_off, **names).stable
     True
     """
+    plant = as_second_order(plant)
     model = design_model(plant, modes, measures, drive, follow)
     K, least = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)
     law = Delayed(model.law(discretise(K, sample_time), limit), 1)

@@ -24,8 +24,8 @@ import scipy.linalg as sla
 
 from ..errors import ConvergenceError, require
 from ..laws.controller import Delayed, LinearLaw
-from ..linear import SecondOrder
 from ..linear.discrete import exact_pair
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray
 from ..support import checks
 from .design import Design
@@ -66,7 +66,7 @@ class LqgWeights:
 
 
 def lqg(
-    plant: SecondOrder, weights: LqgWeights, *, modes: int, sample_time: float, measures: Names, drive: Names,
+    plant: LinearGiven, weights: LqgWeights, *, modes: int, sample_time: float, measures: Names, drive: Names,
     follow: Names, limit: float = np.inf,
 ) -> Design:
     """Return the design, one sample of computation delay included.
@@ -94,6 +94,7 @@ def lqg(
     >>> law.stable
     True
     """
+    plant = as_second_order(plant)
     checks.positive("sample_time", sample_time, "s")
     model = design_model(plant, modes, measures, drive, follow)
     given, wanted = len(weights.noise), len(model.measures)

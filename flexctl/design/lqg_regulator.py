@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import LinearPlant
+from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
 from .design import Design
 from .lqg import riccati
@@ -58,7 +58,7 @@ class RegulatorWeights:
 
 
 def lqg_regulator(
-    plant: LinearPlant, weights: RegulatorWeights, *, measures: tuple[str, ...], drives: tuple[str, ...],
+    plant: LinearGiven, weights: RegulatorWeights, *, measures: tuple[str, ...], drives: tuple[str, ...],
     sample_time: float,
     delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
 ) -> Design:
@@ -93,6 +93,7 @@ def lqg_regulator(
     >>> law.stable
     True
     """
+    plant = as_linear(plant)
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     n, p = len(model.A), len(drives)
     x_ref = slow(model) if told else np.zeros((n, 0))

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import Delayed
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
 from .design import Design
 from .design_model import DesignModel, Names, design_model
@@ -105,7 +106,7 @@ class HinfWeights:
 
 
 def hinf(
-    plant: SecondOrder, weights: HinfWeights, scales: HinfScales, *, modes: int, sample_time: float, measures: Names,
+    plant: LinearGiven, weights: HinfWeights, scales: HinfScales, *, modes: int, sample_time: float, measures: Names,
     drive: Names, follow: Names, slack: float = 1.5, limit: float = np.inf,
 ) -> Design:
     """Return the law u = J r'' + K (y - y_ref), sampled by Tustin's rule, with one sample of computation delay.
@@ -136,6 +137,7 @@ def hinf(
     >>> law.stable
     True
     """
+    plant = as_second_order(plant)
     model = design_model(plant, modes, measures, drive, follow)
     K, found = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)
     law = Delayed(model.law(discretise(K, sample_time), limit), 1)

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import SecondOrder
 from ..linear.modes import normal_modes
+from ..machine.given import LinearGiven, as_second_order
 from ..model import index_of
 from ..support.checks import positive
 
 
-def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[float, float]:
+def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[float, float]:
     """Return J [kg m^2] and q_h [rad/(N m)]: the rigid inertia and quasi-static flexibility from `drive` to `measure`.
 
     Raises
@@ -33,6 +33,7 @@ def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[flo
     >>> print(f"{inertia:.4f} kg m^2")
     0.0498 kg m^2
     """
+    plant = as_second_order(plant)
     modes = normal_modes(plant.M, plant.K)
     require(modes.rigid == 1, f"the plant has {modes.rigid} rigid-body modes; this law needs exactly one")
     row, column = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
@@ -44,7 +45,7 @@ def rigid_and_bending(plant: SecondOrder, measure: str, drive: str) -> tuple[flo
 
 
 def joint_pd(
-    plant: SecondOrder, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
+    plant: LinearGiven, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
     drive: str = "hub_torque", follow: str = "tip_angle", limit: float = np.inf,
 ) -> LinearLaw:
     """Return the sampled law.
@@ -70,6 +71,7 @@ def joint_pd(
     >>> fx.joint_pd(plant, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=1e-3, limit=0.3)
     LinearLaw(2 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s)
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     positive("filter_time", filter_time, "s")
     J, q_h = rigid_and_bending(plant, measure, drive)

@@ -16,8 +16,9 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..laws.controller import Delayed
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal, index_of
 from ..support.checks import positive
 from .design import Design
@@ -52,7 +53,7 @@ class PidGains:
 
 
 def pid_gains(
-    plant: SecondOrder, *, crossover: float, phase_margin_deg: float, measure: str, drive: str, delay: float = 0.0,
+    plant: LinearGiven, *, crossover: float, phase_margin_deg: float, measure: str, drive: str, delay: float = 0.0,
     spread: float = 10.0, reset: float | None = None,
 ) -> PidGains:
     """Return the gains that put the gain crossover at a frequency with a phase margin.
@@ -81,6 +82,7 @@ def pid_gains(
     >>> print(f"{gains.kp:.3f} N m/rad")
     0.763 N m/rad
     """
+    plant = as_second_order(plant)
     at = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)
     P = complex(plant.transfer(np.array([1j * crossover]))[at][0])
     return _gains(P, crossover, phase_margin_deg, delay, spread, reset)
@@ -110,7 +112,7 @@ def _gains(
 
 
 def pid(
-    plant: SecondOrder, *, crossover: float, phase_margin_deg: float, sample_time: float, measure: Names, drive: Names,
+    plant: LinearGiven, *, crossover: float, phase_margin_deg: float, sample_time: float, measure: Names, drive: Names,
     follow: Names, limit: float = np.inf, spread: float = 10.0, reset: float | None = None,
 ) -> Design:
     """Return the sampled law with feedforward of the rigid arm and one sample of delay, stable on the full plant.
@@ -142,6 +144,7 @@ def pid(
     >>> law.stable
     True
     """
+    plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     model = design_model(plant, 1, measure, drive, follow)
     k = len(model.drives)

@@ -19,6 +19,7 @@ import scipy.linalg as sla
 
 from ..errors import require
 from ..linear import SecondOrder
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, index_of
 from . import lqg, mixed_sensitivity
 from .design_model import DesignModel, Names, design_model
@@ -27,7 +28,7 @@ ROLL_OFF = 120.0
 """Pole of the roll-off of a shaped loop, in parts of its bandwidth."""
 
 
-def held_frequency(plant: SecondOrder, measures: Names) -> float:
+def held_frequency(plant: LinearGiven, measures: Names) -> float:
     """Return the lowest natural frequency [rad/s] of the plant with these outputs held still.
 
     With the joint angles it is that of the arm with its joints locked, the frequency at which feedback from the joints
@@ -38,6 +39,7 @@ def held_frequency(plant: SecondOrder, measures: Names) -> float:
     >>> print(f"{fx.held_frequency(fx.load_plant('tokhi_azad_1994').linearise(), 'hub_angle'):.2f} rad/s")
     17.91 rad/s
     """
+    plant = as_second_order(plant)
     names = measures if isinstance(measures, tuple) else (measures,)
     rows = plant.Cq[[index_of("output", name, plant.outputs) for name in names]]
     free = sla.null_space(rows)
@@ -48,7 +50,7 @@ def held_frequency(plant: SecondOrder, measures: Names) -> float:
 
 
 def bryson(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names, observer: float = 5.0,
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names, observer: float = 5.0,
     integral: float = 0.01,
 ) -> lqg.LqgWeights:
     """Return weights of `lqg.lqg` by Bryson's rule.
@@ -73,6 +75,7 @@ def bryson(
     >>> print(f"{weights.rate:.2g}")
     0.0001
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     require(observer > 0 and integral > 0, f"observer = {observer} and integral = {integral} must be positive")
     J = np.abs(np.diag(model.inertia))
@@ -89,7 +92,7 @@ def bryson(
 
 
 def hinf_weights(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names
 ) -> tuple[mixed_sensitivity.HinfWeights, mixed_sensitivity.HinfScales]:
     """Return weights and scales of `mixed_sensitivity.hinf`; the parameters are those of `bryson`.
 
@@ -103,6 +106,7 @@ def hinf_weights(
     >>> weights.noise
     [1.7, 0.19]
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     noise = [0.19 if name in model.follows else 1.7 for name in model.measures]
     error, command = mixed_sensitivity.Lag(0.55, 0.0034, 1.0, 3.4e-6), mixed_sensitivity.Lag(1.0, 8.5, 0.03, 4.1)
@@ -111,7 +115,7 @@ def hinf_weights(
 
 
 def shaping_gains(
-    plant: SecondOrder, *, bandwidth: float, measures: Names, drive: Names, follow: Names
+    plant: LinearGiven, *, bandwidth: float, measures: Names, drive: Names, follow: Names
 ) -> tuple[FloatArray, float]:
     """Return gains and roll-off [rad/s] of `loop_shaping.loop_shaping`; the parameters are those of `bryson`.
 
@@ -125,6 +129,7 @@ def shaping_gains(
     >>> print(roll_off)
     1200.0
     """
+    plant = as_second_order(plant)
     model = _model(plant, bandwidth, measures, drive, follow)
     gains = 0.15 * bandwidth**2 * model.inertia @ np.linalg.pinv(model.gain)
     return (gains[0] if len(gains) == 1 else gains), ROLL_OFF * bandwidth

@@ -21,8 +21,9 @@ import scipy.linalg as sla
 
 from ..errors import require, unknown
 from ..laws.controller import Delayed, LinearLaw
-from ..linear import FirstOrder, LinearPlant
+from ..linear import FirstOrder
 from ..linear.discrete import delay_inputs, zero_order_hold
+from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray, index_of, names
 
 
@@ -102,7 +103,7 @@ class SampledModel:
 
 
 def sampled_model(
-    plant: LinearPlant, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float, delay: int = 1,
+    plant: LinearGiven, measures: tuple[str, ...], drives: tuple[str, ...], sample_time: float, delay: int = 1,
     corner: float = 0.0,
 ) -> SampledModel:
     """Return the model of a continuous linear plant.
@@ -120,6 +121,7 @@ def sampled_model(
     corner : float
         Corner of the high-pass of the measurements [rad/s]; 0 for none.
     """
+    plant = as_linear(plant)
     require(bool(np.isfinite(corner) and corner >= 0), f"corner = {corner} rad/s must be zero or positive")
     require(bool(measures and drives), "a law needs something to measure and something to drive")
     held = zero_order_hold(plant, sample_time)

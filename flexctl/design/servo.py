@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Posable, commands_of, joints_of
 from ..errors import DefinitionError, NotAvailable, require
 from ..laws.controller import LinearLaw
 from ..linear import SecondOrder, linearise
-from ..linear.equilibrium import model_of
 from ..linear.modes import normal_modes
+from ..machine.given import LinearGiven, ModelGiven, as_model, as_second_order
 from ..model import OperatingPoint, Signal, index_of, names
 
 
@@ -86,7 +87,7 @@ def servo_rule(inertia: float, frequency: float, ratio: float = 0.5, zeta: float
 
 
 def design_servos(
-    system: Any, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
+    model: ModelGiven, angles: Sequence[float] | None = None, *, whole_arm: bool = False, ratio: float = 0.5,
     zeta: float = 1.0,
 ) -> dict[str, Servo]:
     """Return the gains of every joint by the rule, from the model.
@@ -109,9 +110,9 @@ def design_servos(
     >>> print(f"{servos['joint1'].frequency / (2 * np.pi):.3f} Hz")
     0.606 Hz
     """
-    model: Any = model_of(system)
-    joints = list(getattr(model, "joints", {}).values())
-    if not hasattr(model, "pose") or not joints or getattr(model, "commands", {}):
+    model = as_model(model)
+    joints = list(joints_of(model).values())
+    if not isinstance(model, Posable) or not joints or commands_of(model):
         raise NotAvailable(
             f"{model.kind} has no torque-driven joints in a pose; design the servos from a model that has"
         )
@@ -175,7 +176,7 @@ def servo_law(gains: Mapping[str, Servo], sample_time: float = 0.0) -> LinearLaw
     return LinearLaw(sample_time, measures, drives, follows, Dy=Dy, Dr=Dr)
 
 
-def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
+def with_servo(plant: LinearGiven, gains: Mapping[str, Servo]) -> SecondOrder:
     """Return the linear plant with servos: the torques replaced by `<joint>_command` [rad] and its rate.
 
     Raises
@@ -189,6 +190,7 @@ def with_servo(plant: SecondOrder, gains: Mapping[str, Servo]) -> SecondOrder:
     >>> fx.names(fx.with_servo(arm.linearise(), fx.design_servos(arm.model)).inputs)[:2]
     ['joint1_command', 'joint1_command_rate']
     """
+    plant = as_second_order(plant)
     K, D, columns, signals = plant.K.copy(), plant.D.copy(), [], []
     replaced = []
     for joint, gain in gains.items():

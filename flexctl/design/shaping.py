@@ -33,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, require, unknown
-from ..linear import FirstOrder, SecondOrder
 from ..linear.modes import modes
+from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
 from ..motion.moves import Motion, Part
 from ..motion.resting import Rest
@@ -160,7 +160,7 @@ def shaper(kind: str, frequencies_hz: Sequence[float], damping: Sequence[float] 
     return reduce(Shaper.__mul__, [_one_mode(kind, float(a), float(b)) for a, b in zip(f, zeta, strict=True)])
 
 
-def shaper_for(plant: SecondOrder | FirstOrder, kind: str = "zvd", count: int = 2) -> Shaper:
+def shaper_for(plant: LinearGiven, kind: str = "zvd", count: int = 2) -> Shaper:
     """Return the shaper for the first oscillating modes of a linear plant; of a closed loop give the closed loop.
 
     Examples
@@ -169,6 +169,7 @@ def shaper_for(plant: SecondOrder | FirstOrder, kind: str = "zvd", count: int = 
     >>> print(f"{fx.shaper_for(plant, 'zvd', 2).length:.4f} s")
     0.1166 s
     """
+    plant = as_linear(plant)
     require(count >= 1, f"count = {count} must be at least 1")
     found = modes(plant)
     f, zeta = np.asarray(found.frequencies_hz), np.asarray(found.damping)

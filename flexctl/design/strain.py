@@ -16,14 +16,15 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import LinearLaw
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..machine.given import LinearGiven, as_second_order
 from ..model import Signal
 from .design_model import design_model
 
 
 def strain_feedback(
-    plant: SecondOrder, *, gain: float, frequency: float, damping: float, sample_time: float, measure: str,
+    plant: LinearGiven, *, gain: float, frequency: float, damping: float, sample_time: float, measure: str,
     drive: str = "hub_torque", follow: str = "tip_angle", order: int = 2, quasi_static: bool = True,
 ) -> LinearLaw:
     """Return the sampled law, without the feedforward of the rigid arm.
@@ -56,6 +57,7 @@ def strain_feedback(
     ... ).measures
     ('root_curvature',)
     """
+    plant = as_second_order(plant)
     require(order in (1, 2), f"order = {order} is neither 1 nor 2")
     require(frequency > 0 and damping > 0, f"frequency = {frequency} rad/s and damping = {damping} must be positive")
     model = design_model(plant, 1, (measure,), drive, follow)

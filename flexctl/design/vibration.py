@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..laws.controller import LinearLaw
-from ..linear import FirstOrder, LinearPlant
+from ..linear import FirstOrder
 from ..linear.balance import balanced
 from ..linear.conversion import continued, discretise
+from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray, Signal
 from .design import Design
 from .hinf import Problem, synthesise
@@ -51,7 +52,7 @@ class VibrationWeights:
 
 
 def vibration_damping(
-    plant: LinearPlant, weights: VibrationWeights, scales: HinfScales, *, measures: tuple[str, ...],
+    plant: LinearGiven, weights: VibrationWeights, scales: HinfScales, *, measures: tuple[str, ...],
     drives: tuple[str, ...],
     sample_time: float, delay: int = 1, corner: float = 0.0, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:
@@ -90,6 +91,7 @@ def vibration_damping(
     >>> law.stable
     True
     """
+    plant = as_linear(plant)
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     made = synthesise(generalised(model, weights, scales), slack)
     law = model.law(_controller(model, scales, made.A, made.B, made.C, made.D), limit)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DefinitionError, NotAvailable, require, unknown
-from ..machine.arm import Arm
+from ..machine.given import ArmGiven, as_arm
 from ..model import ComplexArray, FloatArray, Signal
 from ..models.features import check_features, takers
 from ..models.finite_difference import OUTPUTS, UNITS, strain_scale
@@ -45,7 +45,8 @@ class ExactBeam:
     kind = "exact_beam"
     features: frozenset[str] = frozenset()
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm: ArmGiven) -> None:
+        arm = as_arm(arm)
         count = len(arm.links)
         require(count == 1, f"the exact beam has one link, the arm has {count}; use {takers('links')}")
         weight = f"gravity = {tuple(arm.gravity)} m/s^2"

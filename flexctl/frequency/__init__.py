@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import provenance_of
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
@@ -233,7 +234,7 @@ def frequency_response(
     p = len(plant.inputs)
     dead = nothing(H.reshape(-1, at.size), max(p, 1)).reshape(-1, p)
     H = np.where(dead[:, :, None], 0.0, H.reshape(len(plant.outputs), p, at.size))
-    note = getattr(plant, "provenance", {})
+    note = provenance_of(plant)
     found = FrequencyResponse(at, H, tuple(plant.inputs), tuple(plant.outputs), note, plant)
     found.__dict__["evaluate"] = evaluate
     return found

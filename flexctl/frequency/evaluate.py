@@ -24,10 +24,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..abilities import Preparable, sample_time_of
 from ..linear import FirstOrder, LinearPlant, SecondOrder
 from ..linear.balance import balanced, check_same
 from ..linear.eigen import NormalModes, damping_in_modes, is_modal, normal_modes
 from ..linear.modes import has_normal_modes
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, FrequencyModel
 
 Transfer = Callable[[ComplexArray], ComplexArray]
@@ -38,7 +40,7 @@ _CHUNK = 1024  # frequencies at once in dense products
 _UNSEEN = 1e-11
 
 
-def transfer(plant: LinearPlant, s: npt.ArrayLike) -> ComplexArray:
+def transfer(plant: LinearGiven, s: npt.ArrayLike) -> ComplexArray:
     """Return the transfer matrix, (outputs, inputs, len(s)), at complex s [rad/s] (z for a sampled plant).
 
     The module docstring tells how. At a pole (within rounding) an entry is inf if it grows there and the finite limit
@@ -50,6 +52,7 @@ def transfer(plant: LinearPlant, s: npt.ArrayLike) -> ComplexArray:
     >>> fx.transfer(plant, [0.0, 1j]).real.ravel().round(4).tolist()
     [0.25, 0.3333]
     """
+    plant = as_linear(plant)
     return evaluator(plant)(np.atleast_1d(np.asarray(s, complex)))
 
 
@@ -62,13 +65,12 @@ def prepared(model: FrequencyModel) -> Transfer:
     """Return the transfer function of any model in its own variable, s or z, prepared once where the model can be."""
     if isinstance(model, SecondOrder | FirstOrder):
         return evaluator(model)
-    prepare: Callable[[], Transfer] | None = getattr(model, "prepared", None)
-    return model.transfer if prepare is None else prepare()
+    return model.prepared() if isinstance(model, Preparable) else model.transfer
 
 
 def on_axis(model: FrequencyModel) -> Transfer:
     """Return s -> H for Laplace s of any model, prepared once; sampled models are evaluated at z = exp(s dt)."""
-    raw, dt = prepared(model), float(getattr(model, "dt", 0.0))
+    raw, dt = prepared(model), sample_time_of(model)
     return raw if dt == 0.0 else lambda s: raw(np.exp(s * dt))
 
 

@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import KnowsPoles, provenance_of, sample_time_of
 from ..errors import DefinitionError, require
-from ..linear import FirstOrder, SecondOrder, linearise
+from ..linear import FirstOrder, SecondOrder
 from ..linear.modes import modes
-from ..model import ComplexArray, FloatArray, FrequencyModel, MechanicalModel
+from ..machine.given import as_linear
+from ..model import ComplexArray, FloatArray, FrequencyModel
 from ..models import REGISTRY
 from .evaluate import Transfer, axis, on_axis
 
@@ -67,24 +69,14 @@ def resolved(
     """Return the grid and the response on it."""
     require(points >= 2, f"points = {points}: a grid needs at least 2")
     poles = known_poles(plant)
-    lo, hi = span(poles, float(getattr(plant, "dt", 0.0)), lo, hi, shown_modes(plant))
+    lo, hi = span(poles, sample_time_of(plant), lo, hi, shown_modes(plant))
     start = start_grid(lo, hi, points, poles)
     return refine(evaluate, start, poles, limit=60 * points + 20 * start.size)
 
 
 def frequency_model(model: Any) -> FrequencyModel:
     """Return the model itself, or the linear plant of a mechanical model or catalogue plant."""
-    if hasattr(model, "transfer"):
-        found: FrequencyModel = model
-        return found
-    if hasattr(model, "linearise"):
-        linear: FrequencyModel = model.linearise()
-        return linear
-    if isinstance(model, MechanicalModel):
-        return linearise(model)
-    remedy = "flexctl.from_control makes a plant of a python-control system"
-    kind = type(model).__name__
-    raise DefinitionError(f"{kind} has no frequency response: it needs inputs, outputs and transfer(s); {remedy}")
+    return model if isinstance(model, FrequencyModel) else as_linear(model)
 
 
 def known_poles(model: FrequencyModel) -> ComplexArray | None:
@@ -92,8 +84,7 @@ def known_poles(model: FrequencyModel) -> ComplexArray | None:
     if isinstance(model, SecondOrder | FirstOrder):
         found = modes(model)
         return np.concatenate([found.poles, found.real_poles.astype(complex)])
-    tell = getattr(model, "poles", None)
-    return None if tell is None else tell()
+    return model.poles() if isinstance(model, KnowsPoles) else None
 
 
 def shown_modes(model: FrequencyModel) -> int | None:
@@ -102,7 +93,7 @@ def shown_modes(model: FrequencyModel) -> int | None:
     The highest modes of a discretised arm are those of its mesh, not of the arm: ten are shown, and the response says
     how many are not. Of a plant given by matrices nobody else knows which mode matters.
     """
-    kind = getattr(model, "provenance", {}).get("model")
+    kind = provenance_of(model).get("model")
     return SHOWN if isinstance(model, SecondOrder | FirstOrder) and kind in REGISTRY else None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback, sample_time_of
 from ..errors import DefinitionError, unknown
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FrequencyModel, Signal, names
@@ -96,7 +97,7 @@ def loop_gain(plant: Any, controller: Any) -> Series:
     >>> fx.names(fx.loop_gain(arm.linearise(), script.design(arm)).outputs)
     ['hub_torque']
     """
-    law = hasattr(controller, "feedback")
+    law = isinstance(controller, LinearFeedback)
     K = frequency_model(controller.feedback() if law else controller)
     P, K, dt = _at_one_rate(frequency_model(plant), K)
     _require_names("plant output", names(K.inputs), names(P.outputs))
@@ -112,7 +113,7 @@ def _require_names(what: str, wanted: list[str], known: list[str]) -> None:
 
 
 def _at_one_rate(first: FrequencyModel, second: FrequencyModel) -> tuple[FrequencyModel, FrequencyModel, float]:
-    rates = sorted({float(getattr(m, "dt", 0.0)) for m in (first, second)})
+    rates = sorted({sample_time_of(m) for m in (first, second)})
     if rates[0] > 0.0 and len(rates) > 1:
         raise DefinitionError(f"sample times {rates[0]:g} s and {rates[1]:g} s differ; resample one of the two")
     dt = rates[-1]
@@ -122,7 +123,7 @@ def _at_one_rate(first: FrequencyModel, second: FrequencyModel) -> tuple[Frequen
 
 
 def _sampled(model: FrequencyModel, dt: float) -> FrequencyModel:
-    if getattr(model, "dt", 0.0):
+    if sample_time_of(model):
         return model
     if isinstance(model, SecondOrder):
         return model.discrete(dt)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import sample_time_of
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from .evaluate import Transfer, axis, on_axis
@@ -126,7 +127,7 @@ def margins(
     loop = frequency_model(loop)
     L = _broken(loop, channel)
     poles = known_poles(loop)
-    dt = float(getattr(loop, "dt", 0.0))
+    dt = sample_time_of(loop)
     low, high = _range(L, poles, dt, lo, hi)
 
     def both(s: ComplexArray) -> ComplexArray:

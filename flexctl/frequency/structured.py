@@ -22,6 +22,7 @@ from ..errors import DefinitionError, require
 from ..linear import SecondOrder
 from ..linear.interconnect import closed_loop
 from ..linear.modes import modes
+from ..machine.given import LinearGiven, as_second_order
 from ..model import ComplexArray, FloatArray, index_of, names
 from .evaluate import axis, on_axis
 from .grids import start_grid
@@ -93,7 +94,7 @@ class RobustBound:
 
 
 def robust_bound(
-    plant: SecondOrder, law: Any, uncertainties: Sequence[Real | InputUncertainty], points: int = 300
+    plant: LinearGiven, law: Any, uncertainties: Sequence[Real | InputUncertainty], points: int = 300
 ) -> RobustBound:
     """Return the bound of a loop under uncertainties; the nominal loop must be stable.
 
@@ -108,6 +109,7 @@ def robust_bound(
     points : int
         Points of the logarithmic grid; fans around all poles of the closed loop are added.
     """
+    plant = as_second_order(plant)
     require(any(isinstance(u, InputUncertainty) for u in uncertainties), "give at least one complex uncertainty")
     feedback = law.feedback()
     require(feedback.dt > 0, "the law must be sampled")

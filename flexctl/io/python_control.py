@@ -19,7 +19,8 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.equilibrium import accelerations
 from ..linear.matrices import from_matrices, signals
 from ..linear.realise import first_order
-from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal, names
+from ..machine.given import LinearGiven, ModelGiven, as_linear, as_model
+from ..model import FloatArray, OperatingPoint, Signal, names
 from ..support.files import write_atomically
 from .records import Record, read_record, suffix_of, write_record
 
@@ -36,7 +37,7 @@ _POINT = ("q", "v", "a", "u", "lam")
 _LABELS = {"coordinates": "coordinate", "states": "state", "inputs": "input", "outputs": "output"}
 
 
-def save_linear(plant: SecondOrder | FirstOrder, path: str | Path) -> Path:
+def save_linear(plant: LinearGiven, path: str | Path) -> Path:
     """Write a plant to .mat, .npz or .json, chosen by the suffix; `load_linear` reads back the identical plant.
 
     A file appears only when it is complete. Raises `DefinitionError` for an unknown suffix, a missing folder or a path
@@ -47,6 +48,7 @@ def save_linear(plant: SecondOrder | FirstOrder, path: str | Path) -> Path:
     >>> fx.save_linear(fx.load_plant("tokhi_azad_1994").linearise(), "plant.mat").name
     'plant.mat'
     """
+    plant = as_linear(plant)
     suffix_of(Path(path))
     return write_record(path, _record(plant))
 
@@ -267,7 +269,7 @@ def from_control(system: Any) -> FirstOrder:
     return FirstOrder(A, B, C, D, x, u, y, float(system.dt or 0.0), {"plant": str(system.name)})
 
 
-def nonlinear(model: MechanicalModel) -> control.NonlinearIOSystem:
+def nonlinear(model: ModelGiven) -> control.NonlinearIOSystem:
     """Return a model as a labelled `control.nlsys` with states (q, v).
 
     Closure equations are enforced on the accelerations, G a = -(dG/dt) v: start values must satisfy g(q) = 0 and
@@ -282,7 +284,7 @@ def nonlinear(model: MechanicalModel) -> control.NonlinearIOSystem:
     """
     import control
 
-    model = getattr(model, "model", model)
+    model = as_model(model)
     n = len(model.coordinates)
 
     def update(t: float, x: FloatArray, u: FloatArray, params: Mapping[str, Any]) -> FloatArray:

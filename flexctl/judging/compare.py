@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import FlexctlError, NotAvailable, require
 from ..laws.linear_part import linear_law
+from ..machine.given import as_plant
 from ..model import names
 from ..simulation.response import Response
 from ..simulation.simulate import as_law
@@ -213,7 +214,7 @@ def _jobs(
         require(bool(plants) or own is not None, f"{name} names no plant (PLANT): give one")
         formulations: list[str | Mapping[str, Any] | None] = [*models] or [None]
         for place in plants or (own,):
-            arm = load_plant(place, overrides=overrides) if isinstance(place, str | Path) else _checked(place)
+            arm = load_plant(place, overrides=overrides) if isinstance(place, str | Path) else as_plant(place)
             law = as_law(design(script, arm))
             for kind in formulations:
                 parts = (name if len(scripts) > 1 else "", arm.name if len(plants) > 1 else "", _told(kind))
@@ -227,12 +228,6 @@ def _told(model: str | Mapping[str, Any] | None) -> str:
     options = {} if model is None else model_table(model)
     kind = options.pop("kind", "")
     return ", ".join([kind, *(f"{key} = {value}" for key, value in options.items())])
-
-
-def _checked(plant: Any) -> Plant:
-    require(hasattr(plant, "with_"), f"a {type(plant).__name__} is not a plant; give a name, a path or a Plant")
-    found: Plant = plant
-    return found
 
 
 def _common(jobs: list[list[_Job]]) -> list[_Job]:

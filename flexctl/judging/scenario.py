@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
 from ..laws.linear_part import linear_law
 from ..motion.moves import InputSignal, Motion
@@ -321,7 +322,7 @@ def path_stabilities(controller: Any, plant: Plant, items: Sequence[Scenario]) -
     for item in items:
         track = item.track
         law = as_law(controller if item.law is None else item.law)
-        if track is not None and hasattr(law, "feedback"):
+        if track is not None and isinstance(law, LinearFeedback):
             found[item.name] = path_stability(item.plant(plant), law, track)
     return found
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import DefinitionError, did_you_mean
-from ..laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at
+from ..laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at, with_references
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal, names
 from ..motion.moves import Motion
@@ -164,9 +164,9 @@ class Translated:
         """Reference channels."""
         return tuple(self.law.follows)
 
-    def told(self, references: Mapping[str, Motion]) -> Translated:
+    def with_references(self, references: Mapping[str, Motion]) -> Translated:
         """Return the same around a law that has got its references in advance, if it asks for them."""
-        return replace(self, law=self.law.told(references)) if hasattr(self.law, "told") else self
+        return replace(self, law=with_references(self.law, references))
 
     def initial(self) -> Any:
         """Return the law's state."""

@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
-from ..linear import SecondOrder
+from ..linear import FirstOrder, SecondOrder, linearise
+from ..machine.given import as_model, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of, names
 from ..motion.moves import InputSignal
 from ..motion.signals import PiecewiseConstant
 from ..simulation.response import Response
-from ..simulation.simulate import as_model, simulate
+from ..simulation.simulate import simulate
 
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Factors on the move."""
@@ -192,7 +193,8 @@ def linear_validity(
     >>> bool(found.deviation.max() < 1e-3)
     True
     """
-    if isinstance(plant, SecondOrder):
+    plant = opened(plant)
+    if isinstance(plant, SecondOrder | FirstOrder):
         raise DefinitionError("a linear plant is its own prediction; give the arm: a plant or a mechanical model")
     model = as_model(plant)
     require(bool(inputs), "nothing moves the arm: give inputs, a mapping from name to signal")
@@ -200,7 +202,7 @@ def linear_validity(
     proper = factors.size > 0 and bool(np.isfinite(factors).all() and np.all(factors > 0.0))
     require(proper, f"amplitudes {list(amplitudes)} must be positive and finite factors")
     judged = _judged(outputs, model)
-    linear = _linearised(plant, at)
+    linear = linearise(plant, at)
     point = linear.operating_point
     if point is None:
         raise NotAvailable(f"{model.kind} does not say where it is linearised: give the operating point (at=...)")
@@ -225,14 +227,6 @@ def _judged(outputs: Sequence[str] | None, model: MechanicalModel) -> list[str]:
         if name not in known:
             raise unknown("output", name, known)
     return list(known if outputs is None else outputs)
-
-
-def _linearised(plant: Any, at: OperatingPoint | None) -> SecondOrder:
-    from ..linear import linearise
-
-    own = getattr(plant, "linearise", None)
-    linear: SecondOrder = linearise(plant, at) if own is None else own(at)
-    return linear
 
 
 def _check_rest(model: MechanicalModel, point: OperatingPoint) -> None:

@@ -179,6 +179,8 @@ def serve() -> None:
     """Answer jobs from standard input until it ends: what a worker process runs."""
     import signal
 
+    from ..models import outside  # noqa: F401  (finds the modules of models from outside by their names)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the workers when the user interrupts
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a script prints must not get between the answers

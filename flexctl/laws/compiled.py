@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abilities import steps_itself
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of
 from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
 from .scheduled import ScheduledLaw
@@ -86,7 +87,7 @@ def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
 
 def runs_compiled(model: MechanicalModel) -> bool:
     """Whether a model is stepped by compiled code: its own stepper, or its functions."""
-    if getattr(model, "own_stepper", False):
+    if steps_itself(model):
         return True
     compiled = model.compiled()
     return compiled is not None and (not model.closures or compiled.closure is not None)

@@ -11,8 +11,8 @@ Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -27,9 +27,9 @@ from ..support.checks import number, real_array
 class Controller(Protocol):
     """A sampled control law. Its state is passed, never stored.
 
-    A law that needs its references in advance has besides ``told(references)``, which returns the law that knows the
-    motion of each channel; `simulate` calls it before the run. One that is good for a range of a plant output only says
-    so by ``designed_for``, a mapping from output to (low, high): a run that leaves it is warned of.
+    What a law may have besides stands in the protocols that follow, each an ability by its attributes alone:
+    `NeedsReferences`, `StartsFromReadings`, `LinearFeedback`, `DesignedForRange`, `Limited`, `AroundLaw`,
+    `OfSeveralLaws`, `ChangesAtTimes`.
 
     Examples
     --------
@@ -65,6 +65,98 @@ class Controller(Protocol):
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the command held from t on, and the next state."""
         ...
+
+
+@runtime_checkable
+class NeedsReferences(Protocol):
+    """A law that needs its references in advance, or has one inside that may; `simulate` gives them before the run."""
+
+    def with_references(self, references: Mapping[str, Any]) -> Any:
+        """Return the law that knows the motion of each reference channel, by name."""
+        ...
+
+
+@runtime_checkable
+class StartsFromReadings(Protocol):
+    """A law whose first state depends on what it reads: an observer that knows where the arm stands."""
+
+    def initial_at(self, y: FloatArray) -> Any:
+        """Return the state with which a run begins when the measured outputs are y; else it is `initial`."""
+        ...
+
+
+@runtime_checkable
+class DesignedForRange(Protocol):
+    """A law that is good for a range of plant outputs only: a run that leaves it is warned of."""
+
+    @property
+    def designed_for(self) -> Mapping[str, tuple[float, float]]:
+        """Output -> (low, high), in its unit."""
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A law whose command stays within [-limit, limit]."""
+
+    limit: float
+
+
+@runtime_checkable
+class AroundLaw(Protocol):
+    """A law around another one: what reads, limits or delays it. A data class, so that the law can be replaced."""
+
+    law: Any
+
+
+@runtime_checkable
+class OfSeveralLaws(Protocol):
+    """A law made of several with the same signals."""
+
+    laws: Sequence[Any]
+
+
+@runtime_checkable
+class ChangesAtTimes(Protocol):
+    """A law that is another one at other times."""
+
+    times: Sequence[float]
+    """Times at which the next one takes over [s], ascending."""
+
+    def at(self, t: float) -> Any:
+        """Return the law that is on at time t [s]."""
+        ...
+
+
+def inside(law: Any) -> Any:
+    """Return the law inside a wrapper, or the law itself."""
+    return law.law if isinstance(law, AroundLaw) else law
+
+
+def is_wrapper(law: Any) -> bool:
+    """Whether a law is around another one that `dataclasses.replace` can put in its place."""
+    return is_dataclass(law) and isinstance(law, AroundLaw)
+
+
+def layers(law: Any) -> Iterator[Any]:
+    """Yield a law and every law inside it, from the outermost; nothing for None."""
+    while law is not None:
+        yield law
+        law = law.law if isinstance(law, AroundLaw) else None
+
+
+def with_references(law: Any, references: Mapping[str, Any]) -> Any:
+    """Return the law with its references where it needs them in advance, else as it is."""
+    return law.with_references(references) if isinstance(law, NeedsReferences) else law
+
+
+def not_a_law(thing: Any) -> DefinitionError:
+    """Return the error for something that is no control law: it says what is missing."""
+    needed = ("sample_time", "measures", "drives", "follows", "initial", "step")
+    missing = ", ".join(key for key in needed if not hasattr(thing, key))
+    return DefinitionError(
+        f"{type(thing).__name__} is not a controller: it lacks {missing}; see flexctl.laws.controller"
+    )
 
 
 _ZERO = np.zeros((0, 0))
@@ -205,10 +297,10 @@ class _Wrapper:
         """Return the law's initial state."""
         return self.law.initial()
 
-    def told(self, references: Mapping[str, Any]) -> Any:
+    def with_references(self, references: Mapping[str, Any]) -> Any:
         """Return the law after a law inside that asks for its references in advance has got them."""
-        inner = getattr(self.law, "told", None)
-        return self if inner is None else replace(self, law=inner(references))
+        found = with_references(self.law, references)
+        return self if found is self.law else replace(self, law=found)
 
     def initial_at(self, y: FloatArray) -> Any:
         """Return the law's state with which a run begins when the measured outputs are y."""
@@ -371,8 +463,7 @@ def bare(law: Any) -> Any:
 
 def initial_at(law: Any, y: FloatArray) -> Any:
     """Return the state with which any law begins a run when the measured outputs are y."""
-    own = getattr(law, "initial_at", None)
-    return law.initial() if own is None else own(y)
+    return law.initial_at(y) if isinstance(law, StartsFromReadings) else law.initial()
 
 
 def check_answer(answer: Any, law: Any, t: float) -> tuple[FloatArray, Any]:

@@ -110,7 +110,7 @@ class Governed(_Wrapper):
     rests : ndarray
         Path parameters at which the path comes to rest for three intervals or for good [s].
     path : ndarray
-        Value, rate, acceleration of each reference channel at every control period; known once the law is `told`.
+        Value, rate, acceleration of each reference channel at every control period; empty before `with_references`.
     """
 
     predictor: Predictor
@@ -122,7 +122,7 @@ class Governed(_Wrapper):
     rests: FloatArray = field(default_factory=lambda: np.zeros(1))
     path: FloatArray = field(default_factory=lambda: np.zeros((2, 0)))
 
-    def told(self, references: Mapping[str, Any]) -> Governed:
+    def with_references(self, references: Mapping[str, Any]) -> Governed:
         """Return the law that knows the motions it will be asked for."""
         motions = [references[name] for name in self.follows]
         for name, motion in zip(self.follows, motions, strict=True):
@@ -153,7 +153,7 @@ class Governed(_Wrapper):
 
     def step(self, state: GovernorState, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, GovernorState]:
         """Return the law's command for the slowed references."""
-        require(self.path.size > 0, "a governed law must know its path: simulate tells it, or call told(references)")
+        require(self.path.size > 0, "a governed law must know its path: simulate it, or call with_references")
         p = self.predictor
         before = p.rigid @ y if state.estimate is None else state.estimate
         x = before + p.correct @ (y - p.measure @ before)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback
 from ..errors import DefinitionError, NotAvailable
 from ..model import MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
-from .controller import Delayed, LinearLaw, _Wrapper
+from .controller import Controller, Delayed, LinearLaw, _Wrapper, inside, not_a_law
 from .realised import realised
 
 
@@ -28,7 +29,7 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
-    if len(getattr(law, "measures", ("",))) == 0:
+    if isinstance(law, Controller) and not law.measures:
         raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
     return linear_part(law, lambda name: _reading(model, name, at))
 
@@ -43,15 +44,17 @@ def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
         return replace(law, law=linear_part(law.law, reading))
     if isinstance(law, _Wrapper):  # saturated, quantised, noisy; a design
         return linear_part(law.law, reading)
-    if hasattr(law, "feedback") and hasattr(getattr(law, "law", law), "feedback"):
+    if isinstance(law, LinearFeedback) and isinstance(inside(law), LinearFeedback):
         return law
-    return realised(law, [reading(name) for name in getattr(law, "measures", ())], _at_rest(law, reading))
+    if not isinstance(law, Controller):
+        raise not_a_law(law)
+    return realised(law, [reading(name) for name in law.measures], _at_rest(law, reading))
 
 
 def _at_rest(law: Any, reading: Callable[[str], float]) -> list[float]:
     """Return what the reference channels of a law are at rest: the reading of that name, 0 where there is none."""
     found = []
-    for name in getattr(law, "follows", ()):
+    for name in law.follows:
         try:
             found.append(reading(name))
         except DefinitionError:

@@ -15,17 +15,19 @@ What the links bend under tau is not in it; see `flexctl.design.design_model` fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import RigidDynamics, RigidTip, within
 from ..errors import DefinitionError, NotAvailable, require
+from ..machine.given import as_model
 from ..model import FloatArray, names
 from ..motion.moves import Motion
-from .controller import LinearLaw
+from .controller import LinearLaw, is_wrapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +129,10 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
         for name in (f"{joint}_angle", f"{joint}_extension"):
             found |= {name: every[i]} if name in outputs else {}
         if f"{joint}_feedforward" in follows:
-            if not hasattr(thought, "rigid_torques"):
+            if not isinstance(thought, RigidDynamics):
                 raise NotAvailable(f"{thought.kind} has no rigid arm whose torques could be fed forward")
             found[f"{joint}_feedforward"] = RigidReference(thought, every, "torque", i)
-    if hasattr(model, "rigid_tip"):
+    if isinstance(model, RigidTip):
         tips = [name for name in ("tip_x", "tip_y", "tip_z") if name in outputs]
         found |= {name: RigidReference(model, every, "tip", i) for i, name in enumerate(tips)}
     return found
@@ -138,8 +140,7 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
 
 def _bare(system: Any) -> Any:
     """Return the model of the arm, where joints are driven by motion the one inside."""
-    model = getattr(system, "model", system)
-    return getattr(model, "inner", model)
+    return within(as_model(system))
 
 
 def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
@@ -159,9 +160,8 @@ def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
     >>> fx.fed_forward(fx.servo_law(servos)).follows
     ('joint1_angle', 'joint2_angle', 'joint1_feedforward', 'joint2_feedforward')
     """
-    if hasattr(law, "law") and is_dataclass(law):
-        wrapper: Any = law
-        return replace(wrapper, law=fed_forward(wrapper.law, inertia))
+    if is_wrapper(law):
+        return replace(law, law=fed_forward(law.law, inertia))
     if not isinstance(law, LinearLaw):
         raise NotAvailable(f"torques cannot be fed forward through a {type(law).__name__}; add them before")
     channels = tuple(channel(drive) for drive in law.drives)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg as sla
 
+from ..abilities import Identified, Lagging, joints_of, led_of
 from ..errors import DefinitionError, require
+from ..machine.given import ModelGiven, as_model, opened
 from ..model import ComplexArray, FloatArray, OperatingPoint, OutputTangent, Signal, closure_forces, names
 from ..models.null_space import check_rank
 from ..support.moved import OldMembers
-from .equilibrium import model_of
 from .operating import check_balanced, linearisation_point
 from .rounding import cleaned, projected_noise, tangent_noise
 
@@ -217,16 +218,8 @@ class SecondOrder(OldMembers):
 LinearPlant = SecondOrder | FirstOrder
 
 
-def check_linear(plant: Any) -> None:
-    """Refuse what is not a linear plant, with the way to one."""
-    if not isinstance(plant, SecondOrder | FirstOrder):
-        raise DefinitionError(
-            f"a {type(plant).__name__} is not a linear plant: take its linearise(), or flexctl.from_control of a system"
-        )
-
-
 def linearise(
-    system: Any, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
+    model: ModelGiven, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
 ) -> SecondOrder:
     """Return the linear plant of an arm, a `Plant` or a mechanical model, about an operating point.
 
@@ -248,7 +241,8 @@ def linearise(
     >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
     SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
     """
-    model = model_of(system)
+    system, model = opened(model), as_model(model)
+    about = dict(provenance or (system.identity if isinstance(system, Identified) else {"model": model.kind}))
     point = linearisation_point(model) if at is None else at
     if at is not None:
         check_balanced(model, at)
@@ -261,7 +255,7 @@ def linearise(
     coordinates, basis = model.coordinates, None
     if model.closures:
         # what is driven stays a coordinate: it can then be held
-        joints = {*getattr(model, "joints", {}).values(), *getattr(model, "led", ())}
+        joints = {*joints_of(model).values(), *led_of(model)}
         keep = [i for i, signal in enumerate(coordinates) if signal.name in joints]
         basis, kept = independent_basis(model.closure_jacobian(point.q), model.closures, keep)
         forces, _ = independent_basis(closure_forces(model, point.q).T, model.closures, keep)
@@ -269,11 +263,11 @@ def linearise(
         M, D, K = (forces.T @ m @ basis for m in (M, D, K))
         noise = projected_noise(noise, forces, basis)
         B = forces.T @ B
-        led = [i for i, signal in enumerate(coordinates) if signal.name in getattr(model, "led", ())]
+        led = [i for i, signal in enumerate(coordinates) if signal.name in led_of(model)]
         M, D, K, B = _without_inertia_of_the_led(M, D, K, B, led)
         c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
     M, D, K = (cleaned(part, rounding) for part, rounding in zip((M, D, K), noise, strict=True))
-    lags: Mapping[str, Signal] = getattr(model, "lags", {})
+    lags: Mapping[str, Signal] = model.lags if isinstance(model, Lagging) else {}
     if lags:
         z = [i for i, signal in enumerate(coordinates) if signal.name in lags]
         M, D, K = _rates_for((M, D, K), z)
@@ -282,8 +276,7 @@ def linearise(
         coordinates = tuple(lags.get(signal.name, signal) for signal in coordinates)
     return SecondOrder(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
-        coordinates, model.inputs, model.outputs, point, basis,
-        dict(provenance or getattr(system, "identity", None) or {"model": model.kind}),
+        coordinates, model.inputs, model.outputs, point, basis, about,
     )
 
 

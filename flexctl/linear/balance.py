@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..abilities import sample_time_of
 from ..errors import ConvergenceError
 from ..model import ComplexArray, FloatArray
 from . import FirstOrder, SecondOrder
@@ -130,7 +131,7 @@ def _points(plant: SecondOrder | FirstOrder) -> ComplexArray:
         size = float(np.sqrt(stiffness / mass)) if mass > 0.0 else 1.0
     else:
         size = float(np.abs(_gebal(plant.A, False).A).max(initial=0.0))
-    if getattr(plant, "dt", 0.0):
+    if sample_time_of(plant):
         return np.asarray(1.05 * np.exp(1j * np.array([0.03, 0.4, 1.7])), complex)
     return np.asarray((size or 1.0) * np.array([1e-3, 3e-2, 0.6]) * np.exp(1.1j), complex)
 

@@ -17,14 +17,15 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..kernels.schemes import Scheme
+from ..machine.given import LinearGiven, as_first_order, as_linear, as_second_order
 from ..model import FloatArray, Signal
-from . import FirstOrder, SecondOrder, check_linear
+from . import FirstOrder, SecondOrder
 
 # Up to this norm of A dt the exponential is taken by Pade approximation; beyond, 2 x 2 blocks have a closed form.
 _CLOSED_FORM = 1.0
 
 
-def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0.0) -> FirstOrder:
+def zero_order_hold(plant: LinearGiven, dt: float, delay: float = 0.0) -> FirstOrder:
     """Return the plant sampled every dt, its inputs held constant in between: exact at the samples.
 
     Parameters
@@ -43,7 +44,7 @@ def zero_order_hold(plant: FirstOrder | SecondOrder, dt: float, delay: float = 0
     >>> sampled.dt
     0.001
     """
-    check_linear(plant)
+    plant = as_linear(plant)
     if isinstance(plant, SecondOrder):
         plant = plant.first_order()
     _check_times(plant, dt, delay)
@@ -87,8 +88,9 @@ def _note(plant: FirstOrder, method: str, dt: float, delay: float = 0.0) -> dict
     return {**plant.provenance, "discretisation": method, "sample_time": float(dt), "delay": float(delay)}
 
 
-def delay_inputs(plant: FirstOrder, samples: int) -> FirstOrder:
+def delay_inputs(plant: LinearGiven, samples: int) -> FirstOrder:
     """Return the sampled plant with its inputs `samples` periods late; the added states are `<input>_delay1`, ..."""
+    plant = as_first_order(plant)
     for number in range(samples, 0, -1):
         _check_sampled(plant, samples)
         p, n = len(plant.inputs), len(plant.states)
@@ -99,8 +101,9 @@ def delay_inputs(plant: FirstOrder, samples: int) -> FirstOrder:
     return plant
 
 
-def delay_outputs(plant: FirstOrder, samples: int) -> FirstOrder:
+def delay_outputs(plant: LinearGiven, samples: int) -> FirstOrder:
     """Return the sampled plant with its outputs `samples` periods late; the added states are `<output>_delay1`, ..."""
+    plant = as_first_order(plant)
     for number in range(1, samples + 1):
         _check_sampled(plant, samples)
         ny, n, p = len(plant.outputs), len(plant.states), len(plant.inputs)
@@ -169,13 +172,14 @@ def _restore_integrators(A: FloatArray, dt: float, Phi: FloatArray, Gamma: Float
         Gamma[:, columns] = dt * I[:, columns] + 0.5 * dt * dt * A[:, columns]
 
 
-def scheme_plant(plant: SecondOrder, dt: float, scheme: Scheme, substeps: int = 1) -> FirstOrder:
+def scheme_plant(plant: LinearGiven, dt: float, scheme: Scheme, substeps: int = 1) -> FirstOrder:
     """Return the discrete system that a time-stepping scheme makes of a linear plant under a zero-order hold.
 
     The inputs jump at the samples, where the accelerations are recomputed, and stay constant in between; `simulate`
     with this scheme and step dt / substeps gives these samples to rounding. The states are the coordinates and rates;
     generalised-alpha adds the difference between its shifted and the true accelerations, which jumps do not change.
     """
+    plant = as_second_order(plant)
     require(math.isfinite(dt) and dt > 0, f"sample time dt = {dt} s must be positive and finite")
     require(substeps >= 1, f"substeps = {substeps} must be at least 1")
     n, p = plant.B.shape
@@ -222,7 +226,8 @@ def _scheme_step(plant: SecondOrder, h: float, scheme: Scheme) -> tuple[FloatArr
 
 
 def newmark_plant(
-    plant: SecondOrder, dt: float, beta: float = 0.25, gamma: float = 0.5, substeps: int = 1
+    plant: LinearGiven, dt: float, beta: float = 0.25, gamma: float = 0.5, substeps: int = 1
 ) -> FirstOrder:
     """Return the discrete system of Newmark's scheme (beta = 0: central differences); see `scheme_plant`."""
+    plant = as_second_order(plant)
     return scheme_plant(plant, dt, Scheme(0.0, 0.0, beta, gamma), substeps)

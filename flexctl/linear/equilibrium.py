@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, require
+from ..abilities import PartlyDriven, Posable, joints_of, within
+from ..errors import ConvergenceError, require
+from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
 from ..models.continuation import Balance, Outcome, follow
 from ..models.ranges import check_rest
@@ -34,21 +36,6 @@ def accelerations(
             time=t,
         ) from error
     return solution[:n], solution[n:]
-
-
-def model_of(system: Any) -> MechanicalModel:
-    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
-    from . import SecondOrder  # `linear` finds its operating point here
-
-    if isinstance(system, SecondOrder):
-        from .as_model import LinearModel
-
-        return LinearModel(system)
-    model: MechanicalModel = getattr(system, "model", system)
-    if not (hasattr(model, "force") and hasattr(model, "tangent")):
-        kind = type(system).__name__
-        raise DefinitionError(f"a {kind} has no equilibrium: give a plant, a mechanical model or a SecondOrder")
-    return model
 
 
 def equilibrium(
@@ -103,7 +90,7 @@ def equilibrium(
     >>> print(point.u[:2].round(2), "N m")
     [18.54  4.63] N m
     """
-    model = model_of(system)
+    model = as_model(system)
     p, held = len(model.inputs), dict(hold or {})
     indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
     enough = balance is not None or len(indices) <= p
@@ -141,12 +128,12 @@ def posed(model: MechanicalModel, variables: Mapping[str, float]) -> FloatArray:
 
     A model that cannot be posed is left in its reference pose.
     """
-    inner: Any = getattr(model, "inner", model)
-    arm, pose = getattr(inner, "arm", None), getattr(inner, "pose", None)
-    if arm is None or pose is None:
+    inner: Any = within(model)
+    if not isinstance(inner, Posable):
         return model.reference().copy()
-    driven = getattr(inner, "driven", range(len(arm.joints)))
-    q: FloatArray = pose([variables.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
+    arm = inner.arm
+    driven = inner.driven if isinstance(inner, PartlyDriven) else range(len(arm.joints))
+    q = inner.pose([variables.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
     return np.concatenate([q, np.zeros(len(model.coordinates) - q.size)])
 
 
@@ -158,7 +145,7 @@ def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray 
 
 
 def _refusal(model: MechanicalModel, hold: Mapping[str, float], found: Outcome) -> str:
-    joints = [name for name in getattr(model, "joints", {}).values() if name not in hold]
+    joints = [name for name in joints_of(model).values() if name not in hold]
     remedy = f"hold the joints too ({', '.join(joints)})" if joints else "reduce the load, or give a guess (guess=...)"
     part = f"{100.0 * found.last.s:.4g} % of the way from the start to the full load and pose"
     return (

@@ -22,9 +22,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
-from . import FirstOrder, LinearPlant, SecondOrder, check_linear
+from . import FirstOrder, SecondOrder
 from .balance import balanced
 from .cascade import Actuators, actuators, driven_arm, own_poles
 from .eigen import NormalModes, damping_in_modes, is_modal, modal_damping, normal_modes
@@ -156,7 +157,7 @@ class Modes(Tabular):
         }
 
 
-def modes(plant: LinearPlant, count: int | None = None) -> Modes:
+def modes(plant: LinearGiven, count: int | None = None) -> Modes:
     """Return the modes of a plant, the `count` lowest flexible ones (default: all).
 
     Symmetric M (positive definite) and K: normal modes, and with damping that couples them the eigenvalues of the
@@ -172,8 +173,8 @@ def modes(plant: LinearPlant, count: int | None = None) -> Modes:
        1         11.7412      73.7721            0
        2         31.8621      200.195            0
     """
+    plant = as_linear(plant)
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
-    check_linear(plant)
     if isinstance(plant, SecondOrder) and has_normal_modes(plant):
         return _second_order(plant, count)
     driving = actuators(plant) if isinstance(plant, SecondOrder) else None

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import KnowsRestPoint, commands_of, joints_of, led_of, within
 from ..errors import Caution, ConvergenceError, require, unknown
+from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
-from .equilibrium import as_inputs, equilibrium, model_of, posed
+from .equilibrium import as_inputs, equilibrium, posed
 
 Pose = Mapping[str, float] | Sequence[float] | FloatArray
 SMALL = 1e-6
@@ -34,14 +36,12 @@ class NotBalanced(Caution):
 
 def drives(model: MechanicalModel) -> dict[str, str]:
     """Return the input that holds each driven joint, by coordinate."""
-    inner, known = getattr(model, "inner", model), set(names(model.inputs))
+    inner, known = within(model), set(names(model.inputs))
     found: dict[str, str] = {}
     for source in (inner, model):
-        torques: Mapping[str, str] = getattr(source, "joints", {})
-        commands: Mapping[str, Sequence[str]] = getattr(source, "commands", {})
-        found |= {coordinate: torque for torque, coordinate in torques.items()}
-        found |= {coordinate: own[0] for coordinate, own in commands.items()}
-    found |= {name: model.inputs[i].name for i, name in enumerate(getattr(model, "led", ()))}
+        found |= {coordinate: torque for torque, coordinate in joints_of(source).items()}
+        found |= {coordinate: own[0] for coordinate, own in commands_of(source).items()}
+    found |= {name: model.inputs[i].name for i, name in enumerate(led_of(model))}
     return {coordinate: name for coordinate, name in found.items() if name in known}
 
 
@@ -71,7 +71,7 @@ def rest_point(
     >>> print(fx.rest_point(arm, pose=[0.0, 0.0]).u[:2].round(2), "N m")
     [18.54  4.63] N m
     """
-    model = model_of(system)
+    model = as_model(system)
     held, given = drives(model), as_inputs(model, u)
     chosen = _variables(model, held, pose)
     if not chosen and not given.any():
@@ -102,10 +102,8 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
 
 def _as_it_stands(model: MechanicalModel) -> OperatingPoint | None:
     """Return the reference pose where it is an equilibrium, else None."""
-    own = getattr(model, "rest_point", None)
-    if own is not None:
-        point: OperatingPoint = own()
-        return point
+    if isinstance(model, KnowsRestPoint):
+        return model.rest_point()
     point = OperatingPoint.at_rest(model)
     if unbalanced(model, point, 0.0) is None:
         return point

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require, unknown
+from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
 from . import FirstOrder, SecondOrder
 from .balance import check_same
@@ -35,7 +36,7 @@ _UNSEEN = 1e-10
 
 
 def first_order(
-    plant: SecondOrder, form: str = "modal", modes: int | None = None, static_correction: bool = False
+    plant: LinearGiven, form: str = "modal", modes: int | None = None, static_correction: bool = False
 ) -> FirstOrder:
     """Return the plant as x' = A x + B u, y = C x + D u.
 
@@ -52,6 +53,7 @@ def first_order(
         Let the modes left out follow statically. The response at low frequency is then exact, at the price of
         feed-through from forces to positions; off by default, so that position outputs stay strictly proper.
     """
+    plant = as_second_order(plant)
     if form not in FORMS:
         raise unknown("form", form, FORMS)
     require(modes is None or form == "modal", f'modes = {modes} needs the form "modal", not "{form}"')

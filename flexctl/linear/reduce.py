@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, DefinitionError, require, unknown
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, Signal
-from . import FirstOrder, SecondOrder, check_linear
+from . import FirstOrder, SecondOrder
 from .balance import balanced, check_same
 from .realise import first_order
 from .split import Split, as_first_order, move_poles, split_by, split_rigid, split_zero_poles
@@ -57,7 +58,7 @@ class Reduced:
 
 
 def modal_truncation(
-    plant: SecondOrder | FirstOrder, modes: int | None = None, static_correction: bool = False,
+    plant: LinearGiven, modes: int | None = None, static_correction: bool = False,
     tolerance: float | None = None,
 ) -> FirstOrder:
     """Return the plant with its rigid and unstable part and its `modes` lowest flexible modes.
@@ -73,7 +74,7 @@ def modal_truncation(
     >>> fx.modal_truncation(plant, 2).A.shape
     (6, 6)
     """
-    check_linear(plant)
+    plant = as_linear(plant)
     if modes is None or tolerance is not None:
         plant = as_first_order(plant)
         modes = _fewest(plant, static_correction, modes, tolerance)
@@ -111,7 +112,7 @@ def _last_kept(pairs: FloatArray, modes: int) -> float:
     return float(pairs[0] * 0.999999 if modes == 0 else np.sqrt(pairs[modes - 1] * pairs[modes]))
 
 
-def modal_bounds(plant: SecondOrder | FirstOrder, static_correction: bool = False) -> FloatArray:
+def modal_bounds(plant: LinearGiven, static_correction: bool = False) -> FloatArray:
     """Return, for every number of flexible modes kept from 0 to all, a bound of the error of modal truncation.
 
     The largest singular value of the error stays below it at every frequency. A pair of poles p with the residue
@@ -125,6 +126,7 @@ def modal_bounds(plant: SecondOrder | FirstOrder, static_correction: bool = Fals
     >>> bool(bounds[0] > bounds[1] > bounds[2])
     True
     """
+    plant = as_linear(plant)
     plant = as_first_order(plant)
     require(plant.dt == 0, "modal truncation is for continuous plants; reduce first, then discretise")
     flexible = _stable_split(plant).flexible
@@ -152,7 +154,7 @@ def _noted(plant: FirstOrder, method: str) -> FirstOrder:
 
 
 def balanced_truncation(
-    plant: SecondOrder | FirstOrder,
+    plant: LinearGiven,
     order: int | None = None,
     tolerance: float | None = None,
     scales: Mapping[str, float] | None = None,
@@ -178,6 +180,7 @@ def balanced_truncation(
     >>> fx.balanced_truncation(plant, order=4).plant.A.shape
     (4, 4)
     """
+    plant = as_linear(plant)
     require((order is None) != (tolerance is None), "give either order or tolerance")
     plant = as_first_order(plant)
     split = _stable_split(plant)

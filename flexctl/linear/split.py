@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, Signal
-from . import FirstOrder, SecondOrder, check_linear
+from . import FirstOrder, SecondOrder
 from .balance import balanced
 from .realise import first_order
 
@@ -50,11 +51,10 @@ class Split:
 
 def as_first_order(plant: SecondOrder | FirstOrder) -> FirstOrder:
     """Return the plant itself, or its modal form."""
-    check_linear(plant)
     return first_order(plant) if isinstance(plant, SecondOrder) else plant
 
 
-def split_rigid(plant: SecondOrder | FirstOrder) -> Split:
+def split_rigid(plant: LinearGiven) -> Split:
     """Return the rigid-body modes and the rest of a plant, their sum being the plant.
 
     States that only integrate (rigid modes of the modal form, coupled by damping or not) are recognised by their exact
@@ -67,6 +67,7 @@ def split_rigid(plant: SecondOrder | FirstOrder) -> Split:
     >>> split.rigid.A.shape
     (2, 2)
     """
+    plant = as_linear(plant)
     return split_zero_poles(as_first_order(plant))[0]
 
 

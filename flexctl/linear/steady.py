@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Spinning, kind_of
 from ..errors import ConvergenceError, NotAvailable, require
+from ..machine.given import LinearGiven, as_model, as_second_order, opened
 from ..model import FloatArray, OperatingPoint, index_of
-from . import SecondOrder, check_linear, linearise
-from .equilibrium import model_of
+from . import SecondOrder, linearise
 
 
-def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
+def lock(plant: LinearGiven, coordinates: Sequence[str]) -> SecondOrder:
     """Return the plant with these coordinates held; inputs that act on nothing else are left out.
 
     Parameters
@@ -44,8 +45,7 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
     >>> print(f"{held.modes(1).frequencies_hz[0]:.3f} Hz")
     3.808 Hz
     """
-    check_linear(plant)
-    require(isinstance(plant, SecondOrder), "joints are held in the coordinates of a second-order plant, not in states")
+    plant = as_second_order(plant)
     held = {index_of("coordinate", name, plant.coordinates) for name in coordinates}
     # a joint that a cylinder moves has its acceleration as a state of its own
     held |= {i for i, s in enumerate(plant.coordinates) if s.name in {f"{name}_acceleration" for name in coordinates}}
@@ -64,15 +64,15 @@ def lock(plant: SecondOrder, coordinates: Sequence[str]) -> SecondOrder:
 
 
 def steady_state(
-    system: Any, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
+    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
 ) -> OperatingPoint:
     """Return the deformed state in which the arm turns with constant joint rates.
 
     Parameters
     ----------
-    system : Plant or MechanicalModel
-        A model in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity along the axis of
-        joint 1 if that joint alone turns.
+    model : Plant, MechanicalModel, str or Path
+        A plant, or its model, in inertial coordinates, such as "timoshenko_planar", without gravity; or with gravity
+        along the axis of joint 1 if that joint alone turns.
     rates, angles : sequence of float
         Joint rates [rad/s] and angles [rad]; the angles of the reference pose by default.
     tolerance : float
@@ -89,7 +89,7 @@ def steady_state(
     >>> print(point.v[:2].round(3))
     [3. 0.]
     """
-    model: Any = model_of(system)
+    model = as_model(model)
     _check(model, rates)
     phi = _angles(model, angles)
     q0, v0, a0 = model.rigid_motion(phi, rates, np.zeros(phi.size))
@@ -117,7 +117,7 @@ def steady_state(
 
 
 def spinning_plant(
-    system: Any, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
+    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
     provenance: Mapping[str, Any] | None = None,
 ) -> SecondOrder:
     """Return the linear plant about steady joint rates [rad/s], in the frames that turn with the links.
@@ -135,7 +135,7 @@ def spinning_plant(
     mode  frequency [Hz]      [rad/s]  damping [%]
        1          3.8135       23.961    4.652e-14
     """
-    model: Any = model_of(system)
+    system, model = opened(model), as_model(model)
     point = steady_state(model, rates, angles)
     if not stiffening:
         q, v, a = model.rigid_motion(_angles(model, angles), rates, np.zeros(len(list(rates))))
@@ -156,8 +156,8 @@ def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
 
 
 def _check(model: Any, rates: Sequence[float]) -> None:
-    if not (hasattr(model, "turning") and hasattr(model, "rigid_motion")):
-        raise NotAvailable(f"{getattr(model, 'kind', type(model).__name__)} has no frames that turn with its links")
+    if not isinstance(model, Spinning):
+        raise NotAvailable(f"{kind_of(model)} has no frames that turn with its links")
     given, joints = len(list(rates)), len(model.arm.joints)
     require(given == joints, f"{given} joint rates given; the arm has {joints} joints")
     require(len(model.joints) == joints, "a joint with a servo is not held at an angle; give it another drive")

@@ -1,6 +1,7 @@
 """The solvers. Each is a class that turns an `Arm` into a `MechanicalModel`; `build` makes one by its registry name.
 
-A new solver is one class with `__init__(self, arm, *, option=default, ...)` and one line in `REGISTRY`.
+A new solver is one class with `__init__(self, arm, *, option=default, ...)` and one line in `REGISTRY`; one from
+outside of flexctl is named by where its class is (`outside`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import NotAvailable, unknown
+from ..abilities import Knowing, joints_of
+from ..errors import DefinitionError, NotAvailable, unknown
 from ..machine.arm import Arm
+from ..machine.given import ArmGiven, as_arm
 from ..model import MechanicalModel
+from . import outside
 from .features import check_features
 
 REGISTRY = {
@@ -26,10 +30,19 @@ REGISTRY = {
 """Registry name -> "module:Class"; the module is imported when a model of that kind is built."""
 
 
+def kinds() -> dict[str, str]:
+    """Return every kind of model that has a name, with where its class is: those of flexctl, then installed ones."""
+    return {**REGISTRY, **{kind: place for kind, place in outside.announced().items() if kind not in REGISTRY}}
+
+
 def model_class(kind: str) -> Callable[..., MechanicalModel]:
-    """Return the class of a kind of model."""
+    """Return the class of a kind of model: a name, or "module:Class" or "file.py:Class" (`flexctl.models.outside`)."""
+    if not isinstance(kind, str):
+        raise DefinitionError(f"kind of model {kind!r:.60} is a {type(kind).__name__}; {outside.FORMS}")
     if kind not in REGISTRY:
-        raise unknown("kind of model", kind, REGISTRY)
+        if not outside.is_outside(kind) and kind not in kinds():
+            raise unknown("kind of model", kind, kinds())
+        return outside.outside_class(kinds().get(kind, kind))
     module, name = REGISTRY[kind].split(":")
     found: Callable[..., MechanicalModel] = getattr(importlib.import_module(module), name)
     return found
@@ -38,18 +51,18 @@ def model_class(kind: str) -> Callable[..., MechanicalModel]:
 def options(kind: str) -> dict[str, Any]:
     """Return the options of a kind of model with their default values."""
     arguments = list(inspect.signature(model_class(kind)).parameters.values())[1:]
-    return {a.name: a.default for a in arguments}
+    return {a.name: a.default for a in arguments if a.kind not in (a.VAR_POSITIONAL, a.VAR_KEYWORD)}
 
 
-def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
+def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
     """Return the model of an arm.
 
     Parameters
     ----------
-    arm : Arm
-        The machine.
+    arm : Arm, Plant, str or Path
+        The machine; of a plant its arm.
     kind : str
-        Registry name of the solver.
+        Name of the solver, or where its class is: "module:Class", "file.py:Class".
     **chosen
         Options of that solver; an unknown one is refused.
 
@@ -61,20 +74,26 @@ def build(arm: Arm, kind: str, **chosen: Any) -> MechanicalModel:
     mode  frequency [Hz]      [rad/s]  damping [%]
        1         12.0186      75.5149            0
     """
+    arm = as_arm(arm)
     known = options(kind)
     for name in chosen:
         if name not in known:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
-    check_features(arm, kind, getattr(found, "features", ()))
-    return _with_motions(arm, found(arm, **chosen))
+    features = found.features if isinstance(found, Knowing) else ()
+    if kind not in REGISTRY:
+        outside.check_known(arm, kind, features)
+    check_features(arm, kind, features)
+    if kind in REGISTRY:
+        return _with_motions(arm, found(arm, **chosen))
+    return _with_motions(arm, outside.made(kind, lambda: found(arm, **chosen)))
 
 
 def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
     """Return the model with joints commanded by their acceleration (drive = "motion") or moved by cylinders."""
-    torques: Mapping[str, str] = {name: torque for torque, name in getattr(model, "joints", {}).items()}
+    torques: Mapping[str, str] = {name: torque for torque, name in joints_of(model).items()}
     numbers = {drive: [i for i, j in enumerate(arm.joints, 1) if j.drive == drive] for drive in ("motion", "hydraulic")}
-    led = {drive: {torques[f"joint{i}"]: f"joint{i}" for i in found} for drive, found in numbers.items()}
+    led = {drive: {_torque(torques, i, drive): f"joint{i}" for i in found} for drive, found in numbers.items()}
     if numbers["hydraulic"]:
         from .wrappers.hydraulic import HydraulicDriven
 
@@ -88,3 +107,10 @@ def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
 
         return motion_driven(model, led["motion"])
     return model
+
+
+def _torque(torques: Mapping[str, str], number: int, drive: str) -> str:
+    """Return the input of a joint that is to be driven otherwise."""
+    if f"joint{number}" not in torques:
+        raise NotAvailable(f'joint {number}: drive = "{drive}" needs a model that names its torque in `joints`')
+    return torques[f"joint{number}"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection
 
+from ..abilities import Knowing
 from ..errors import DefinitionError
 from ..machine.arm import Arm
 
@@ -33,7 +34,8 @@ def known_features(kind: str) -> frozenset[str]:
     from . import REGISTRY
 
     module, name = (REGISTRY | EXACT)[kind].split(":")
-    return frozenset(getattr(getattr(importlib.import_module(module), name), "features", ()))
+    found = vars(importlib.import_module(module))[name]
+    return frozenset(found.features if isinstance(found, Knowing) else ())
 
 
 def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:

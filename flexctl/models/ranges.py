@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Assuming, innermost
 from ..errors import Caution
 from ..model import FloatArray
 
@@ -77,19 +78,12 @@ class BeyondModel(Caution):
     """
 
 
-def formulation(model: Any) -> Any:
-    """Return the model of the arm itself, where joints are moved by motions or cylinders the one inside."""
-    while hasattr(model, "inner") or hasattr(model, "moved"):
-        model = getattr(model, "inner", None) or model.moved
-    return model
-
-
 def in_range(model: Any, q: FloatArray, v: FloatArray) -> tuple[Driven, ...]:
     """Return how far coordinates and rates (nt x n) drive the assumptions of a model; empty for one without any."""
-    inner = formulation(model)
-    if not hasattr(inner, "assumptions"):
-        return ()
+    inner = innermost(model)
     n = len(inner.coordinates)  # those of cylinders come behind
+    if not isinstance(inner, Assuming):
+        return ()
     return tuple(inner.assumptions(q[:, :n], v[:, :n]))
 
 

@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import Posable
 from ..errors import DefinitionError, require
 from ..linear import SecondOrder, linearise
 from ..machine.arm import Arm
+from ..machine.given import as_model
 from ..model import FloatArray, OperatingPoint, names
 from .kinematics import JointMotion, RigidArm
 from .moves import Motion
@@ -109,7 +111,7 @@ class Track:
 
     def references(self, system: Any, law: Any = None, feedforward: bool = True) -> dict[str, Motion]:
         """Return the channels that a law follows and those that the outputs of a plant or model are scored against."""
-        model = getattr(system, "model", system)
+        model = as_model(system)
         wanted = {*names(model.outputs), *(() if law is None else law.follows)}
         return {name: motion for name, motion in self.channels(feedforward).items() if name in wanted}
 
@@ -118,8 +120,8 @@ class Track:
 
         At rest, or `moving` as the path does. The model needs a method `pose(angles)`.
         """
-        model = getattr(system, "model", system)
-        if not hasattr(model, "pose"):
+        model = as_model(system)
+        if not isinstance(model, Posable):
             raise DefinitionError(f"{model.kind} cannot be put into a pose; give the initial state yourself")
         angles, rates, _ = self.joints(0.0)
         q = np.asarray(model.pose(angles), float)
@@ -132,7 +134,7 @@ class Track:
 
     def linear_plant(self, system: Any) -> SecondOrder:
         """Return the linear plant of a plant or model about `start`, at rest."""
-        model = getattr(system, "model", system)
+        model = as_model(system)
         return linearise(model, OperatingPoint.at_rest(model, self.start(model)[0]))
 
     def poses(self, count: int = 13) -> FloatArray:

@@ -8,16 +8,17 @@ driven beyond what it assumes: `driven` asks the model, whose class declares it 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..abilities import Assuming, innermost
 from ..design.design import Design
 from ..errors import Caution, ConvergenceError, NotAvailable
+from ..laws.controller import DesignedForRange, layers
 from ..model import FloatArray, Signal, names
-from ..models.ranges import ALLOWED, BeyondModel, Driven, formulation, in_range
+from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range
 from .growth import told
 from .path_stability import HiddenInstability, grows
 from .response import Response
@@ -45,7 +46,7 @@ def after_run(controller: Any, run: Response) -> None:
     for law in layers(controller):
         if isinstance(law, Design):
             _warn_of_unstable(law)
-        ranges: Mapping[str, tuple[float, float]] = getattr(law, "designed_for", {})
+        ranges = law.designed_for if isinstance(law, DesignedForRange) else {}
         for name, (low, high) in ranges.items():
             if name in names(run.outputs):
                 _warn_of_range(run, name, low, high)
@@ -53,7 +54,7 @@ def after_run(controller: Any, run: Response) -> None:
 
 def watched(model: Any, duration: float, step: float) -> bool:
     """Whether a run is recorded to be asked afterwards how far its model was driven: where that costs little memory."""
-    return hasattr(formulation(model), "assumptions") and len(model.coordinates) * duration / step <= RECORDED
+    return isinstance(innermost(model), Assuming) and len(model.coordinates) * duration / step <= RECORDED
 
 
 def driven(model: Any, run: Response) -> tuple[Driven, ...]:
@@ -90,13 +91,6 @@ def _warn_of_model(model: Any, run: Response, one: Driven) -> None:
         BeyondModel,
         stacklevel=4,
     )
-
-
-def layers(law: Any) -> Iterator[Any]:
-    """Yield a law and every law inside it, from the outermost."""
-    while law is not None:
-        yield law
-        law = getattr(law, "law", None)
 
 
 def _warn_of_range(run: Response, name: str, low: float, high: float) -> None:

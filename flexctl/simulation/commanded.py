@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..abilities import Analysed, Startable, commands_of, joints_of, origins_of, steps_itself
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..laws.compiled import acts_within_steps
 from ..model import FloatArray, MechanicalModel
@@ -41,9 +42,7 @@ def commanded(
         inner, here = plant.inner, plant.reference()
         for i in plant.p:
             found.setdefault(plant.coordinates[i].name, Step(float(here[i]), float(here[i])))
-    torques: Mapping[str, str] = getattr(inner, "joints", {})
-    servos: Mapping[str, tuple[str, ...]] = getattr(inner, "commands", {})
-    origins: Mapping[str, float] = getattr(inner, "origins", {})
+    torques, servos, origins = joints_of(inner), commands_of(inner), origins_of(inner)
     _check(inner, found, {*torques.values(), *servos})
     signals: dict[str, InputSignal] = {
         name: Part(found[joint], k, 0.0 if k else origins.get(joint, 0.0))
@@ -54,13 +53,14 @@ def commanded(
     taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
     for name in (*(() if law is None else law.drives), *inputs):
         require(name not in taken, f'"{name}" is driven although its joint is commanded; leave one of them out')
-    start = getattr(inner, "start", None)
-    began = start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()}) if start else None
+    began = None
+    if isinstance(inner, Startable):
+        began = inner.start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()})
     continuous = law is not None and law.sample_time == 0
     within = continuous and acts_within_steps(law, inner)
-    if getattr(inner, "own_stepper", False) and (within or not continuous):
+    if steps_itself(inner) and (within or not continuous):
         return Commanded(inner, found, signals, began)
-    analysis = getattr(inner, "analysis", "nonlinear")
+    analysis = inner.analysis if isinstance(inner, Analysed) else "nonlinear"
     if analysis != "nonlinear":
         raise NotAvailable(f'analysis = "{analysis}" takes no modal damping and no continuous law; use "nonlinear"')
     driven = {torque: joint for torque, joint in torques.items() if joint in found}

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ConvergenceError, require
 from ..kernels.schemes import SCHEMES, Scheme, trapezoidal
+from ..machine.given import as_model, opened
 from ..model import FloatArray
 from .response import Response
 from .simulate import simulate
@@ -115,6 +116,8 @@ def compare_methods(
     >>> len(table.rows)
     1
     """
+    system = opened(system)
+    as_model(system)  # says at once what is wrong with it
     require(len(steps) > 0 and min(steps) > 0, f"steps = {list(steps)} s must be positive")
     schemes = methods if isinstance(methods, Mapping) else {name: SCHEMES[name]() for name in methods}
     if exact is None:

@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.linalg as sla
@@ -54,6 +55,8 @@ def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, p
 
 class _Mechanical:
     """State and sensors that the engines in coordinates q, v, a share."""
+
+    counts: ClassVar[Mapping[str, int]] = {}  # no iterations
 
     def __init__(self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, t: float) -> None:
         self.model = model
@@ -145,6 +148,8 @@ def stability_limit(model: LinearMechanics) -> float:
 
 class Exact:
     """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge in energy-scaled normal coordinates."""
+
+    counts: ClassVar[Mapping[str, int]] = {}
 
     def __init__(
         self, model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, tables: Tables, record: Record,

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import RigidDynamics, joints_of, within
 from ..errors import DefinitionError, NotAvailable
+from ..machine.given import as_model, opened
 from ..model import FloatArray
 from ..motion.moves import Motion
 from .response import Response
-from .simulate import as_model, simulate
+from .simulate import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +80,11 @@ def inverse_dynamics(
     >>> print(abs(torques.rigid).max(axis=0).round(1), "N m")
     [3.5 1.2] N m
     """
-    model: Any = as_model(system)
-    model = getattr(model, "inner", model)  # joints driven by motion
-    if not hasattr(model, "rigid_torques"):
+    system = opened(system)
+    model = within(as_model(system))  # joints driven by motion
+    if not isinstance(model, RigidDynamics):
         raise NotAvailable(f"{model.kind} has no rigid arm to compare with")
-    torques: dict[str, str] = {joint: torque for torque, joint in getattr(model, "joints", {}).items()}
+    torques = {joint: torque for torque, joint in joints_of(model).items()}
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
     for joint in wanted:
         if joint not in torques:

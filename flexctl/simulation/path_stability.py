@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback, Posable, Restable
 from ..errors import Caution, NotAvailable
+from ..laws.controller import ChangesAtTimes, is_wrapper
 from ..linear import linearise
 from ..linear.interconnect import loop_poles
+from ..machine.given import as_model
 from ..model import ComplexArray, FloatArray, OperatingPoint
 from ..motion.track import Track
 
@@ -102,10 +105,9 @@ def grows(poles: ComplexArray, period: float = 0.0) -> bool:
 
 def law_at(law: Any, t: float) -> Any:
     """Return the linear law that is on at time t [s], in its wrappers."""
-    if hasattr(law, "law") and is_dataclass(law):
-        wrapper: Any = law
-        return replace(wrapper, law=law_at(wrapper.law, t))
-    return law.at(t) if hasattr(law, "at") else law
+    if is_wrapper(law):
+        return replace(law, law=law_at(law.law, t))
+    return law.at(t) if isinstance(law, ChangesAtTimes) else law
 
 
 def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> PathStability:
@@ -132,14 +134,14 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     >>> bool(found.growth.max() < 1e-6)
     True
     """
-    model = getattr(system, "model", system)
-    if not hasattr(model, "pose"):
+    model = as_model(system)
+    if not isinstance(model, Posable):
         raise NotAvailable(f"{model.kind} cannot be put into a pose of the path")
-    if not hasattr(law, "feedback"):
+    if not isinstance(law, LinearFeedback):
         raise NotAvailable(f"{type(law).__name__} has no linear part")
     times = np.linspace(0.0, track.path.duration, count)
     angles = track.joints(times).angles
-    settle = getattr(model, "rest", model.pose) if any(track.arm.gravity) else model.pose
+    settle = model.rest if any(track.arm.gravity) and isinstance(model, Restable) else model.pose
     poles = []
     for t, pose in zip(times, angles, strict=True):
         plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))

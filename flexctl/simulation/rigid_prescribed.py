@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abilities import kind_of, within
 from ..errors import NotAvailable, require, unknown
 from ..linear import independent_basis
+from ..machine.given import as_model
 from ..model import FloatArray
 from ..models.assumed_modes.poses import follow
 from ..motion.moves import Motion, Step
@@ -55,10 +57,11 @@ def prescribed_response(
     >>> print(f"{run.t[-1]:.1f} s")
     0.1 s
     """
-    model = getattr(system, "model", system)
-    model = getattr(model, "inner", model)
-    if not hasattr(model, "driven"):
-        raise NotAvailable(f"{getattr(model, 'kind', type(model).__name__)} has no rigid arm with closures to follow")
+    from ..models.assumed_modes import AssumedModes
+
+    model = within(as_model(system))
+    if not isinstance(model, AssumedModes):
+        raise NotAvailable(f"{kind_of(model)} has no rigid arm with closures to follow")
     started = time.perf_counter()
     t, h, _ = time_grid(duration, step, None, [b for m in motions.values() for b in m.breakpoints])
     table = _table(model, motions, t, step)

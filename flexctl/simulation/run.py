@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import ContinuousLoop, Stepping
 from ..errors import ConvergenceError, NotAvailable, require
 from ..kernels.schemes import Scheme
 from ..laws.compiled import begin, compile_law, empty_law, hold_law
-from ..laws.controller import check_answer, initial_at
+from ..laws.controller import ChangesAtTimes, check_answer, initial_at
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
 from .grid import both_limits, commands, limits, middles, samples, time_grid
@@ -59,7 +60,7 @@ class Run:
         acts = law is not None and law.sample_time == 0  # within every step
         if acts:
             breaks += [b for motion in setup.references.values() for b in motion.breakpoints]
-            breaks += getattr(law, "times", ())
+            breaks += law.times if isinstance(law, ChangesAtTimes) else ()
         period = None if law is None or acts else law.sample_time
         self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
         before, after, bulge = np.zeros((self.t.size, p)), np.zeros((self.t.size, p)), np.zeros((h.size, p))
@@ -184,7 +185,7 @@ class Run:
             if first == 0:
                 self._begin(engine)
             self._advance(engine, first, last, report)
-            for what, count in getattr(engine, "counts", {}).items():
+            for what, count in engine.counts.items():
                 self.work[what] = self.work.get(what, 0) + count
             (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
 
@@ -208,8 +209,8 @@ class Run:
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":
             return engines.Explicit(model, *arguments)
-        if getattr(model, "own_stepper", False):
-            return model.stepper(self.q, self.v, u, plan, first)  # type: ignore[attr-defined]
+        if isinstance(model, Stepping) and model.own_stepper:
+            return model.stepper(self.q, self.v, u, plan, first)
         if self.commands:
             raise NotAvailable(f"{model.kind} with commanded joints has no stepper of its own")
         compiled = model.compiled()
@@ -245,7 +246,7 @@ class Run:
         setup, plant, record = self.setup, self.setup.plant, self.record
         outputs, inputs, n = plant.outputs, plant.inputs, len(plant.coordinates)
         y, u = record.y[:, : len(outputs)], record.u
-        if hasattr(setup.model, "applied"):  # a continuous law is part of it: what reached the inputs of the plant
+        if isinstance(setup.model, ContinuousLoop):  # what reached the inputs of the plant
             u = setup.model.applied(record.y, record.u)
         bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
         if bad.size:

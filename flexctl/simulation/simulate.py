@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import Identified, PayloadChecking, kind_of, provenance_of
 from ..errors import ConvergenceError, DefinitionError, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
-from ..laws.controller import Controller, LinearLaw, bare
+from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
 from ..laws.motion_command import MotionCommand
-from ..linear import FirstOrder, SecondOrder
+from ..linear import FirstOrder
+from ..machine.given import as_model, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
@@ -126,6 +128,7 @@ def simulate(
     >>> print(f"{run['tip'].max():.3f} m")
     0.179 m
     """
+    system = opened(system)
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
@@ -142,9 +145,9 @@ def simulate(
     _check_names(plant, law, inputs)
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
-    law = law.told(references) if hasattr(law, "told") else law
+    law = with_references(law, references)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
-    if hasattr(system, "check_payload"):  # a plant of the catalogue knows what is plausible on its arm
+    if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
             system.check_payload(mass, inertia)
     initial = start if initial is None else initial(plant) if callable(initial) else initial
@@ -179,37 +182,21 @@ def simulate(
     return response
 
 
-def as_model(system: Any) -> MechanicalModel:
-    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
-    if isinstance(system, SecondOrder):
-        from ..linear.as_model import LinearModel
-
-        return LinearModel(system)
-    model = getattr(system, "model", system)
-    if not isinstance(model, MechanicalModel):
-        kind = type(system).__name__
-        raise DefinitionError(f"cannot simulate a {kind}: give a plant, a mechanical model or a SecondOrder")
-    return model
-
-
 def as_law(controller: Any) -> Any:
     """Return the controller, a linear system made one, or None."""
     if controller is None or isinstance(controller, Controller):
         return bare(controller)
-    if hasattr(controller, "num") and hasattr(controller, "den") and hasattr(controller, "input_labels"):
-        controller = _state_space(controller)
+    law: Any = controller
     if isinstance(controller, FirstOrder):
-        law, inputs, outputs = controller, names(controller.inputs), names(controller.outputs)
-    elif all(hasattr(controller, key) for key in ("A", "B", "C", "D", "input_labels", "output_labels")):
-        law, inputs, outputs = controller, controller.input_labels, controller.output_labels
+        inputs, outputs = names(controller.inputs), names(controller.outputs)
+    elif is_control(controller):
+        law = _state_space(controller)
+        inputs, outputs = law.input_labels, law.output_labels
         named = not {*inputs, *outputs} & {"u[0]", "y[0]"}
         remedy = "control.ss(..., inputs=[plant outputs], outputs=[plant inputs])"
         require(named, f"the signals of the controller have no names: give them, {remedy}, or control.tf likewise")
     else:
-        needed = ("sample_time", "measures", "drives", "follows", "initial", "step")
-        missing = ", ".join(key for key in needed if not hasattr(controller, key))
-        kind = type(controller).__name__
-        raise DefinitionError(f"{kind} is not a controller: it lacks {missing}; see flexctl.laws.controller")
+        raise not_a_law(controller)
     timed = law.dt is not True  # python-control's "sampled, period unknown"
     require(timed, "the controller is sampled, but with dt = True: give its sample time in seconds")
     return LinearLaw(
@@ -218,9 +205,11 @@ def as_law(controller: Any) -> Any:
 
 
 def _state_space(controller: Any) -> Any:
-    """Return a control.TransferFunction as a control.StateSpace with the same names."""
+    """Return a control.StateSpace, or a control.TransferFunction as one with the same names."""
     import control
 
+    if isinstance(controller, control.StateSpace):
+        return controller
     try:
         return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
     except ValueError as error:
@@ -319,10 +308,8 @@ def _room(setup: Setup) -> AbstractContextManager[None]:
 
 
 def _provenance(system: Any) -> dict[str, Any]:
-    record = getattr(system, "identity", None)  # of a Plant
-    if record is None:
-        record = getattr(system, "provenance", None)  # of a SecondOrder
-    return dict(record or {"model": getattr(system, "kind", type(system).__name__)})
+    record = system.identity if isinstance(system, Identified) else provenance_of(system)
+    return dict(record or {"model": kind_of(system)})
 
 
 @contextmanager

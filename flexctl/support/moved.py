@@ -84,7 +84,7 @@ MODULES = {
     "models.exact_beam": "exact.euler_bernoulli",
     "models.histories": "models.finite_difference.inputs",
     "models.hydraulic": "models.wrappers.hydraulic",
-    "models.linear_model": "linear.as_model",
+    "models.linear_model": "linear.linear_model",
     "models.marching": "models.finite_difference.march",
     "models.motion_driven": "models.wrappers.motion_driven",
     "models.planar_mesh": "models.timoshenko_planar.mesh",

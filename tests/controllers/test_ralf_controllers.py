@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from differences import Array
 from scipy.linalg import expm, solve_discrete_lyapunov
 
 import flexctl as fx
@@ -35,6 +34,7 @@ from flexctl.motion.profiles import Swing
 from flexctl.motion.resting import Rest
 from flexctl.motion.signals import Sine
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 NAMES = ("ralf_shaped", "ralf_hinf", "ralf_lqg")
 OFF = {"": 0.0, ", frequencies -10 %": -0.1, ", frequencies +10 %": 0.1}

@@ -12,7 +12,6 @@ import control as ct
 import numpy as np
 import pytest
 import toys
-from differences import Array, assert_near, check_closures, check_compiled, check_tangent, order, some_motion
 from scipy.optimize import fsolve
 from servo_paths import POLES, ServoSine
 
@@ -30,6 +29,15 @@ from flexctl.models.wrappers.hydraulic import HydraulicDriven
 from flexctl.motion.moves import Sine, quintic
 from flexctl.motion.profiles import Swing
 from flexctl.simulation.simulate import as_model, simulate
+from flexctl.testing.differences import (
+    Array,
+    assert_near,
+    check_closures,
+    check_compiled,
+    check_tangent,
+    order,
+    some_motion,
+)
 
 HZ = 2 * np.pi
 HERTZ = {name: poles / HZ for name, poles in POLES.items()}

@@ -52,7 +52,7 @@ def loop(design, moves, model: fx.FirstOrder, duration: float, push=lambda t: 0.
     """Run law and sampled plant, plain; returns law, times, torques, measurements, the law's states after each call."""
     law = bare(design)
     if isinstance(law, Governed):
-        law = law.told(dict(zip(law.follows, moves, strict=True)))
+        law = law.with_references(dict(zip(law.follows, moves, strict=True)))
     rows = [[s.name for s in model.outputs].index(name) for name in law.measures]
     columns = [[s.name for s in model.inputs].index(name) for name in law.drives]
     x = np.zeros(len(model.states)) if start is None else start
@@ -158,7 +158,7 @@ def test_limits_are_kept_with_payloads_that_it_does_not_know():
 def test_a_pace_so_slow_that_the_motion_outlasts_the_horizon_is_seen_to_its_end():
     """A move of 3 s at a sixtieth of the limit: the braking, up to 9 s later, bounds the pace at its begin."""
     weak = governor(weaker(0.005), linear(), modes=2)
-    law = bare(weak).told({"tip_angle": quintic(0.0, 1.0, 3.0)})
+    law = bare(weak).with_references({"tip_angle": quintic(0.0, 1.0, 3.0)})
     x = np.zeros(len(law.predictor.loop[0]))
     s = law._begin(x, 0.0)
     assert 3.0 / s > 2 * law.horizon
@@ -309,7 +309,7 @@ def test_a_long_path_is_governed_by_what_a_stop_takes():
     """Ten moves to and fro in 5 s, every one too fast, without a pause; the horizon is 4 s."""
     path = fx.Moves(tuple(quintic(0.5 * (k % 2), 0.5 * ((k + 1) % 2), 0.5, start=0.5 * k) for k in range(10)))
     with pytest.raises(fx.DefinitionError, match=r"horizon = 4 s ends before.*brake"):
-        bare(governed()).told({"tip_angle": path})
+        bare(governed()).with_references({"tip_angle": path})
     _, t, torques, measured, states = loop(governed(brake=1.0), [path], truncated(), 11.0)
     assert np.abs(torques).max() < LIMIT
     assert states[-1].pace.at(t[-1])[0] > path.duration
@@ -353,9 +353,9 @@ def test_bad_input_is_named():
             governor(law, linear(), modes=2, **options)
     law = bare(governed())
     with pytest.raises(fx.DefinitionError, match=r'"tip_angle" jumps.*quintic'):
-        law.told({"tip_angle": fx.Step(0.0, 1.0)})
+        law.with_references({"tip_angle": fx.Step(0.0, 1.0)})
     with pytest.raises(fx.DefinitionError, match="must end at rest"):
-        law.told({"tip_angle": fx.SpinUp(1.0, 0.5)})
+        law.with_references({"tip_angle": fx.SpinUp(1.0, 0.5)})
     with pytest.raises(fx.DefinitionError, match="must know its path"):
         law.step(law.initial(), 0.0, np.zeros(2), np.zeros(3))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differences import order
 
 import flexctl as fx
 from flexctl.design.servo import Servo, design_servos, servo_law, servo_rule, with_servo
@@ -18,6 +17,7 @@ from flexctl.machine.arm import Joint
 from flexctl.model import names
 from flexctl.models import build
 from flexctl.motion.moves import quintic
+from flexctl.testing.differences import order
 
 GAINS = {"joint1": Servo(360.741, 60.3015), "joint2": Servo(722.503, 30.1721)}
 

@@ -13,7 +13,7 @@ import flexctl as fx
 from flexctl.errors import DefinitionError
 from flexctl.frequency import frequency_response, grid, transfer
 from flexctl.linear import SecondOrder
-from flexctl.linear.as_model import LinearModel
+from flexctl.linear.linear_model import LinearModel
 from flexctl.linear.modes import modes
 from flexctl.model import ComplexArray, Signal
 

@@ -14,7 +14,6 @@ import pytest
 import scipy.linalg as sla
 import toys
 from analytical import HUB, RHO, L, tokhi_arm
-from differences import Array
 
 from flexctl.design.lqg import LqgWeights, lqg
 from flexctl.design.pd import joint_pd, rigid_and_bending
@@ -27,6 +26,7 @@ from flexctl.models import build
 from flexctl.models.finite_difference import FiniteDifference
 from flexctl.motion.moves import PiecewiseConstant, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 TS = 1e-3
 WEIGHTS = LqgWeights(

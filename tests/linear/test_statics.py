@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import toys
 from analytical import tokhi_arm
-from differences import some_motion
 
 from flexctl.errors import ConvergenceError, DefinitionError
 from flexctl.linear import linearise
 from flexctl.linear.equilibrium import accelerations, equilibrium
 from flexctl.model import OperatingPoint
 from flexctl.models import build
+from flexctl.testing.differences import some_motion
 
 
 def test_rod_pendulum_hangs_and_its_pivot_carries_half_the_weight() -> None:

@@ -7,96 +7,22 @@ the same for every case: derivatives, energy, linear plant, closed loop, compile
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 import toys
 from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
-from differences import (
-    Array,
-    check_closures,
-    check_compiled,
-    check_tangent,
-    order,
-    slope,
-    some_motion,
-)
 
-from flexctl.laws.compiled import runs_compiled
-from flexctl.laws.controller import LinearLaw
-from flexctl.linear import SecondOrder, linearise
-from flexctl.linear.as_model import LinearModel
-from flexctl.linear.equilibrium import accelerations, equilibrium
-from flexctl.linear.modes import normal_modes
 from flexctl.machine.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
-from flexctl.model import LinearMechanics, MechanicalModel, names
+from flexctl.model import MechanicalModel
 from flexctl.models import REGISTRY, build
-from flexctl.motion.moves import bang_bang, quintic
-from flexctl.simulation.simulate import simulate
+from flexctl.testing import Case, conformance
+from flexctl.testing.checks import free_directions
+from flexctl.testing.differences import Array
 
 Build = Callable[[int], MechanicalModel]
-Start = Callable[[Any], tuple[Array, Array]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model and what it claims.
-
-    Attributes
-    ----------
-    name : str
-        Label.
-    kind : str
-        Registry name; empty for a toy.
-    build : callable
-        Mesh size -> model.
-    drive, angle, rate : str
-        An input, and the outputs that read position and rate where it acts.
-    gains, period : tuple of float, float
-        A stable PD on them [N/m, N s/m or per rad], and its control period [s].
-    push : float
-        Size of an input that moves the model well into its nonlinear range, if it has one.
-    start : callable
-        Model -> coordinates and rates of a free motion, closures met.
-    rigid : int
-        Rigid-body modes of the linear plant.
-    damped : bool
-        Whether it loses energy.
-    mesh : int
-        Mesh size of all checks but that of convergence.
-    frequencies : callable
-        Exact natural frequencies without the rigid modes [rad/s].
-    order : int
-        Order at which the second one is approached on `meshes`.
-    twins : tuple
-        Two (input, output) pairs with equal transfer functions.
-    """
-
-    name: str
-    kind: str
-    build: Build
-    drive: str
-    angle: str
-    rate: str
-    gains: tuple[float, float]
-    period: float
-    push: float = 1.0
-    start: Start | None = None
-    rigid: int = 0
-    damped: bool = False
-    mesh: int = 5
-    frequencies: Callable[[], Array] | None = None
-    order: int = 0
-    meshes: tuple[int, int, int] = (20, 40, 80)
-    twins: tuple[tuple[str, str], tuple[str, str]] | None = None
-
-    @property
-    def model(self) -> Any:
-        return self.build(self.mesh)
 
 
 def beam(hub: float, mass: float = 0.0, inertia: float = 0.0, **tables: Any) -> Build:
@@ -403,275 +329,15 @@ CASES = [
         damped=True,
     ),
     Case(
-        "crane", "", lambda n: toys.Crane(), "force", "cart", "cart_rate", (20.0, 8.0), 0.04, push=8.0, rigid=1,
+        "crane", lambda n: toys.Crane(), "force", "cart", "cart_rate", (20.0, 8.0), 0.04, push=8.0, rigid=1,
         start=lambda m: (np.array([0.1, 0.9]), np.array([-0.2, 0.4])),
         twins=(("force", "swing"), ("wind", "cart")),
     ),
 ]
 
-all_cases = pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-
-
-def some_cases(chosen: Callable[[Case], bool]) -> Any:
-    return pytest.mark.parametrize("case", [c for c in CASES if chosen(c)], ids=lambda c: c.name)
-
-
-def inflow(model: Any, q: Array, v: Array) -> float:
-    """Power of mass that enters the model, such as what slides out of a guide."""
-    return float(model.inflow(q, v)) if hasattr(model, "inflow") else 0.0
-
-
-def free_directions(G: Array) -> Array:
-    """Orthonormal basis of the null space of G."""
-    _, s, vh = np.linalg.svd(G)
-    return vh[s.size :].T
-
-
-def transfer(plant: SecondOrder, s: complex, pair: tuple[str, str]) -> complex:
-    """From input to output, straight from the definition."""
-    j, i = names(plant.inputs).index(pair[0]), names(plant.outputs).index(pair[1])
-    q = np.linalg.solve(s**2 * plant.M + s * plant.D + plant.K, plant.B[:, j])
-    return complex((plant.Cq[i] + s * plant.Cv[i] + s**2 * plant.Ca[i]) @ q + plant.Du[i, j])
+test_conformance = conformance(*CASES)
 
 
 def test_every_registered_model_has_a_case() -> None:
     missing = set(REGISTRY) - {case.kind for case in CASES}
     assert not missing, f"add entries to CASES for {missing}"
-
-
-@all_cases
-def test_shapes_and_labels(case: Case) -> None:
-    model = case.model
-    assert isinstance(model, MechanicalModel)
-    n, p, ny, m = len(model.coordinates), len(model.inputs), len(model.outputs), len(model.closures)
-    q, v, a, u, lam = some_motion(model)
-    shapes = {
-        (n, n): [model.mass(q), *model.tangent(q, v, a, u, lam)],
-        (n, p): [model.input_matrix(q)],
-        (n,): [model.reference(), model.force(q, v)],
-        (m,): [model.closure(q), model.closure_bias(q, v)],
-        (m, n): [model.closure_jacobian(q)],
-        (ny,): [model.output(q, v, a, u)],
-    }
-    for shape, arrays in shapes.items():
-        assert [x.shape for x in arrays] == [shape] * len(arrays)
-        assert all(x.dtype == float for x in arrays)
-    assert [x.shape for x in model.output_tangent(q, v, a, u)] == [(ny, n), (ny, n), (ny, n), (ny, p)]
-    for signals in (model.coordinates, model.inputs, model.outputs):
-        assert len(set(names(signals))) == len(signals)
-        assert all(s.name and s.unit for s in signals)
-    assert len(set(model.closures)) == m
-    np.testing.assert_allclose(model.closure(model.reference()), 0.0, atol=1e-12)
-
-
-@all_cases
-def test_methods_leave_their_arguments_alone(case: Case) -> None:
-    model, x = case.model, some_motion(case.model)
-    kept = [part.copy() for part in x]
-    model.mass(x.q), model.force(x.q, x.v), model.input_matrix(x.q), model.energy(x.q, x.v), model.closure(x.q)
-    model.tangent(*x), model.output(x.q, x.v, x.a, x.u), model.output_tangent(x.q, x.v, x.a, x.u)
-    for part, copy in zip(x, kept, strict=True):
-        np.testing.assert_array_equal(part, copy)
-
-
-@all_cases
-def test_mass_is_symmetric_and_positive_on_the_free_directions(case: Case) -> None:
-    model, x = case.model, some_motion(case.model)
-    M, N = model.mass(x.q), free_directions(model.closure_jacobian(x.q))
-    np.testing.assert_allclose(M, M.T, rtol=0, atol=1e-13 * np.abs(M).max())
-    assert np.linalg.eigvalsh(N.T @ M @ N)[0] > 0.0
-
-
-@all_cases
-@pytest.mark.parametrize("seed", [1, 2])
-def test_tangents_and_closures_against_differences(case: Case, seed: int) -> None:
-    x = some_motion(case.model, seed=seed)
-    check_tangent(case.model, x)
-    check_closures(case.model, x)
-
-
-@all_cases
-def test_power_of_all_forces_is_the_change_of_energy(case: Case) -> None:
-    model, x = case.model, some_motion(case.model)
-    power = x.v @ (model.mass(x.q) @ x.a + model.force(x.q, x.v))
-    gain = slope(lambda s: model.energy(x.q + s * x.v, x.v + s * x.a).total)
-    assert gain != 0.0
-    lost = power + inflow(model, x.q, x.v) - gain
-    if case.damped:
-        assert lost > 1e-6 * abs(gain)
-    else:
-        assert abs(lost) <= 1e-9 * abs(x.v) @ abs(model.mass(x.q) @ x.a + model.force(x.q, x.v))
-
-
-@some_cases(lambda c: not c.damped)
-def test_trapezoidal_rule_keeps_the_energy_at_second_order(case: Case) -> None:
-    model = case.model
-    draw = np.random.default_rng(3).standard_normal(len(model.coordinates))
-    start = case.start(model) if case.start else (model.reference(), draw)
-
-    def drift(step: float) -> float:
-        run = simulate(
-            model, duration=10 * case.period, step=step, method="trapezoidal", initial=start, record_states=True
-        )
-        assert run.q is not None
-        assert run.v is not None
-        states = list(zip(run.q, run.v, strict=True))
-        energy = np.array([model.energy(q, v).total for q, v in states])
-        power = np.array([inflow(model, q, v) for q, v in states])
-        entered = np.append(0.0, np.cumsum(0.5 * np.diff(run.t) * (power[:-1] + power[1:])))
-        return float(np.abs(energy - energy[0] - entered).max() / model.energy(*start).kinetic)
-
-    if isinstance(model, LinearMechanics):
-        assert drift(case.period / 10) < 1e-9
-    else:
-        errors = [drift(case.period / k) for k in (8, 16, 32)]
-        assert errors[-1] > 1e-10  # otherwise the rate says nothing
-        assert order(errors).min() > 1.9
-
-
-@some_cases(lambda c: c.damped)
-def test_damping_takes_energy_all_the_time(case: Case) -> None:
-    model = case.model
-    v = 0.1 * np.random.default_rng(3).standard_normal(len(model.coordinates))
-    N = free_directions(model.closure_jacobian(model.reference()))
-    run = simulate(
-        model, duration=20 * case.period, step=case.period / 20, method="trapezoidal",
-        initial=(model.reference(), N @ N.T @ v), record_states=True,
-    )
-    assert run.q is not None
-    assert run.v is not None
-    energy = np.array([model.energy(q, v).total for q, v in zip(run.q, run.v, strict=True)])
-    assert np.diff(energy).max() < 1e-6 * (energy[0] - energy[-1])
-
-
-@all_cases
-def test_equilibrium_is_at_rest(case: Case) -> None:
-    model, at = case.model, equilibrium(case.model)
-    a, lam = accelerations(model, at.q, at.v, at.u)
-    K = model.tangent(at.q, at.v, at.v, at.u, at.lam).stiffness
-    M, scale = model.mass(at.q), np.abs(model.force(at.q, at.v)).max() + 1e-6 * (1.0 + np.abs(K).max())
-    assert np.abs(M @ a).max() < 1e-8 * scale
-    np.testing.assert_allclose(lam, at.lam, atol=1e-8 * scale)
-
-
-@all_cases
-def test_rigid_modes_are_counted(case: Case) -> None:
-    plant = linearise(case.model, equilibrium(case.model))
-    assert normal_modes(plant.M, plant.K).rigid == case.rigid
-    assert plant.modes().rigid_modes == case.rigid
-
-
-@all_cases
-def test_plant_is_symmetric_and_reciprocal(case: Case) -> None:
-    plant = linearise(case.model, equilibrium(case.model))
-    assert plant.symmetric
-    if case.twins:
-        for s in (3.0j, 2.0 + 40.0j, 5.0 + 300.0j):
-            one, other = (transfer(plant, s, pair) for pair in case.twins)
-            assert abs(one - other) < 1e-9 * abs(one)
-
-
-@all_cases
-def test_torque_to_rate_at_the_same_place_is_positive_real(case: Case) -> None:
-    plant = linearise(case.model, equilibrium(case.model))
-    for omega in np.geomspace(0.1, 1e4, 300):
-        value = transfer(plant, (0.02 + 1j) * omega, (case.drive, case.rate))
-        assert value.real > 0.0
-
-
-@all_cases
-def test_every_input_acts_and_every_sensor_reads(case: Case) -> None:
-    plant = linearise(case.model, equilibrium(case.model))
-    assert np.abs(plant.B).max(axis=0).min() > 0.0
-    rows = np.hstack([plant.Cq, plant.Cv, plant.Ca, plant.Du])
-    assert np.abs(rows).max(axis=1).min() > 0.0
-
-
-@some_cases(lambda c: not isinstance(c.model, LinearMechanics))
-def test_small_motions_are_those_of_the_linear_plant(case: Case) -> None:
-    model, at = case.model, equilibrium(case.model)
-    linear = LinearModel(linearise(model, at))
-    rest = model.output(at.q, at.v, at.a, at.u)
-    period = 10 * case.period
-
-    def error(amplitude: float) -> float:
-        push = {case.drive: bang_bang(amplitude, period / 4)}
-        full, small = (
-            simulate(m, inputs=push, duration=period, step=case.period / 8, method="generalised_alpha", initial=start)
-            for m, start in ((model, (at.q, at.v)), (linear, None))
-        )
-        return float(np.abs(full.y - rest - small.y).max())
-
-    errors = [error(case.push * factor) for factor in (0.1, 0.05, 0.025)]
-    assert errors[-1] > 1e-9
-    assert order(errors).min() > 1.9
-
-
-def pd(case: Case) -> LinearLaw:
-    kp, kd = case.gains
-    return LinearLaw(
-        case.period, (case.angle, case.rate), (case.drive,), (case.angle,), Dy=[[-kp, -kd]], Dr=[[kp, kd, 0.0]]
-    )
-
-
-@all_cases
-def test_closed_loop_is_second_order_in_the_step(case: Case) -> None:
-    model, law, move = case.model, pd(case), quintic(0.0, 0.1, 8 * case.period)
-
-    def angles(substeps: int) -> Array:
-        step = case.period / substeps
-        run = simulate(model, law, move, duration=20 * case.period, step=step, method="generalised_alpha")
-        return run[case.angle][::substeps]
-
-    runs = [angles(k) for k in (4, 8, 16, 32)]
-    errors = [float(np.abs(a - b).max()) for a, b in pairwise(runs)]
-    assert errors[-1] > 1e-11
-    assert 1.85 < order(errors)[-1] < 2.3
-
-
-class Plain:
-    """A model without its compiled form and without being known as linear."""
-
-    own_stepper = False
-
-    def __init__(self, model: MechanicalModel) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def compiled(self) -> None:
-        return None
-
-
-@some_cases(lambda c: c.model.compiled() is not None)
-def test_compiled_functions_are_the_plain_methods(case: Case) -> None:
-    check_compiled(case.model, some_motion(case.model))
-
-
-@some_cases(lambda c: runs_compiled(c.model))
-@pytest.mark.parametrize("method", ["generalised_alpha", "trapezoidal"])
-@pytest.mark.parametrize(("periods", "substeps"), [(12, 3), (150, 1)])
-def test_compiled_run_is_the_plain_run(case: Case, method: str, periods: int, substeps: int) -> None:
-    """The long run has several calls of the law within one call of the compiled loop."""
-    model, law, move = case.model, pd(case), quintic(0.0, 0.3, 8 * case.period)
-    run = partial(
-        simulate, controller=law, reference=move, duration=periods * case.period, step=case.period / substeps,
-        method=method,
-        inputs={case.drive: bang_bang(case.push, 1.7 * case.period, 0.4 * case.period)}, record_states=True,
-    )
-    fast, plain = run(model), run(Plain(model))
-    assert plain.provenance["method"] == fast.provenance["method"]
-    for one, other in ((fast.y, plain.y), (fast.u, plain.u), (fast.q, plain.q), (fast.v, plain.v)):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.abs(other).max(axis=0).max())
-
-
-@some_cases(lambda c: c.order > 0)
-def test_mesh_converges_at_the_declared_order(case: Case) -> None:
-    assert case.frequencies is not None
-    exact = case.frequencies()[1]
-    errors = []
-    for mesh in case.meshes:
-        plant = linearise(case.build(mesh))
-        errors.append(abs(normal_modes(plant.M, plant.K).omega[case.rigid + 1] / exact - 1.0))
-    assert order(errors)[-1] == pytest.approx(case.order, abs=0.2)

@@ -7,7 +7,6 @@ import pytest
 import scipy.linalg as sla
 import toys
 from analytical import tokhi_arm
-from differences import Array, check_closures, check_tangent, order, some_motion
 from scipy.integrate import solve_ivp
 
 from flexctl.errors import DefinitionError, NotAvailable
@@ -18,6 +17,7 @@ from flexctl.models import build
 from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.motion.moves import Sampled, Sine, acceleration_of, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, check_closures, check_tangent, order, some_motion
 
 MOVE = quintic(0.0, 0.5, 1.0)
 COMMAND = acceleration_of(MOVE)

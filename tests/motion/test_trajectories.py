@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from differences import slope
 
 from flexctl.errors import DefinitionError
 from flexctl.motion.moves import (
@@ -25,6 +24,7 @@ from flexctl.motion.moves import (
     quintic,
 )
 from flexctl.motion.profiles import Cosine
+from flexctl.testing.differences import slope
 
 BEGIN, END, TIME, START = 0.3, -1.2, 0.8, 0.25
 MOVES = {

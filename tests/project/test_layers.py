@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[2] / "flexctl"
 # From the bottom to the top: folders, and the few files beside them. A folder is a layer.
 TIERS = (
     ("errors", "support"),
-    ("model",),
+    ("model", "abilities"),
     ("machine",),
     ("kernels",),
     ("models", "exact"),
@@ -30,7 +30,7 @@ TIERS = (
     ("simulation",),
     ("judging",),
     ("io",),
-    ("cli", "__main__", ""),
+    ("cli", "testing", "__main__", ""),
 )
 
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
@@ -38,6 +38,10 @@ CONVENIENCE = {
     ("linear", "frequency"): "plant.frequency_response(), plant.margins()",
     ("linear", "io.python_control"): "plant.save(path)",
     ("model", "kernels.linear"): "LinearMechanics.compiled()",
+    ("machine.given", "catalogue"): "the name or path of a plant in place of the plant, everywhere",
+    ("machine.given", "linear"): "a plant or model in place of its linear plant, everywhere",
+    ("machine.given", "linear.linear_model"): "a linear plant in place of a model, everywhere",
+    ("machine.given", "io.python_control"): "a control.StateSpace or the file of a linear plant, everywhere",
     ("models.finite_difference", "linear.modes"): "modal damping as a matrix",
     ("models.finite_segment", "linear.modes"): "modal damping as a law of the springs' rates",
     ("models.timoshenko_planar", "linear.modes"): "modal damping as a law of the strain rates",

@@ -11,7 +11,6 @@ import pytest
 import scipy.linalg as sla
 import toys
 from analytical import tokhi_arm
-from differences import Array, Motion, assert_same, check_closures, check_tangent, order, some_motion
 from toys import Called
 
 from flexctl.errors import NotAvailable
@@ -22,6 +21,7 @@ from flexctl.models import build
 from flexctl.motion.moves import Sine, Step, quintic
 from flexctl.simulation.analog import AnalogLoop, LinearLoop, analog_loop
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, Motion, assert_same, check_closures, check_tangent, order, some_motion
 
 MOVE = quintic(0.0, 0.4, 0.3)
 LEAD = LinearLaw(

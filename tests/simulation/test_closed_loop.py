@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import toys
 from analytical import tokhi_arm
-from differences import Array, assert_same
 from toys import Called
 
 from flexctl.errors import ConvergenceError, DefinitionError
@@ -20,6 +19,7 @@ from flexctl.laws.controller import Controller, Delayed, LinearLaw, Noisy, Quant
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant, Step, Trapezoid, bang_bang, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, assert_same
 
 PERIOD = 0.02
 MOVE = quintic(0.0, 0.4, 0.3)

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pytest
 import toys
-from differences import Array, order
 
 from flexctl.errors import AccuracyWarning, ConvergenceError, DefinitionError
 from flexctl.kernels import state, tables
@@ -22,6 +21,7 @@ from flexctl.simulation import engines, plain
 from flexctl.simulation.accuracy import Accuracy
 from flexctl.simulation.response import Response
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, order
 
 END = 0.8  # s
 TORQUE = Sine(1.5, 9.0 / (2.0 * np.pi))

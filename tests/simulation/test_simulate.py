@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import toys
 from analytical import tokhi_arm
-from differences import Array, order
 
 import flexctl as fx
 from flexctl.errors import DefinitionError, NotAvailable
@@ -16,6 +15,7 @@ from flexctl.linear import linearise
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant, Sampled, Sine, Step, bang_bang
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, order
 
 LINEAR_METHODS = ("exact", "march", "generalised_alpha", "trapezoidal", "newmark")
 W, ZETA, M = 7.0, 0.05, 1.3

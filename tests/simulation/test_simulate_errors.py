@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import toys
 from analytical import tokhi_arm
-from differences import Array
 
 import flexctl as fx
 from flexctl.catalogue import load_plant
@@ -17,6 +16,7 @@ from flexctl.kernels.schemes import generalised_alpha
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant, Sine, Step, bang_bang
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 LINEAR_METHODS = ("exact", "march", "generalised_alpha", "trapezoidal", "newmark")
 OSCILLATOR = toys.oscillator(7.0, 0.05)
@@ -152,7 +152,7 @@ def test_wrong_arguments_are_named(options: dict[str, Any], message: str) -> Non
 
 
 def test_only_models_are_simulated() -> None:
-    with pytest.raises(DefinitionError, match="cannot simulate a dict"):
+    with pytest.raises(DefinitionError, match="a dict is not a mechanical model: give a Plant"):
         simulate({}, duration=1.0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differences import order
+from flexctl.testing.differences import order
 
 import flexctl as fx
 from flexctl.kernels.schemes import SCHEMES, Scheme, broyden, generalised_alpha, trapezoidal

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differences import order
 from toys import Called
 
 import flexctl as fx
@@ -30,6 +29,7 @@ from flexctl.motion.paths import Circle, ConstantSpeed, Path, by_sides, square
 from flexctl.motion.track import Track
 from flexctl.simulation.path_stability import HiddenInstability
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import order
 
 UNDAMPED = {"damping.kind": "none", "damping.beta": 0.0}
 SQUARE_ARM = {"link.1.material": "square", "link.2.material": "square"}

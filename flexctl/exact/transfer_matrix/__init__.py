@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from ...errors import ConvergenceError, NotAvailable, require
 from ...machine.arm import Arm, Damping, Joint
+from ...machine.given import ArmGiven, as_arm
 from ...model import ComplexArray, FloatArray
 from ...models.features import check_features, takers
 from . import modes as transfer_modes
@@ -74,9 +75,10 @@ class TransferMatrixArm:
     })
 
     def __init__(
-        self, arm: Arm, *, theory: str | Sequence[str] = "timoshenko", extensible: bool = True,
+        self, arm: ArmGiven, *, theory: str | Sequence[str] = "timoshenko", extensible: bool = True,
         held: Sequence[str] | bool = (), angles: npt.ArrayLike | None = None, pieces: int = 64,
     ) -> None:
+        arm = as_arm(arm)
         remedy = f"set it zero, or use {takers('gravity')}"
         weight = f"gravity = {tuple(arm.gravity)} m/s^2"
         require(not any(arm.gravity), f"transfer matrices know no weight, {weight}; {remedy}")

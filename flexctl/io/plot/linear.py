@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import NotAvailable, require
-from ...linear import FirstOrder, LinearPlant, SecondOrder
+from ...linear import FirstOrder
+from ...machine.given import LinearGiven, as_linear, as_second_order
 from ...model import ComplexArray, FloatArray, index_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ BLOCK = 3
 
 
 def bode(
-    responses: FrequencyResponse | Mapping[str, FrequencyResponse],
+    responses: FrequencyResponse | LinearGiven | Mapping[str, FrequencyResponse | LinearGiven],
     channels: Sequence[tuple[str, str]] | None = None,
     *,
     axes: Any = None,
@@ -36,8 +37,9 @@ def bode(
 
     Parameters
     ----------
-    responses : FrequencyResponse or mapping
-        One response, or several by label; every point is drawn, so that the peaks are those of the data.
+    responses : FrequencyResponse, plant or mapping
+        One response, or several by label; every point is drawn, so that the peaks are those of the data. Of a plant,
+        linear plant or model its `flexctl.frequency_response`.
     channels : sequence of (output, input), optional
         Channels by name; by default all of the first response that are not zero.
     axes : array of Axes, optional
@@ -45,16 +47,18 @@ def bode(
     path : path, optional
         File to write: .png, .pdf or .svg.
     """
+    from ...frequency import FrequencyResponse, frequency_response
     from . import canvas
 
-    table = dict(responses) if isinstance(responses, Mapping) else {"": responses}
-    require(bool(table), "no frequency response to draw")
+    given = dict(responses) if isinstance(responses, Mapping) else {"": responses}
+    require(bool(given), "no frequency response to draw")
+    table = {label: x if isinstance(x, FrequencyResponse) else frequency_response(x) for label, x in given.items()}
     first = next(iter(table.values()))
     pairs = list(channels) if channels else _all_channels(first)
     require(bool(pairs), "the plant has no input or no output, or answers to none: there is no channel to draw")
     few = len(pairs) <= MOST
     require(few, f"{len(pairs)} channels do not fit into one picture, at most {MOST}; name inputs and outputs to draw")
-    phases = {label: response.phase_deg() for label, response in table.items()}
+    phases = {label: found.phase_deg() for label, found in table.items()}
     blocks = -(-len(pairs) // BLOCK)
     columns = -(-len(pairs) // blocks)
     size = (max(6.4, 4.2 * columns), 4.6 * blocks + 0.4)
@@ -151,7 +155,7 @@ def _phase_ticks(ax: Any) -> None:
 
 
 def poles(
-    plant: LinearPlant | Mapping[str, LinearPlant],
+    plant: LinearGiven | Mapping[str, LinearGiven],
     *,
     below: float | None = None,
     axes: Any = None,
@@ -164,7 +168,8 @@ def poles(
     """
     from . import canvas
 
-    table = dict(plant) if isinstance(plant, Mapping) else {"": plant}
+    given = dict(plant) if isinstance(plant, Mapping) else {"": plant}
+    table = {label: as_linear(item) for label, item in given.items()}
     discrete = [isinstance(item, FirstOrder) and item.dt > 0 for item in table.values()]
     require(len(set(discrete)) == 1, "continuous and discrete plants do not share a picture of their poles")
     with canvas.styled():
@@ -181,8 +186,9 @@ def poles(
         return canvas.finish(figure, path)
 
 
-def plant_poles(plant: LinearPlant) -> ComplexArray:
+def plant_poles(plant: LinearGiven) -> ComplexArray:
     """Return all poles [rad/s], or z of a sampled plant."""
+    plant = as_linear(plant)
     if isinstance(plant, FirstOrder):
         return plant.poles()
     found = plant.modes()
@@ -224,7 +230,7 @@ def _y(line: Any) -> Any:
 
 
 def mode_shapes(
-    plant: SecondOrder,
+    plant: LinearGiven,
     count: int = 4,
     *,
     stations: FloatArray | None = None,
@@ -246,6 +252,7 @@ def mode_shapes(
     """
     from . import canvas
 
+    plant = as_second_order(plant)
     found = plant.modes(count)
     rows = [i for i, s in enumerate(plant.coordinates) if s.unit == "m"]
     if found.shapes is None or not rows:

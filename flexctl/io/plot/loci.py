@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import require
 from ...linear import FirstOrder, LinearPlant
+from ...machine.given import LinearGiven, as_linear
 from ...model import FloatArray
 from .linear import plant_poles
 
@@ -26,7 +27,7 @@ ENDS = {
 
 
 def migration(
-    plants: Mapping[float, LinearPlant],
+    plants: Mapping[float, LinearGiven],
     label: str,
     *,
     below: float | None = None,
@@ -60,10 +61,11 @@ def migration(
     from . import canvas
 
     require(len(plants) > 1, f"{len(plants)} plant given: poles move from one value of a parameter to another")
-    sampled = any(isinstance(item, FirstOrder) and item.dt > 0 for item in plants.values())
+    linear = {value: as_linear(item) for value, item in plants.items()}
+    sampled = any(isinstance(item, FirstOrder) and item.dt > 0 for item in linear.values())
     require(not sampled, "sampled plants have no s plane; give continuous ones")
     require(not logarithmic or min(plants) > 0, f"a logarithmic scale needs positive values of {label}")
-    found = [(value, _shown(item, below)) for value, item in sorted(plants.items())]
+    found = [(value, _shown(item, below)) for value, item in sorted(linear.items())]
     values = np.concatenate([np.full(s.size, value) for value, s in found])
     s = np.concatenate([s for _, s in found])
     require(s.size > 0, f"no pole below {below} Hz")

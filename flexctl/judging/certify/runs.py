@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...abilities import Posable
 from ...errors import FlexctlError, NotAvailable
-from ...laws.controller import LinearLaw, Quantised, bare
+from ...laws.controller import AroundLaw, Limited, LinearLaw, OfSeveralLaws, Quantised, bare
 from ...laws.linear_part import linear_law
 from ...laws.rigid_reference import is_torque
 from ...linear.operating import carried, rest_point
@@ -101,12 +102,14 @@ def limits(law: Any) -> dict[str, float]:
             for drive, low, high in zip(law.drives, law.lower, law.upper, strict=True):
                 found[drive] = min(found[drive], max(abs(float(low)), abs(float(high))))
             return found
-        bound = getattr(law, "limit", np.inf)
+        bound = law.limit if isinstance(law, Limited) else np.inf
         found = {drive: min(value, float(bound)) for drive, value in found.items()}
-        inner = getattr(law, "law", None) or next(iter(getattr(law, "laws", ())), None)
-        if inner is None:
+        if isinstance(law, AroundLaw):
+            law = law.law
+        elif isinstance(law, OfSeveralLaws):
+            law = law.laws[0]
+        else:
             return found
-        law = inner
 
 
 def quantised(plant: Plant, law: Any, item: Scenario, bits: int) -> QuantisedRun:
@@ -168,7 +171,7 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
 def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:
     """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it."""
     if pose is not None:
-        if not hasattr(arm.model, "pose"):
+        if not isinstance(arm.model, Posable):
             raise NotAvailable(f"{arm.kind} has no poses: leave them out")
         return rest_point(arm, [float(x) for x in pose])
     initial = item.options.get("initial")

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, require, unknown
+from ...machine.given import as_plant
 from ...simulation.simulate import as_law
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
@@ -64,7 +65,7 @@ def prepared(
     only: str | None, model: str | Mapping[str, Any] | None,
 ) -> Task:
     """Return the task of `flexctl.certify`, nothing of it computed."""
-    from ...catalogue import load_controller, load_plant, own_plant
+    from ...catalogue import load_controller, own_plant
 
     script = load_controller(controller) if isinstance(controller, str | Path) else controller
     is_script = isinstance(script, ModuleType)
@@ -72,7 +73,7 @@ def prepared(
     where = plant if plant is not None else own
     if where is None:
         raise DefinitionError("name the plant: the controller does not say which (PLANT)")
-    arm: Plant = load_plant(where) if isinstance(where, str | Path) else where
+    arm = as_plant(where)
     if is_script:
         law, items = design(script, arm), list(given or judged_by.scenarios(script, arm))
     else:

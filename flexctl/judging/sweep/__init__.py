@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import require
+from ...machine.given import as_plant
 from ..workers import WorkerLost, run_all
 from .case import Case, Study, check, digest_of, perform
 from .cluster import run_on_cluster
@@ -23,12 +24,15 @@ from .journal import Journal
 from .samples import Span, as_values, drawn
 from .store import Table, checked_path, tabulated
 
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+
 __all__ = ["Span", "Table", "sweep"]
 
 
 def sweep(
     controller: str | Path,
-    plant: str | Path | None = None,
+    plant: Plant | str | Path | None = None,
     *,
     over: Mapping[str, Any],
     method: str = "grid",
@@ -50,7 +54,7 @@ def sweep(
     ----------
     controller : str or Path
         A controller of the catalogue or the path of a script.
-    plant : str or Path, optional
+    plant : Plant, str or Path, optional
         By default what the script names in PLANT.
     over : mapping
         Name of a parameter -> list of values or `Span`; see `flexctl.judging.sweep.case` for the names.
@@ -122,8 +126,8 @@ def sweep(
 
 
 def _study(
-    controller: str | Path, plant: str | Path | None, overrides: Mapping[str, Any] | None, scenarios: Sequence[str],
-    redesign: bool, linear: bool, points: Sequence[Mapping[str, Any]],
+    controller: str | Path, plant: Plant | str | Path | None, overrides: Mapping[str, Any] | None,
+    scenarios: Sequence[str], redesign: bool, linear: bool, points: Sequence[Mapping[str, Any]],
 ) -> Study:
     from ...catalogue import load_controller, load_plant, own_plant
     from .. import scenario as judged
@@ -131,14 +135,16 @@ def _study(
     script = load_controller(controller)
     where = plant if plant is not None else own_plant(script)
     require(where is not None, f"{controller} names no plant (PLANT): give one")
+    if not isinstance(where, str | Path):  # every case loads the plant from its file
+        known = as_plant(where)
+        where, overrides = known.place, {**known.overrides, **(overrides or {})}
     # what is wrong with the whole study is said now, not in every row
     nominal = load_plant(str(where), overrides=overrides)
     with judged.written_for(script, nominal):
         check(script, nominal, judged.scenarios(script, nominal, scenarios), points)
     names = tuple(str(Path(x).resolve()) if Path(x).suffix else str(x) for x in (controller, str(where)))
-    return Study(
-        names[0], names[1], tuple((overrides or {}).items()), tuple(scenarios), redesign, linear, digest_of(*names)
-    )
+    digest = digest_of(names[0], names[1], overrides or {})
+    return Study(names[0], names[1], tuple((overrides or {}).items()), tuple(scenarios), redesign, linear, digest)
 
 
 def _performed(

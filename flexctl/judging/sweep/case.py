@@ -67,15 +67,17 @@ class Study:
     digest: str = ""
 
 
-def digest_of(controller: str, plant: str) -> str:
-    """Return the fingerprint of the files of a controller and a plant."""
-    from ...catalogue import locate
+def digest_of(controller: str, plant: str, overrides: Mapping[str, Any]) -> str:
+    """Return the fingerprint of the files of a controller and a plant, and of the model that the plant names."""
+    from ...catalogue import locate, model_files
 
     content = hashlib.sha256()
     for folder, name in (("controllers", controller), ("plants", plant)):
         path, source = locate(folder, name)
         require(path.is_file(), f"{source}: cannot read the file: there is no such file")
         content.update(path.read_bytes())
+    for file in model_files(plant, overrides):
+        content.update(file.read_bytes() if file.is_file() else b"")
     return content.hexdigest()[:16]
 
 
@@ -121,7 +123,7 @@ def _controller(study: Study, own: Mapping[str, Any], changed: Mapping[str, Any]
 
     key = repr((study, sorted(own.items()), sorted(changed.items())))
     if key not in _KNOWN:
-        same = study.digest in ("", digest_of(study.controller, study.plant))
+        same = study.digest in ("", digest_of(study.controller, study.plant, dict(study.overrides)))
         require(same, f"{study.controller} or {study.plant} is another file here than where the sweep was started")
         script = load_controller(study.controller)
         nominal = load_plant(study.plant, overrides=dict(study.overrides))

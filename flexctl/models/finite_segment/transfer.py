@@ -29,7 +29,9 @@ from typing import Any
 
 import numpy as np
 
+from ...abilities import kind_of, within
 from ...errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ...machine.given import as_model
 from ...model import FloatArray
 from . import FiniteSegment
 
@@ -76,11 +78,9 @@ def growth(model: FiniteSegment, step: float, beta: float) -> float:
 
 def _segments(model: Any) -> FiniteSegment:
     """Return the chain of segments within a plant, or within a model whose joints are driven by motion."""
-    found = getattr(model, "model", model)
-    found = getattr(found, "inner", found)
+    found = within(as_model(model))
     if not isinstance(found, FiniteSegment):
-        kind = getattr(found, "kind", type(found).__name__)
-        raise DefinitionError(f"transfer matrices of segments need a finite_segment model; {kind} was given")
+        raise DefinitionError(f"transfer matrices of segments need a finite_segment model; {kind_of(found)} was given")
     return found
 
 

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...abilities import CompiledHydraulic, Startable, joints_of
 from ...machine.arm import Joint
 from ...model import (
     Compiled,
@@ -97,8 +98,7 @@ class HydraulicDriven:
     @property
     def joints(self) -> dict[str, str]:
         """Torque input of each joint that is driven by torque still, and its coordinate."""
-        all_of_them: Mapping[str, str] = getattr(self.inner, "joints", {})
-        return {torque: name for torque, name in all_of_them.items() if torque not in self._joints}
+        return {torque: name for torque, name in joints_of(self.inner).items() if torque not in self._joints}
 
     @property
     def commands(self) -> dict[str, tuple[str]]:
@@ -137,13 +137,12 @@ class HydraulicDriven:
 
         The cylinders stand still in the beginning: a command that moves at once is caught up with.
         """
-        begin: Any = getattr(self.inner, "start", None)
         held = {**self.origins, **{name: float(value[0]) for name, value in commands.items()}}
-        if begin is None:
+        if isinstance(self.inner, Startable):
+            q = self.inner.start({name: (angle, 0.0) for name, angle in held.items()})[0]
+        else:
             q = self.inner.reference()
             q[self.p] = [held[name] for name in self.led]
-        else:
-            q = begin({name: (angle, 0.0) for name, angle in held.items()})[0]
         return self._extended(q), np.zeros(self.n + self.k)
 
     def _extended(self, q: FloatArray) -> FloatArray:
@@ -238,10 +237,10 @@ class HydraulicDriven:
 
     def compiled(self) -> Compiled | None:
         """Return the compiled arm with its cylinders, if the arm has a compiled form."""
-        series = getattr(self.inner, "compiled_hydraulic", None)
-        if self._compiled is None and series is not None:
+        if self._compiled is None and isinstance(self.inner, CompiledHydraulic):
             levers = tuple(float(x) for x in self.moved.lever)
-            self._compiled = series(tuple(self.p), levers, np.column_stack([self.cubics, self.home]))
+            constants = np.column_stack([self.cubics, self.home])
+            self._compiled = self.inner.compiled_hydraulic(tuple(self.p), levers, constants)
         return self._compiled
 
 

@@ -19,7 +19,9 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.linalg as sla
 
+from ...abilities import CompiledDriven
 from ...errors import NotAvailable, require
+from ...machine.given import ModelGiven, as_model
 from ...model import (
     Compiled,
     Energy,
@@ -36,7 +38,7 @@ from ...model import (
 from ..null_space import RANK
 
 
-def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> MechanicalModel:
+def motion_driven(model: ModelGiven, joints: Mapping[str, str]) -> MechanicalModel:
     """Return the model with some joints driven by motion.
 
     Parameters
@@ -52,6 +54,7 @@ def motion_driven(model: MechanicalModel, joints: Mapping[str, str]) -> Mechanic
     >>> fx.names(fx.motion_driven(model, model.joints).inputs)[:2]
     ['joint1_acceleration', 'joint2_acceleration']
     """
+    model = as_model(model)
     wrapped = MotionDriven(model, joints)
     if isinstance(model, LinearMechanics):
         return _LinearMotionDriven(wrapped)
@@ -205,9 +208,9 @@ class MotionDriven:
 
     def compiled(self) -> Compiled | None:
         """Return the inner model's compiled form with the driven coordinates led, if it has one."""
-        led = getattr(self.inner, "compiled_driven", None)
-        found: Compiled | None = None if led is None else led(tuple(self.p), tuple(float(x) for x in self.lever))
-        return found
+        if not isinstance(self.inner, CompiledDriven):
+            return None
+        return self.inner.compiled_driven(tuple(self.p), tuple(float(x) for x in self.lever))
 
 
 class _LinearMotionDriven(LinearMechanics):

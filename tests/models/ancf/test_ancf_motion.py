@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differences import order
 from tip_paths import PATHS, motions, paper_arm
 
 import flexctl as fx
@@ -27,6 +26,7 @@ from flexctl.motion.moves import Cycloid
 from flexctl.motion.signals import bang_bang
 from flexctl.simulation.compare_methods import compare_methods
 from flexctl.simulation.response import Response
+from flexctl.testing.differences import order
 
 Array = np.ndarray[Any, Any]
 

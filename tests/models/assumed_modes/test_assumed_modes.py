@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from differences import Array, check_closures, check_tangent, order, some_motion
 from test_conformance import Plain, tree
 
 from flexctl.errors import DefinitionError, NotAvailable
@@ -24,6 +23,7 @@ from flexctl.models.null_space import null_space
 from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.motion.moves import acceleration_of, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array, check_closures, check_tangent, order, some_motion
 
 STEEL = Material(2e11, 7800.0)
 STRIP = Section(2e-4, 6e-10, outer_distance=3e-3)

@@ -10,7 +10,6 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from differences import Array
 from scipy.integrate import solve_ivp
 from servo_paths import ServoSine
 
@@ -25,6 +24,7 @@ from flexctl.models.assumed_modes.poses import rates
 from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.simulation.rigid_prescribed import prescribed_response
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.differences import Array
 
 HERE = {"joint1": np.pi / 2, "joint2": np.pi / 6}
 CONSTRAINED = [7.8310, 16.9412, 30.8172, 104.4269, 119.9812, 127.0935]

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from analytical import wedge_frequencies
-from differences import order
 
 import flexctl as fx
 from flexctl.errors import DefinitionError, NotAvailable
@@ -26,6 +25,7 @@ from flexctl.model import OperatingPoint, names
 from flexctl.models import build
 from flexctl.models.finite_segment import FiniteSegment
 from flexctl.models.finite_segment.mesh import CLOSURES
+from flexctl.testing.differences import order
 
 Array = npt.NDArray[Any]
 EXACT = np.array([6.09844, 38.21828, 107.01230])  # Hz, clamped Euler-Bernoulli beam

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import assert_same, order
 from test_finite_segment import full_arm
 
 import flexctl as fx
@@ -23,6 +22,7 @@ from flexctl.models.finite_segment import FiniteSegment
 from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.motion.moves import Cycloid, Sine, acceleration_of, bang_bang, quintic
 from flexctl.motion.profiles import Cosine
+from flexctl.testing.differences import assert_same, order
 
 Array = npt.NDArray[Any]
 RAYLEIGH = Damping("rayleigh", alpha=0.3, beta=1e-3)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import order
 from test_finite_segment import ALUMINIUM, BAR
 from test_segment_stepper import MOVE, TURN, single, three, tip
 
@@ -23,6 +22,7 @@ from flexctl.models.finite_segment import FiniteSegment
 from flexctl.models.finite_segment import transfer_kernel as kernels
 from flexctl.models.finite_segment.transfer import LIMIT, TransferRun, growth, transfer_matrix_run
 from flexctl.motion.moves import Cycloid, Step, quintic
+from flexctl.testing.differences import order
 
 Array = npt.NDArray[Any]
 TABLE = {  # largest tip difference to the assembled chain [m], steps of 2, 1, 0.5, 0.25 ms

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import order
 
 import flexctl as fx
 from flexctl.design.servo import design_servos, servo_law
@@ -26,6 +25,7 @@ from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.motion.moves import Cycloid, Part, Sine, Step, Trapezoid, bang_bang, quintic
 from flexctl.motion.profiles import SpinUp
 from flexctl.simulation.response import Response
+from flexctl.testing.differences import order
 
 Array = npt.NDArray[Any]
 CYCLOID = {"joint1": Cycloid(0.0, math.pi / 3, 2.5), "joint2": Cycloid(0.0, math.pi / 3, 2.5)}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import assert_same, order
 from numba import float64, types
 from test_planar_motion import Turning
 from test_timoshenko_spatial import PLANE, everything
@@ -36,6 +35,7 @@ from flexctl.models.timoshenko_spatial.rigid import axial_forces, frames
 from flexctl.motion.moves import Cycloid, PiecewiseConstant, Sine, Step, bang_bang, quintic
 from flexctl.motion.profiles import SpinUp
 from flexctl.simulation.grid import commands
+from flexctl.testing.differences import assert_same, order
 
 Array = npt.NDArray[Any]
 RIGHT = 0.5 * math.pi

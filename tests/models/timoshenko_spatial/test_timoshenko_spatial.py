@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from differences import order, slope, some_motion
 from test_timoshenko_planar import BAR, DAMPINGS, full_arm
 
 import flexctl as fx
@@ -24,6 +23,7 @@ from flexctl.models import build
 from flexctl.models.timoshenko_planar import TimoshenkoPlanar
 from flexctl.models.timoshenko_spatial import TimoshenkoSpatial
 from flexctl.motion.moves import Cycloid, Sine, bang_bang
+from flexctl.testing.differences import order, slope, some_motion
 
 Array = npt.NDArray[Any]
 RIGHT = 0.5 * np.pi

@@ -8,32 +8,41 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from flexctl.model import MechanicalModel, closure_forces, closure_turn
-from flexctl.simulation.response import Response
+from ..model import MechanicalModel, closure_forces, closure_turn
+from ..simulation.response import Response
 
 Array = npt.NDArray[Any]
 
 
+def claim(true: bool | np.bool_, otherwise: str) -> None:
+    """Raise `AssertionError` with a message unless something is true; unlike `assert` under python -O too."""
+    if not true:
+        raise AssertionError(otherwise)
+
+
 def slope(f: Callable[[float], Any], step: float = 1e-3) -> Array:
-    """f'(0) by central differences of fourth order."""
+    """Return f'(0) by central differences of fourth order."""
     near, far = (np.asarray(f(k * step)) - np.asarray(f(-k * step)) for k in (1, 2))
-    return (8.0 * near - far) / (12.0 * step)
+    return np.asarray((8.0 * near - far) / (12.0 * step))
 
 
 def jacobian(f: Callable[[Array], Any], x: Array, step: float = 1e-3) -> Array:
-    """df/dx, one column for each entry of x."""
-    columns = [slope(lambda s, e=e: f(x + s * e), step) for e in np.eye(x.size)]
-    return np.array(columns).T
+    """Return df/dx, one column for each entry of x."""
+
+    def column(e: Array) -> Array:
+        return slope(lambda s: f(x + s * e), step)
+
+    return np.array([column(e) for e in np.eye(x.size)]).T
 
 
 def order(errors: Sequence[float], ratio: float = 2.0) -> Array:
-    """Observed orders of convergence when each error belongs to a step `ratio` times smaller than the one before."""
+    """Return observed orders of convergence; each error belongs to a step `ratio` times smaller than the one before."""
     e = np.asarray(errors, float)
-    return np.log(e[:-1] / e[1:]) / np.log(ratio)
+    return np.asarray(np.log(e[:-1] / e[1:]) / np.log(ratio))
 
 
 def assert_same(one: Response, other: Response, tolerance: float = 1e-11) -> None:
-    """The same times, outputs and inputs, to a tolerance relative to the largest."""
+    """Check for the same times, outputs and inputs, to a tolerance relative to the largest."""
     np.testing.assert_array_equal(one.t, other.t)
     for a, b in ((one.y, other.y), (one.u, other.u)):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
@@ -50,26 +59,26 @@ class Motion(NamedTuple):
 
 
 def some_motion(model: MechanicalModel, spread: float = 0.3, seed: int = 1) -> Motion:
-    """Random numbers of about `spread` round the reference pose."""
+    """Return random numbers of about `spread` round the reference pose."""
     draw = np.random.default_rng(seed).standard_normal
     n, p, m = len(model.coordinates), len(model.inputs), len(model.closures)
     return Motion(model.reference() + spread * draw(n), spread * draw(n), 5 * draw(n), 3 * draw(p), 2 * draw(m))
 
 
 def left_side(model: MechanicalModel, q: Array, v: Array, a: Array, u: Array, lam: Array) -> Array:
-    """M a + h + W lam - B u; W is G^T unless a joint is driven by motion."""
+    """Return M a + h + W lam - B u; W is G^T unless a joint is driven by motion."""
     closure = closure_forces(model, q) @ lam
     return model.mass(q) @ a + model.force(q, v) + closure - model.input_matrix(q) @ u
 
 
 def assert_near(actual: Array, wanted: Array, rtol: float = 1e-8, floor: float = 0.0) -> None:
-    """Equal to rtol of the largest entry, and to `floor`."""
+    """Check for equality to rtol of the largest entry, and to `floor`."""
     largest = max(np.abs(wanted).max(initial=0.0), 1e-3)
     np.testing.assert_allclose(actual, wanted, rtol=0.0, atol=rtol * largest + floor)
 
 
 def check_tangent(model: MechanicalModel, x: Motion) -> None:
-    """The tangent of the whole left side, and of the outputs, against differences."""
+    """Check the tangent of the whole left side, and of the outputs, against differences."""
     tangent = model.tangent(*x)
     # rounding of the forces themselves, divided by the step of the differences: beside elastic forces, gyroscopic ones
     # are small
@@ -85,7 +94,7 @@ def check_tangent(model: MechanicalModel, x: Motion) -> None:
 
 
 def check_closures(model: MechanicalModel, x: Motion) -> None:
-    """G, (dG/dt) v and d(G v)/dq against differences of g and of G v."""
+    """Check G, (dG/dt) v and d(G v)/dq against differences of g and of G v."""
     if model.closures:
         assert_near(closure_turn(model, x.q, x.v), jacobian(lambda q: model.closure_jacobian(q) @ x.v, x.q))
         assert_near(model.closure_jacobian(x.q), jacobian(model.closure, x.q))
@@ -94,13 +103,14 @@ def check_closures(model: MechanicalModel, x: Motion) -> None:
 
 
 def check_compiled(model: MechanicalModel, x: Motion, without: str = " ") -> None:
-    """The compiled functions against the plain methods, but for outputs with a word in their name.
+    """Check the compiled functions against the plain methods, but for outputs with a word in their name.
 
     The torque of a joint that is led is defined where the equations hold, which they do not at x.
     """
     kept = [i for i, signal in enumerate(model.outputs) if without not in signal.name]
     compiled = model.compiled()
-    assert compiled is not None
+    if compiled is None:
+        raise AssertionError(f"{model.kind} has no compiled form")
     n, w = x.q.size, compiled.bandwidth
     out, y = np.empty(n), np.empty(len(model.outputs))
     state = (*x[:3], np.concatenate([x.u, x.lam]), compiled.reals, compiled.ints)

@@ -1,0 +1,162 @@
+"""What a user may give where a function asks for a plant, a model or a linear plant: one rule for all of them.
+
+    a model         a `Plant`, a model, the name of a plant of the catalogue, the path of a plant file, a `SecondOrder`
+    a linear plant  any of these, linearised at rest (`flexctl.rest_point`), a `SecondOrder`, a `FirstOrder`, a
+                    python-control system, the path of a saved linear plant
+    an arm          a `Plant`, its name or path, an `Arm`
+
+Anything else is refused with what was given and what is taken.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..abilities import HasArm, plain_model
+from ..errors import DefinitionError
+from ..model import MechanicalModel
+from .arm import Arm
+
+if TYPE_CHECKING:
+    import control
+
+    from ..catalogue import Plant
+    from ..linear import FirstOrder, SecondOrder
+
+    ArmGiven: TypeAlias = Plant | Arm | str | Path
+    ModelGiven: TypeAlias = Plant | MechanicalModel | SecondOrder | str | Path
+    LinearGiven: TypeAlias = Plant | MechanicalModel | SecondOrder | FirstOrder | control.StateSpace | str | Path
+else:  # for annotations alone
+    ArmGiven = ModelGiven = LinearGiven = Any
+
+SAVED = (".mat", ".npz", ".json")
+"""Files of linear plants; any other path is that of a plant file."""
+PLANT = "a Plant, the name of one or the path of its file"
+MODEL = f"{PLANT}, a mechanical model or a SecondOrder"
+LINEAR = f"{PLANT}, a mechanical model, a SecondOrder, a FirstOrder or a control.StateSpace"
+
+
+def refused(wanted: str, given: object, taken: str, remedy: str = "") -> DefinitionError:
+    """Return the error for something that is not what a function needs.
+
+    Parameters
+    ----------
+    wanted : str
+        What the function needs, "a linear plant".
+    given : object
+        What it got.
+    taken : str
+        What it takes.
+    remedy : str
+        What to do about it, where that is known.
+    """
+    said = "None" if given is None else f"{given!r:.40}" if isinstance(given, int | float | complex) else ""
+    text = said or f"a {type(given).__name__}"
+    return DefinitionError(f"{text} is not {wanted}: give {taken}{remedy and '; ' + remedy}")
+
+
+def opened(given: Any) -> Any:
+    """Return the plant, or the saved linear plant, of a name or path; anything else as it is."""
+    if not isinstance(given, str | Path):
+        return given
+    if Path(given).suffix.lower() in SAVED:
+        from ..io.python_control import load_linear
+
+        return load_linear(given)
+    from ..catalogue import load_plant
+
+    return load_plant(given)
+
+
+def as_plant(given: Any) -> Plant:
+    """Return a plant, or that of a name or path, or raise `DefinitionError`."""
+    from ..catalogue import Plant
+
+    found = opened(given)
+    if not isinstance(found, Plant):
+        raise refused("a plant", found, PLANT)
+    return found
+
+
+def as_arm(given: Any) -> Arm:
+    """Return an arm, or that of a plant, or raise `DefinitionError`."""
+    found = opened(given)
+    arm = found.arm if isinstance(found, HasArm) else found
+    if not isinstance(arm, Arm):
+        raise refused("an arm", found, f"an Arm, {PLANT}")
+    return arm
+
+
+def as_model(given: Any) -> MechanicalModel:
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable.
+
+    Raises
+    ------
+    DefinitionError
+        For anything else; it says what is taken.
+    """
+    from ..linear import FirstOrder, SecondOrder
+
+    found = opened(given)
+    if isinstance(found, SecondOrder):
+        from ..linear.linear_model import LinearModel
+
+        return LinearModel(found)
+    model = plain_model(found)
+    if isinstance(model, MechanicalModel) and not isinstance(model, type):
+        return model
+    remedy = ""
+    if isinstance(found, Arm):
+        remedy = "fx.build(arm, kind) makes a model of an Arm"
+    elif isinstance(found, FirstOrder) or is_control(found):
+        remedy = "it has states, not coordinates with mass and stiffness; fx.from_matrices(M=.., K=..) makes a plant"
+    raise refused("a mechanical model", found, MODEL, remedy)
+
+
+def as_linear(given: Any) -> SecondOrder | FirstOrder:
+    """Return a linear plant, or that of a plant, model or python-control system.
+
+    Raises
+    ------
+    DefinitionError
+        For anything else; it says what is taken.
+    """
+    from ..linear import FirstOrder, SecondOrder, linearise
+
+    found = opened(given)
+    if isinstance(found, SecondOrder | FirstOrder):
+        return found
+    if is_control(found):
+        from ..io.python_control import from_control
+
+        return from_control(found)
+    if isinstance(plain_model(found), MechanicalModel):
+        return linearise(found)
+    raise refused("a linear plant", found, LINEAR)
+
+
+def as_second_order(given: Any, why: str = "it needs mass, damping and stiffness") -> SecondOrder:
+    """Return a linear plant of second order, as `as_linear` does; one of first order is refused, and why."""
+    from ..linear import FirstOrder
+
+    found = as_linear(given)
+    if isinstance(found, FirstOrder):
+        taken = f"{PLANT}, a mechanical model or a SecondOrder"
+        raise refused("a linear plant of second order", given, taken, why)
+    return found
+
+
+def as_first_order(given: Any) -> FirstOrder:
+    """Return a linear plant of first order, as `as_linear` does; one of second order in modal coordinates."""
+    from ..linear import FirstOrder
+
+    found = as_linear(given)
+    return found if isinstance(found, FirstOrder) else found.first_order()
+
+
+def is_control(system: Any) -> bool:
+    """Whether something is a linear system of python-control, which need not be loaded to know."""
+    control = sys.modules.get("control")
+    return control is not None and isinstance(system, control.StateSpace | control.TransferFunction)

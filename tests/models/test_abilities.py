@@ -1,0 +1,67 @@
+"""The abilities of models: every one is checked of models that have it, and a broken promise is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_conformance import CASES
+
+import flexctl as fx
+from flexctl import abilities as able
+from flexctl.testing.abilities import ABILITIES, check_abilities
+
+OF_SYSTEMS = {
+    able.HasModel, able.HasArm, able.Identified, able.Documented, able.PayloadChecking, able.SampledModel,
+    able.KnowsPoles, able.Preparable, able.LinearFeedback, able.Knowing, able.ContinuousLoop,
+}
+"""Of plants, frequency models, laws and classes, which have no suite of models."""
+
+
+def around() -> dict[str, Any]:
+    """Models around models, and the formulations of the catalogue that no case has."""
+    planar = fx.load_plant("planar_2r_flexible").model
+    return {
+        "motion-driven": fx.motion_driven(planar, {"joint1_torque": "joint1"}),
+        "motion-driven and linear": fx.motion_driven("tokhi_azad_1994", {"hub_torque": "theta"}),
+        "cylinders": fx.load_plant("ralf", model={"modes": 1}).model,
+        "servos": fx.load_plant("planar_2r_servo").model,
+    }
+
+
+@pytest.mark.parametrize("name", ["motion-driven", "motion-driven and linear", "cylinders", "servos"])
+def test_abilities_of_models_around_models(name: str) -> None:
+    assert check_abilities(around()[name])
+
+
+def test_every_ability_has_a_check_and_somebody_has_it() -> None:
+    protocols = {x for x in vars(able).values() if isinstance(x, type) and getattr(x, "_is_protocol", False)}
+    protocols -= {able.Protocol}  # type: ignore[arg-type]
+    assert protocols == set(ABILITIES) | OF_SYSTEMS
+    models = [case.model for case in CASES if case.kind] + list(around().values())
+    idle = {p.__name__ for p in ABILITIES if not any(isinstance(model, p) for model in models)}
+    assert not idle, f"nobody has {idle}: delete them"
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "message"),
+    [
+        ("pose", lambda model: lambda angles: type(model).pose(model, np.asarray(angles) + 0.1), "pose puts joint1 at"),
+        ("rigid_tip", lambda model: lambda angles: 1.01 * type(model).rigid_tip(model, angles), "the sensor reads"),
+        (
+            "rigid_torques", lambda model: lambda *motion: 1.01 * type(model).rigid_torques(model, *motion),
+            "the rigid motion takes",
+        ),
+        ("turning", lambda model: lambda rates, angles=None: np.ones((2, 2)), "turning has shape"),
+        ("rest", lambda model: lambda angles: model.pose(angles) + 1e-3, "out of balance"),
+        ("with_payload", lambda model: lambda mass, inertia: model, "adds no mass"),
+        ("with_payload", lambda model: lambda mass: model, "cannot be called as with_payload"),
+        ("assumptions", lambda model: lambda q, v: [1.0], "not a flexctl.models.ranges.Driven"),
+    ],
+)
+def test_a_broken_promise_is_noticed(name: str, broken: Any, message: str) -> None:
+    model = fx.load_plant("planar_2r_flexible").model
+    object.__setattr__(model, name, broken(model))
+    with pytest.raises(AssertionError, match=message):
+        check_abilities(model)

@@ -1,0 +1,219 @@
+"""Models from outside: the example of docs/own-model.md in a little project of its own, its tests, the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl import models
+from flexctl.cli import specs
+from flexctl.judging.sweep.case import digest_of
+from flexctl.judging.workers import run_all
+from flexctl.models import outside
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w.-]+)`:\n\n```\w+\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL))
+SCRIPTS = [code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if code not in FILES.values()]
+HOLD = '''"""A PD at the motor."""
+import numpy as np
+import flexctl as fx
+PLANT = "arm.toml"
+REQUIREMENTS = {"disk_margin": 0.1}
+def design(plant):
+    Dy, Dr = np.array([[-20.0, -1.0]]), np.array([[20.0, 1.0, 0.0]])
+    law = fx.LinearLaw(
+        5e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), Dy=Dy, Dr=Dr
+    )
+    return fx.Design(law, plant.linearise())
+def scenarios(plant):
+    return [fx.Scenario("turn", fx.quintic(0.0, 0.3, 0.5), 1.0)]
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the files of the page, a controller, and the metadata of an installed package."""
+    for name, text in {**FILES, "hold.py": HOLD}.items():
+        (tmp_path / name).write_text(text)
+    about = tmp_path / "two_mass-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: two-mass\nVersion: 1.0\n")
+    points = re.search(r'(?m)^\[project\.entry-points\."flexctl\.models"\]\n(.*)$', PAGE)
+    assert points is not None
+    (about / "entry_points.txt").write_text("[flexctl.models]\n" + points[1].replace('"', "") + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("two_mass", None)
+
+
+def told(*words: str, module: str = "flexctl") -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), str(Path.cwd())])
+    return subprocess.run(
+        [sys.executable, "-m", module, *words], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+def test_the_page_has_its_files_and_about_forty_lines_make_a_model() -> None:
+    assert set(FILES) == {"two_mass.py", "arm.toml", "test_two_mass.py"}
+    assert len(SCRIPTS) == 1
+    assert len(FILES["two_mass.py"].splitlines()) <= 45
+
+
+def test_its_closed_form(project: Path) -> None:
+    arm = fx.load_plant("arm.toml", overrides={"joint.1.damping": 0.0})
+    J1, J2 = 0.02, 7850.0 * 1e-4 * 0.5**3 / 3.0 + 0.2 * 0.25
+    assert arm.modes().frequencies_hz == pytest.approx([np.sqrt(40.0 * (1 / J1 + 1 / J2)) / (2 * np.pi)], rel=1e-12)
+    s = 2.0 + 9.0j
+    wanted = (s**2 * J2 + 40.0) / (s**2 * (J1 * J2 * s**2 + 40.0 * (J1 + J2)))
+    assert arm.linearise().transfer(np.array([s]))[0, 0, 0] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_script_of_the_page_prints_what_it_says(project: Path) -> None:
+    lines = [line for line in SCRIPTS[0].splitlines() if line.startswith("print(")]
+    shown: list[Any] = []
+    exec(compile(SCRIPTS[0], "own-model.md", "exec"), {"print": shown.append})
+    for line, value in zip(lines, shown, strict=True):
+        text = re.findall(r"[\d.]+", line.partition("#")[2])[0]
+        assert np.squeeze(value) == pytest.approx(float(text), abs=0.501 * 10.0 ** -len(text.partition(".")[2]))
+
+
+def test_pytest_in_that_project_runs_the_suite_on_its_model(project: Path) -> None:
+    done = told("-q", "-p", "no:cacheprovider", "test_two_mass.py", module="pytest")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.search(r"3\d passed", done.stdout)
+    wrong = FILES["two_mass.py"].replace("self.B = np.array([[1.0], [0.0]])", "self.B = np.array([[0.0], [1.0]])")
+    (project / "two_mass.py").write_text(wrong)
+    done = told("-q", "-p", "no:cacheprovider", "test_two_mass.py", "-k", "positive_real", module="pytest")
+    assert done.returncode == 1
+    assert "joint1_torque -> joint1_rate is" in done.stdout
+
+
+def test_the_command_line_sees_it(project: Path) -> None:
+    done = told("list", "--json")
+    rows = {row["name"]: row["title"] for row in json.loads(done.stdout)["models"]}
+    assert rows["two_mass"] == "two_mass:TwoMass; options: softening = 1.0"
+    assert "ancf" in rows
+    done = told("show", "arm.toml", "--json", "--model", "two_mass:softening=2.0")
+    assert done.returncode == 0, done.stderr
+    found = {row["key"]: row["value"] for row in json.loads(done.stdout)["parameters"]}
+    assert (found["model.kind"], found["model.softening"]) == ("two_mass", 2.0)
+    done = told("show", "planar_2r_flexible", "--model", "two_mass.py:TwoMass")
+    assert done.returncode == 2
+    assert "does not know the further links of the arm" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["two_mass.py:TwoMass", "two_mass:TwoMass", "two_mass"])
+def test_three_ways_to_name_it(project: Path, kind: str) -> None:
+    arm = fx.load_plant("arm.toml", model={"kind": kind, "softening": 4.0})
+    soft, stiff = (x.linearise().K[0, 0] for x in (arm, fx.load_plant("arm.toml")))
+    assert soft == pytest.approx(0.25 * stiff)
+    assert arm.with_(payload={"mass": 0.5}).model.M[1, 1] > arm.model.M[1, 1]
+    assert type(fx.build(arm.arm, kind)).__name__ == "TwoMass"
+
+
+def test_the_file_is_looked_for_beside_the_plant_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "elsewhere").mkdir()
+    monkeypatch.chdir(project / "elsewhere")
+    assert fx.load_plant("../arm.toml").modes().frequencies_hz.size == 1
+    with pytest.raises(fx.DefinitionError, match=r"two_mass\.py: cannot read the model's file: there is no such file"):
+        fx.load_plant("../arm.toml", model="two_mass.py:TwoMass")
+
+
+def test_certificates_comparisons_and_sweeps_in_worker_processes(project: Path) -> None:
+    found = fx.certify("hold.py", bits=(16,), payload=(0.1, 0.3), workers=2)
+    assert found.verdicts
+    table = fx.sweep("hold.py", over={"payload.mass": [0.1, 0.2, 0.3]}, workers=2)
+    assert table["status"] == ["ok"] * 3
+    runs = fx.compare(["hold.py"], models=["two_mass.py:TwoMass", {"kind": "two_mass", "softening": 2.0}], workers=2)
+    assert [run.failure for run in runs.runs] == ["", ""]
+
+
+def _kind(model: Any) -> tuple[str, str]:
+    return model.kind, type(model).__module__
+
+
+def test_models_of_a_file_travel_to_workers_and_back(project: Path) -> None:
+    model = fx.load_plant("arm.toml").model
+    assert dict(run_all(_kind, [model, model], 2)) == {n: ("two_mass", type(model).__module__) for n in (0, 1)}
+
+
+def test_a_file_that_changed_is_read_again(project: Path) -> None:
+    before = digest_of("hold.py", "arm.toml", {})
+    assert fx.load_plant("arm.toml").model.outputs[2].name == "tip"
+    (project / "two_mass.py").write_text(FILES["two_mass.py"].replace('"tip", "m"', '"tip_x", "m"'))
+    assert fx.load_plant("arm.toml").model.outputs[2].name == "tip_x"
+    assert digest_of("hold.py", "arm.toml", {}) != before  # a sweep is not gone on with by another model
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("two_mass.py:TwoMas", "has no class TwoMas; it has .*TwoMass"),
+        ("nowhere.py:TwoMass", "cannot read the model's file: there is no such file"),
+        ("no_such_package.models:A", "cannot import no_such_package.models: ModuleNotFoundError"),
+        ("two_mass.py:", "is not understood"),
+        (":TwoMass", "is not understood"),
+        ("two_mass.py:Two Mass", "is not understood"),
+        ("two_mass.py:__import__('os')", "is not understood"),
+        ("two_mass.py\n:TwoMass", "is no printable text"),
+        ("\x1b[31mtwo_mass:TwoMass", "is no printable text"),
+        ("a" * 5000 + ":B", "is no printable text"),
+        ("two_mas", "two_mass"),
+        ("broken.py:A", "broken.py, line 2: ZeroDivisionError"),
+        ("syntax.py:A", "syntax.py, line 1: SyntaxError"),
+        ("leaves.py:A", "SystemExit"),
+        ("poor.py:Poor", "a Poor is not a mechanical model; it lacks coordinates, inputs"),
+        ("poor.py:Fails", "line 6: KeyError: 'x'"),
+        ("poor.py:number", "has no class number"),
+    ],
+)
+def test_what_cannot_be_a_model_is_refused(project: Path, kind: str, message: str) -> None:
+    (project / "broken.py").write_text("class A: pass\n1 / 0\n")
+    (project / "syntax.py").write_text("class A(:\n")
+    (project / "leaves.py").write_text("raise SystemExit(3)\n")
+    (project / "poor.py").write_text(
+        "class Poor:\n    features = 'rotor_inertia', 'joint_stiffness'\n    def __init__(self, arm): pass\n"
+        "class Fails(Poor):\n    def __init__(self, arm):\n        raise KeyError('x')\nnumber = 3\n"
+    )
+    with pytest.raises(fx.DefinitionError, match=message):
+        fx.load_plant("arm.toml", model=kind).model  # noqa: B018
+
+
+def test_what_the_class_does_not_know_is_refused(project: Path) -> None:
+    for key, value, what in (
+        ("gravity.y", -9.81, "gravity"), ("damping.kind", "modal", r"\[damping\]"),
+        ("sensor", [{"name": "bend", "kind": "displacement", "position": 0.5}], r"\[\[sensor\]\]"),
+    ):
+        changes = {key: value, **({"damping.ratio": 0.1} if key == "damping.kind" else {})}
+        with pytest.raises(fx.DefinitionError, match=f"does not know the {what} of the arm"):
+            fx.load_plant("arm.toml", overrides=changes).model  # noqa: B018
+    with pytest.raises(fx.DefinitionError, match="has no joint friction"):
+        fx.load_plant("arm.toml", overrides={"joint.1.friction": 0.1}).model  # noqa: B018
+    with pytest.raises(fx.DefinitionError, match=r'unknown option of .* "softning".*did you mean "softening"'):
+        fx.load_plant("arm.toml", model={"softning": 2.0})
+
+
+def test_words_of_the_command_line() -> None:
+    assert specs.formulation("a.py:B") == "a.py:B"
+    assert specs.formulation("a.py:B:x=2.0,n=[1, 2]") == {"kind": "a.py:B", "x": 2.0, "n": [1, 2]}
+    assert specs.formulation("ancf:elements=3") == {"kind": "ancf", "elements": 3}
+    assert outside.absolute("ancf", Path("/x")) == "ancf"
+
+
+def test_installed_models_do_not_hide_those_of_flexctl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "announced", lambda: {"ancf": "evil:Ancf", "mine": "m:M"})
+    assert models.kinds()["ancf"] == models.REGISTRY["ancf"]
+    assert models.kinds()["mine"] == "m:M"

@@ -1,0 +1,71 @@
+"""What is asked of models, plants and laws is declared: nothing searches them for names.
+
+Every call of getattr or hasattr with a constant name, and every one with a name from a list, stands in a short list of
+exceptions, each about something that is no model, plant or law.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "flexctl"
+
+ALLOWED = {
+    "__init__": "the module that a public name is imported from",
+    "catalogue": "a controller script, which is a module: design, PLANT",
+    "catalogue.definition": "strerror of an error of the operating system",
+    "catalogue.overrides": "item() of a number of numpy",
+    "cli.common": "tolist() of an array",
+    "judging.certify.task": "a controller script: REQUIREMENTS, POSES, __file__",
+    "judging.scenario": "a controller script: PLANT, scenarios, __file__; a plant of any kind in a message",
+    "judging.sweep.journal": "what the operating system has: errno, pread",
+    "judging.sweep.samples": "item() of a number of numpy",
+    "judging.workers": "what the operating system has: sched_getaffinity",
+    "kernels.cache": "what the operating system has, and numba's configuration",
+    "kernels.contents": "objects that compiled code is closed over, of any type",
+    "kernels.jit": "numba's dispatchers",
+    "laws.controller": "not_a_law: the message that says which attributes of Controller something lacks",
+    "linear.matrices": "toarray() of a sparse matrix",
+    "machine.schema": "annotations of data classes",
+    "models.finite_difference.inputs": "breakpoints of a signal, or of any function of time",
+    "simulation.plain": "the Python text of a compiled function",
+}
+"""Module -> what it asks of what, in one line."""
+
+
+def asking(path: Path) -> list[int]:
+    """Return the lines with getattr or hasattr of a constant name."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("getattr", "hasattr")
+        and len(node.args) > 1
+        and (isinstance(node.args[1], ast.Constant) or node.func.id == "hasattr")
+    ]
+
+
+def found() -> dict[str, list[int]]:
+    modules = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        lines = asking(path)
+        if lines and not name.startswith("_catalogue"):
+            modules[name.removesuffix(".__init__")] = lines
+    return modules
+
+
+def test_no_module_searches_models_for_names() -> None:
+    assert {name: lines for name, lines in found().items() if name not in ALLOWED} == {}
+
+
+def test_no_exception_is_out_of_use() -> None:
+    assert set(ALLOWED) <= set(found())
+
+
+def test_the_search_sees_both_calls(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("getattr(model, 'pose', None)\nhasattr(law, 'feedback')\ngetattr(self, key)\nmodel.pose\n")
+    assert asking(path) == [1, 2]
