@@ -116,8 +116,11 @@ class Response(Tabular):
 
     def _summary(self) -> list[Column]:
         series = self._table()[1:]
-        columns = {"smallest": np.min, "largest": np.max, "last": lambda x: x[-1]}
-        found = [Column(name, [float(of(c.values)) for c in series]) for name, of in columns.items()]
+        found = [
+            Column("smallest", [float(np.min(c.values)) for c in series]),
+            Column("largest", [float(np.max(c.values)) for c in series]),
+            Column("last", [float(c.values[-1]) for c in series]),
+        ]
         errors = [self.error.get(c.name, np.nan) for c in series]
         known = [error if np.isfinite(error) else None for error in errors]
         return [Column("signal", [f"{c.name} [{c.unit}]" for c in series]), *found, Column("estimated error", known)]
