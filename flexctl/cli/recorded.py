@@ -104,7 +104,7 @@ def _factor(path: Path, head: str, unit: str) -> float:
 
 
 def _is_held(u: FloatArray) -> bool:
-    return bool(u.size > 2 and 2 * np.count_nonzero(np.diff(u) == 0.0) > u.size - 1)
+    return u.size > 2 and bool(2 * np.count_nonzero(np.diff(u) == 0.0) > u.size - 1)
 
 
 def _held(t: FloatArray, u: FloatArray) -> PiecewiseConstant:

@@ -1,6 +1,6 @@
 """Scenarios: the runs by which a controller is judged, and the loop over them.
 
-A controller script (`controllers/NAME.py`, or any file) is a plain module:
+A controller script (`controllers/NAME.py`, or any file) is a plain module, which needs `import flexctl as fx` alone:
 
     '''One line that says what it is.'''          first line of the docstring: shown by `flexctl list`
     PLANT = "tokhi_azad_1994"                     optional: the plant it is made for
@@ -9,7 +9,7 @@ A controller script (`controllers/NAME.py`, or any file) is a plain module:
     def design(plant): ...                        -> Controller (or LinearLaw, or control.StateSpace)
     def scenarios(plant): ...                     -> list of Scenario
     if __name__ == "__main__":
-        flexctl.judging.scenario.main(__name__)           the same as `flexctl run NAME -o out`
+        fx.main(__name__)                         the same as `flexctl run NAME -o out`
 
 The controller is designed once, on the nominal plant; every scenario then runs it on its own variant of that plant.
 """
@@ -219,7 +219,7 @@ def scenarios(script: ModuleType, plant: Plant, only: Iterable[str] = ()) -> lis
     if not callable(make):
         raise DefinitionError(
             f"{label(script)} has no function scenarios(plant); add one that returns a list of "
-            "flexctl.judging.scenario.Scenario objects, or run one case: "
+            "fx.Scenario objects, or run one case: "
             "flexctl simulate PLANT --controller ... --reference ... --duration ..."
         )
     with written_for(script, plant), blamed(script):

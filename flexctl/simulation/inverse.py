@@ -42,7 +42,7 @@ class InverseDynamics:
     --------
     >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
     >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, np.pi / 3, 2.5))
-    >>> fx.inverse_dynamics(arm, moves, duration=2.5, step=5e-3).joints
+    >>> fx.inverse_dynamics(arm, moves, duration=2.5).joints
     ('joint1', 'joint2')
     """
 
@@ -76,7 +76,7 @@ def inverse_dynamics(
     --------
     >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
     >>> moves = dict.fromkeys(("joint1", "joint2"), fx.Cycloid(0.0, np.pi / 3, 2.5))
-    >>> torques = fx.inverse_dynamics(arm, moves, duration=2.5, step=5e-3)
+    >>> torques = fx.inverse_dynamics(arm, moves, duration=2.5)
     >>> print(abs(torques.rigid).max(axis=0).round(1), "N m")
     [3.5 1.2] N m
     """

@@ -19,9 +19,9 @@ from flexctl.design.joint_pid import joint_pids
 from flexctl.design.loop_shaping import loop_shaping
 from flexctl.design.lqg import lqg
 from flexctl.design.lqg_regulator import lqg_regulator
-from flexctl.design.mixed_sensitivity import mixed_sensitivity
+from flexctl.design.mixed_sensitivity import hinf
 from flexctl.design.pd import joint_pd
-from flexctl.design.pid import gains, pid
+from flexctl.design.pid import pid, pid_gains
 from flexctl.design.recipes import bryson, held_frequency, hinf_weights, shaping_gains
 from flexctl.design.sampled_model import sampled_model
 from flexctl.design.shaping import shaper_for
@@ -182,7 +182,7 @@ ELSE: dict[str, Callable[[Any], Any]] = {
         function.__name__: whatever_else(function)
         for function in (
             design_model, rigid_feedforward, stable_inversion, joint_pids, loop_shaping, lqg, lqg_regulator,
-            mixed_sensitivity, gains, pid, held_frequency, bryson, hinf_weights, shaping_gains, strain_feedback,
+            hinf, pid_gains, pid, held_frequency, bryson, hinf_weights, shaping_gains, strain_feedback,
             vibration_damping,
         )
     },

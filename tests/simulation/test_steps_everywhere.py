@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flexctl.testing.differences import order
 
 import flexctl as fx
 from flexctl.kernels.schemes import SCHEMES, Scheme, broyden, generalised_alpha, trapezoidal
@@ -17,6 +16,7 @@ from flexctl.laws.controller import LinearLaw
 from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.motion.signals import PiecewiseConstant, Sine
 from flexctl.simulation import engines
+from flexctl.testing.differences import order
 
 FREE = {f"joint.{i}.drive": "torque" for i in (1, 2, 3)}
 RAYLEIGH = {"damping.kind": "rayleigh", "damping.beta": 2e-4}

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from test_conformance import Plain, tree
+from test_conformance import tree
 
 from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.linear import linearise
@@ -23,6 +23,7 @@ from flexctl.models.null_space import null_space
 from flexctl.models.wrappers.motion_driven import motion_driven
 from flexctl.motion.moves import acceleration_of, quintic
 from flexctl.simulation.simulate import simulate
+from flexctl.testing.checks import plain as plain_of
 from flexctl.testing.differences import Array, check_closures, check_tangent, order, some_motion
 
 STEEL = Material(2e11, 7800.0)
@@ -262,7 +263,7 @@ def test_motion_driven_loop_runs_compiled_as_plain_and_its_torques_drive_the_fre
     start = inner.pose([1.9, 1.2])
     inputs = {f"joint{i}_acceleration": acceleration_of(quintic(0.0, x, 0.6)) for i, x in ((1, 0.3), (3, -0.2))}
     run = partial(simulate, duration=0.2, step=h, initial=(start, 0 * start), inputs=inputs, record_states=True)
-    fast, plain = run(model), run(Plain(model))
+    fast, plain = run(model), run(plain_of(model))
     for one, other in ((fast.y, plain.y), (fast.q, plain.q), (fast.v, plain.v)):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * np.abs(other).max(axis=0).max())
     q, v = plain.q[-1], plain.v[-1]
