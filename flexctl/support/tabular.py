@@ -192,7 +192,8 @@ def _write_csv(columns: Sequence[Column], stream: IO[bytes]) -> None:
 def _write_npz(result: Tabular, stream: IO[bytes]) -> None:
     columns, extra = _split(result)
     arrays: dict[str, Any] = {c.name: c.array for c in columns}
-    np.savez_compressed(stream, **arrays, **{key: np.array(text) for key, text in extra.items()})
+    arrays |= {key: np.array(text) for key, text in extra.items()}
+    np.savez_compressed(stream, **arrays)
 
 
 def _write_parquet(result: Tabular, stream: IO[bytes]) -> None:

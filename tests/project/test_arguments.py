@@ -27,7 +27,7 @@ from flexctl.design.sampled_model import sampled_model
 from flexctl.design.shaping import shaper_for
 from flexctl.design.strain import strain_feedback
 from flexctl.design.vibration import vibration_damping
-from flexctl.frequency import grid, loop_gain, margins, response, series
+from flexctl.frequency import grid, loop_gain, margins, series
 from flexctl.frequency.structured import robust_bound
 from flexctl.io.plot.linear import bode, mode_shapes, plant_poles, poles
 from flexctl.io.plot.loci import migration
@@ -56,7 +56,7 @@ def arguments(tmp_path: Path) -> dict[str, Any]:
 MOVE = fx.quintic(0.0, 0.2, 0.4)
 LINEAR_PLANTS: dict[str, Callable[[Any], Any]] = {
     "modes": lambda x: fx.modes(x, 2),
-    "response": lambda x: response(x, [1.0, 2.0]),
+    "response": lambda x: fx.frequency_response(x, [1.0, 2.0]),
     "grid": lambda x: grid(x, 1.0, 20.0, points=5),
     "margins": lambda x: margins(series(x, fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["hub_angle"],
                                                           outputs=["hub_torque"]))),
