@@ -13,28 +13,37 @@ stays light.
 from __future__ import annotations
 
 import importlib
-import pathlib
-import re
 import sys
-from typing import Any
 
-from .support import moved
+TYPE_CHECKING = False  # typing, re and pathlib take longer to import than all the rest of this file
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
-_STUB = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOME = {
-    public: (module, name)
-    for module, names in re.findall(r"^from (\.[\w.]*) import (\([^)]*\)|.*)$", _STUB, re.MULTILINE)
-    for name, public in re.findall(r"(\w+) as (\w+)", names)
-}
+
+def _listed(stub: str) -> dict[str, tuple[str, str]]:
+    """Return public name -> (module, name there) of every ``from .module import name as public`` of a stub."""
+    found = {}
+    for block in stub.split("\nfrom ")[1:]:
+        module, _, names = block.partition(" import ")
+        words = names.partition(")")[0].strip("(").split() if names.startswith("(") else names.split("\n")[0].split()
+        for name, _, public in zip(words[::3], words[1::3], words[2::3], strict=True):
+            found[public.rstrip(",")] = module, name
+    return found
+
+
+with open(__file__[: -len("py")] + "pyi", encoding="utf-8") as _stream:
+    _HOME = _listed(_stream.read())
 """Public name -> where it is: a module, and the name there of a class, a function or another module."""
 __all__ = sorted({"__version__", *_HOME})
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(moved.unknown_name(name, _HOME))
+        from .support.moved import unknown_name
+
+        raise AttributeError(unknown_name(name, _HOME))
     place, own = _HOME[name]
     module = importlib.import_module(place, __name__)
     value = getattr(module, own) if hasattr(module, own) else importlib.import_module(f"{module.__name__}.{own}")
@@ -46,4 +55,15 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-sys.meta_path.append(moved.Finder())
+class _LastFinder:
+    """Asked when nobody has found a module: says where a module of flexctl went."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name.startswith("flexctl."):
+            from .support.moved import check_module
+
+            check_module(name)
+
+
+sys.meta_path.append(_LastFinder)  # type: ignore[arg-type]

@@ -6,8 +6,7 @@ The table of modules is in CHANGELOG too.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from types import ModuleType
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 MODULES = {
@@ -161,16 +160,13 @@ NAMES = {
 """Function or class of 0.1.0 before its folders -> public name now."""
 
 
-class Finder:
-    """The last of Python's finders: asked when nobody has found a module."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
-        """Raise an error that names the new place, if the module has moved."""
-        old = name.removeprefix("flexctl.")
-        # Python asks for a folder before it asks for what is in it, and then for nothing more
-        found = [key for key in MODULES if key == old or key.startswith(f"{old}.")]
-        if old != name and found:
-            raise ModuleNotFoundError("; ".join(f"flexctl.{x} is now flexctl.{MODULES[x]}" for x in found), name=name)
+def check_module(name: str) -> None:
+    """Raise an error that names the new place of a module that has moved."""
+    old = name.removeprefix("flexctl.")
+    # Python asks for a folder before it asks for what is in it, and then for nothing more
+    found = [key for key in MODULES if key == old or key.startswith(f"{old}.")]
+    if found:
+        raise ModuleNotFoundError("; ".join(f"flexctl.{x} is now flexctl.{MODULES[x]}" for x in found), name=name)
 
 
 class OldMembers:
