@@ -44,8 +44,9 @@ def held_frequency(plant: LinearGiven, measures: Names) -> float:
     rows = plant.Cq[[index_of("output", name, plant.outputs) for name in names]]
     free = sla.null_space(rows)
     K, M = (free.T @ part @ free for part in (plant.K, plant.M))
-    lowest = float(sla.eigh(K, M, eigvals_only=True, subset_by_index=[0, 0])[0])
-    require(lowest > 0, f"the plant moves freely with {list(names)} held: name an output of every joint")
+    squares = sla.eigh(K, M, eigvals_only=True)
+    lowest, rounding = float(squares[0]), 10.0 * squares.size * np.finfo(float).eps * float(squares[-1])
+    require(lowest > rounding, f"the plant moves freely with {list(names)} held: name an output of every joint")
     return math.sqrt(lowest)
 
 

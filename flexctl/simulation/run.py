@@ -171,8 +171,8 @@ class Run:
         """Run once, payload change by payload change."""
         model, law, payload = self.setup.model, self.setup.law, self.setup.payload
         points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
-        # nothing acts before the run begins: the first values are a jump
-        u, held = np.zeros(len(model.inputs)), np.zeros(len(model.inputs))
+        # what acts before the run begins: an input that has always been there, as what holds the arm; else it jumps
+        u, held = self.tables.before[0].copy(), np.zeros(len(model.inputs))
         self.memory = self.compiled[1].copy() if self.compiled else np.zeros((1, max(1, len(law.drives))))
         self.work = {}
         for number, (first, last) in enumerate(pairwise(points)):

@@ -79,7 +79,8 @@ def _none_below(p: Problem, gamma: float) -> bool:
         if stable != n:
             return True
         X = np.linalg.solve(Z[:n, :n].T, Z[n:, :n].T).T
-        if np.linalg.eigvalsh(0.5 * (X + X.T)).min() < -1e-6 * np.abs(X).max():
+        rounding = np.abs(X - X.T).max()  # of the solution by Schur vectors, which is symmetric without it
+        if np.linalg.eigvalsh(0.5 * (X + X.T)).min() < -max(1e-6 * np.abs(X).max(), rounding):
             return True
         solutions.append(X)
     return bool(np.abs(np.linalg.eigvals(solutions[0] @ solutions[1])).max() >= gamma**2)

@@ -18,7 +18,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexctl.errors import DefinitionError, NotAvailable
+from flexctl.errors import WriteError, DefinitionError, NotAvailable
 from flexctl.io.python_control import from_control, from_matrices, load_linear, nonlinear, save_linear
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.linear.realise import first_order
@@ -188,7 +188,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, suffix, failur
         raise failure
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else DefinitionError):
+    with pytest.raises(KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else WriteError):
         save_linear(awkward(3, 2, 2), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [path.name]
