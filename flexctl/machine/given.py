@@ -107,8 +107,8 @@ def as_model(given: Any) -> MechanicalModel:
     model = plain_model(found)
     if isinstance(model, MechanicalModel) and not isinstance(model, type):
         return model
-    lacking = [name for name in dir(MechanicalModel) if not name.startswith("_") and not hasattr(model, name)]
-    remedy = f"as a model it lacks {', '.join(lacking)}" if hasattr(model, "force") and hasattr(model, "mass") else ""
+    has, wanted = set(dir(model)), {name for name in dir(MechanicalModel) if not name.startswith("_")}
+    remedy = f"as a model it lacks {', '.join(sorted(wanted - has))}" if {"mass", "force"} <= has else ""
     if isinstance(found, Arm):
         remedy = "fx.build(arm, kind) makes a model of an Arm"
     elif isinstance(found, FirstOrder) or is_control(found):

@@ -24,7 +24,7 @@ from flexctl.linear.interconnect import closed_loop
 from flexctl.linear.matrices import from_matrices
 from flexctl.linear.realise import first_order
 from flexctl.linear.reduce import balanced_truncation, modal_truncation, split_rigid
-from flexctl.model import OperatingPoint, OutputTangent, Signal, Tangent, Unconstrained, names
+from flexctl.model import Energy, OperatingPoint, OutputTangent, Signal, Tangent, Unconstrained, names
 
 GRAVITY = 9.81
 
@@ -80,6 +80,9 @@ class StiffBar(Point, Unconstrained):
         K = self.k * along + self.k * (1 - self.length / r) * (np.eye(2) - along)
         return Tangent(self.mass(q), np.zeros((2, 2)), K)
 
+    def energy(self, q, v):
+        return Energy(0.5 * self.m * v @ v, 0.5 * self.k * (np.hypot(*q) - self.length) ** 2)
+
 
 class Pendulum(Point):
     """The mass on a massless rod in Cartesian coordinates: g = (x^2 + y^2 - l^2)/2."""
@@ -92,6 +95,9 @@ class Pendulum(Point):
 
     def force(self, q, v, t=0.0):
         return np.array([0.0, self.m * GRAVITY])
+
+    def energy(self, q, v):
+        return Energy(0.5 * self.m * v @ v, self.m * GRAVITY * q[1])
 
     def closure(self, q):
         return np.array([0.5 * (q @ q - self.length**2)])

@@ -18,7 +18,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexctl.errors import WriteError, DefinitionError, NotAvailable
+from flexctl.errors import DefinitionError, NotAvailable, WriteError
 from flexctl.io.python_control import from_control, from_matrices, load_linear, nonlinear, save_linear
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.linear.realise import first_order
