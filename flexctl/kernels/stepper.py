@@ -59,6 +59,8 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
+CURVED = 1e4
+"""Of the square of a correction [1/m or 1/rad] is left after it where links are fine: about the turn of an element."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
 
 
@@ -252,8 +254,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         for i in range(motion.lam.size):
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
-                    lead_by = filtered * size_now  # Newton's with a fresh tangent: its square is left
-                    left = lead_by if closed else lead_by * lead_by
+                    lead_by = filtered * size_now  # Newton's with a fresh tangent: about its square is left
+                    left = lead_by if closed else CURVED * lead_by * lead_by
                     if left > limit * after_jump and iteration < scheme.iterations:
                         continue
                     for i in range(q.size):

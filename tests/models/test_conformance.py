@@ -212,10 +212,10 @@ CASES = [
         gains=(0.02, 0.02), push=0.01,
     ),
     planars("planar, two links", build=planar(2), rigid=2, start=swinging),
-    planars("planar, hanging", build=planar(2, hanging=True), start=swinging),
+    planars("planar, hanging", build=planar(2, hanging=True), start=swinging, twins=SIDEWAYS),
     planars(
         "planar, hanging, damped", build=planar(2, hanging=True, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)),
-        start=swinging, damped=True,
+        start=swinging, damped=True, twins=SIDEWAYS,
     ),
     planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
