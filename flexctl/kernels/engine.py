@@ -133,7 +133,7 @@ class Stepper:
     """
 
     def __init__(
-        self, model: MechanicalModel, loops: Mapping[bool, Any], form: Any, motion: state.Motion, u: FloatArray,
+        self, model: MechanicalModel, loops: Mapping[Any, Any], form: Any, motion: state.Motion, u: FloatArray,
         plan: Plan, first: int, *, prefers: float, place: Any = None, functions: tuple[Any, ...] = (),
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
@@ -166,7 +166,8 @@ class Stepper:
             self.known = law, inside
         course = Course(plan.tables, plan.record, np.array([first, last]))
         acting = Acting(law, memory, self.held, self.u)
-        result = self.loops[law.continuous == 1](
+        loop = self.loops["sdirk" if plan.scheme.stages > 1 else law.continuous == 1]
+        result = loop(
             *self.functions, self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
         )
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
