@@ -12,6 +12,9 @@ are set at the start, and where a prescribed joint shows the torque of a jump.
 coordinates is S^-1 (M (e_q + g h e_v) / (g h)^2 + D e_q / (g h)): one more pass of Newton's with a and v moved.
 `estimate` compares it with what is allowed, as it does for the steps of `stepper`. It is made in every step.
 
+**Prescribed joints** follow the commanded acceleration as the step integrates it, from the exact angle and rate at its
+start: the exact angles within a stage would bend an arm whose sections the stage puts elsewhere by O(h^2).
+
 Not for closures, whose order would be lost, nor for continuous laws.
 """
 
@@ -59,8 +62,9 @@ A = (
 EMBEDDED = (59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0)
 LESS = (*(b - e for b, e in zip(A[4], EMBEDDED[:4], strict=True)), GAMMA - EMBEDDED[4])
 """b - b^."""
-RATES, ACCELERATIONS, BASE, KEPT_RATES = 0, 5, 10, 11
-"""Rows of motion.stages: v and a of five stages, and v while the error is estimated."""
+RATES, ACCELERATIONS, KEPT_RATES, JOINTS = 0, 5, 10, 12
+"""Rows of motion.stages: v and a of five stages; v while the error is estimated; of prescribed joints v and a of five
+stages, then angle and rate at the start."""
 NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
 """What is known of the accelerations: nothing after a jump, those at the start of the step, those of the last one too."""
 
@@ -133,6 +137,27 @@ def base(motion, stage, h):
         for i in range(q.size):
             q[i] += w3 * s[3, i]
             v[i] += w3 * s[8, i]
+
+
+@kernel(**FAST)
+def start_joints(motion):
+    """Keep angle and rate of prescribed joints where a step begins."""
+    for j in range(motion.drive.size):
+        motion.stages[JOINTS + 10, j], motion.stages[JOINTS + 11, j] = motion.target[j, 0], motion.target[j, 1]
+
+
+@kernel(**FAST)
+def follow(motion, stage, h):
+    """Replace commanded angle and rate of a stage by those to which the step integrates the acceleration."""
+    s, row, target, gh = motion.stages, A[stage], motion.target, GAMMA * h
+    for j in range(motion.drive.size):
+        x, v = s[JOINTS + 10, j], s[JOINTS + 11, j]
+        for m in range(stage):
+            x += h * row[m] * s[JOINTS + m, j]
+            v += h * row[m] * s[JOINTS + 5 + m, j]
+        v += gh * target[j, 2]
+        target[j, 0], target[j, 1] = x + gh * v, v
+        s[JOINTS + stage, j], s[JOINTS + 5 + stage, j] = v, target[j, 2]
 
 
 @kernel(**FAST)
@@ -315,6 +340,9 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                 store(form, motion, record, k)
             keep_start(motion)
             back = number[LAST] / dt
+            if some:
+                aim(motion, k, place / whole, h)
+                start_joints(motion)
             for stage in range(5):
                 end = stage == 4 and place + units == whole
                 part = 1.0 if end else (place + TIMES[stage] * units) / whole
@@ -322,6 +350,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                 base(motion, stage, dt)
                 if some:
                     aim(motion, k, part, h)
+                    follow(motion, stage, dt)
                     foresee(form, motion, gh, euler)
                 extrapolate(motion, stage, sure, back)
                 move(motion, gh)

@@ -41,7 +41,7 @@ class Motion(NamedTuple):
     saved: np.ndarray  # (6, n) state when the step began; correction
     spare: np.ndarray  # (2, m) closure forces when the step began; torques behind them
     steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
-    stages: np.ndarray  # (12, n) of an SDIRK step, see `dirk`
+    stages: np.ndarray  # (24, n) of an SDIRK step, see `dirk`
     x: np.ndarray  # (3, n) local errors, now and before; accelerations meanwhile
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
@@ -108,7 +108,7 @@ def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: boo
     return Motion(
         q.copy(), v.copy(), zeros(n), zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
-        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((12, n)), zeros((3, n)),
+        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((3, n)),
         zeros(NUMBERS),
         zeros(4),
     )
