@@ -41,9 +41,11 @@ from .state import (
     LAST,
     LEVEL,
     LONGEST,
+    PAUSE,
     SHORTEST,
     SINCE,
     TIME,
+    WAIT,
     WORST,
     YOUNG,
     Scheme,
@@ -67,6 +69,11 @@ LESS = (*(b - e for b, e in zip(A[4], EMBEDDED[:4], strict=True)), GAMMA - EMBED
 RATES, ACCELERATIONS, KEPT_RATES, MOVED, JOINTS = 0, 5, 10, 11, 12
 """Rows of motion.stages: v and a of five stages; v while the error is estimated, e_q and then x; of prescribed joints v and a of five
 stages, then angle and rate at the start."""
+EASY, SURELY = 0.15, 0.02
+"""Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn, or
+full. A doubling that failed makes those of the first kind wait."""
+SHARE = 0.05
+"""Of the error of third order counts: what the order loses in stiff arms that turn is slow, and the filter passes it."""
 NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
 """What is known of the accelerations: nothing after a jump, those at the start of the step, those of the last one too."""
 
@@ -217,7 +224,7 @@ def calm(motion):
     """Put the rates right again, and the difference of both errors on the correction."""
     for i in range(motion.q.size):
         motion.v[i] = motion.stages[KEPT_RATES, i]
-        motion.d[i] = -motion.d[i] - motion.stages[MOVED, i]
+        motion.d[i] = -(1.0 - SHARE) * motion.d[i] - motion.stages[MOVED, i]
 
 
 @kernel(**FAST)
@@ -407,8 +414,11 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                 known[SINCE] += dt
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
-                easy = ratio < 0.02 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
+                known[WAIT] -= 1.0
+                easy = ratio < (EASY if known[WAIT] <= 0.0 else SURELY)
+                easy = easy and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                 number[LEVEL] -= 1.0 if easy else 0.0
+                known[PAUSE] *= 0.5 if easy else 1.0
                 number[LAST], number[YOUNG], place = dt, number[YOUNG] + 1.0, place + units
                 if place == whole:
                     k, place, arrived = k + 1, 0, True
@@ -421,7 +431,8 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                 number[LEVEL] += 1.0
             restore(motion)
             refresh(form, motion)
-            number[LAST], number[FACTORED] = 0.0, 0.0
+            known[PAUSE] = min(2.0 * known[PAUSE] + 2.0, 32.0)
+            known[WAIT], number[LAST], number[FACTORED] = known[PAUSE], 0.0, 0.0
             motion.counts[3] += 1.0
 
     return run
