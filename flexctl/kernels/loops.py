@@ -9,12 +9,10 @@ from numba import float64, types
 from .dirk import dirk
 from .feedback import FEEDBACK
 from .jit import entry
-from .state import GAUGE, MOTION, SCHEME
+from .state import GAUGE, MOTION, SCHEME, SDIRK
 from .stepper import Operations, stepper
 from .tables import ACTING, COURSE, ENTRY
 
-
-SDIRK = "sdirk"
 
 
 def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[Any, Any]:

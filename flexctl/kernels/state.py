@@ -15,6 +15,9 @@ TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 FULL, KEPT, BROYDEN = 1.0, 0.0, 2.0
 """A fresh tangent in every iteration; kept over iterations and steps; kept, with Broyden's updates within a step."""
 
+SDIRK = "sdirk"
+"""Key of the loop of SDIRK4(3) beside those of the alpha family, without (False) and with (True) a continuous law."""
+
 PATIENCE = 2000.0
 """So many of the smallest steps may be too long for an output before it is said to be unresolved."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.linalg import lapack
 
+from ..kernels.dirk import dirk
 from ..kernels.law import called
 from ..kernels.state import KEPT, TIME, Motion
 from ..kernels.stepper import Operations, stepper
@@ -90,11 +91,19 @@ def _no(*arguments: Any) -> bool:
 
 def plain_loop(*, closed: bool) -> Callable[..., Any]:
     """Return the loop of `kernels.stepper` in Python, for `Plain`."""
-    operations = Operations(
+    return interpreted(stepper(_operations(), closed=closed))
+
+
+def plain_stages() -> Callable[..., Any]:
+    """Return the loop of `kernels.dirk` in Python, for `Plain`."""
+    return interpreted(dirk(_operations(), interpreted))
+
+
+def _operations() -> Operations:
+    return Operations(
         lambda form, motion, u, y: form.measure(motion, u, y), lambda form, *step: form.solve(*step), _nothing,
         _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT,
     )
-    return interpreted(stepper(operations, closed=closed))
 
 
 def interpreted(run: Any) -> Callable[..., Any]:
