@@ -81,11 +81,13 @@ NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
 @kernel(**FAST)
 def weight(x, t, j, count):
     """Lagrange's weight of the value at t[j] in the polynomial through `count` of them, at x."""
+    if j >= count:
+        return 0.0
     product = 1.0
     for m in range(count):
         if m != j:
             product *= (x - t[m]) / (t[j] - t[m])
-    return product if j < count else 0.0
+    return product
 
 
 @kernel(**FAST)

@@ -108,8 +108,13 @@ def _operations() -> Operations:
 
 def interpreted(run: Any) -> Callable[..., Any]:
     """Return a loop that is not compiled, with its compiled helpers as plain Python but for the law."""
-    inside = {key: getattr(value, "py_func", value) for key, value in run.__globals__.items()}
-    inside["control"] = called
+    inside = dict(run.__globals__)
+    for name in run.__code__.co_names:  # compiled helpers cannot be called from Python, nor those that they call
+        helper = getattr(inside.get(name), "py_func", None)
+        if name == "control":
+            inside[name] = called
+        elif helper is not None:
+            inside[name] = interpreted(helper)
     made: Callable[..., Any] = FunctionType(run.__code__, inside, run.__name__, closure=run.__closure__)
     return made
 
