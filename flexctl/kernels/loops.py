@@ -14,11 +14,10 @@ from .stepper import Operations, stepper
 from .tables import ACTING, COURSE, ENTRY
 
 
-
 def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[Any, Any]:
     """Return the compiled loops of a formulation: False without, True with a continuous law; SDIRK."""
     found = types.UniTuple(float64, 4)
-    made = {
+    made: dict[Any, Any] = {
         feeds: entry(
             found(form, MOTION, FEEDBACK if feeds else types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY
         )(stepper(ops, closed=closed, feeds=feeds))

@@ -164,7 +164,8 @@ def simulate(
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if model.closures and method in SCHEMES and chosen.stages > 1:
-        raise NotAvailable(f'{model.kind} has closures, in which SDIRK4 loses its order; use method="generalised_alpha"')
+        remedy = 'use method="generalised_alpha"'
+        raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
     h = _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
     setup = Setup(
