@@ -11,8 +11,8 @@ are set at the start, and where a prescribed joint shows the torque of a jump.
 **Error.** With e = h sum (b_j - b^_j) (v_j, a_j), of the embedded method of third order, the filtered error x of the
 coordinates is S^-1 (M (e_q + g h e_v) / (g h)^2 + D e_q / (g h)): one more pass of Newton's with a and v moved.
 That is the error of third order. With F, the filter, x - F x is about g h x' and of the order of the step's own local
-error, h^5: for an oscillation 2.7 times that where it is resolved, as large at w h = 4, half of it at w h = 8. `estimate`
-compares it with what is allowed, as it does for the steps of `stepper`. It is made in every step.
+error, h^5: for an oscillation 2.7 times that where it is resolved, as large at w h = 4, half of it at w h = 8.
+`estimate` compares it with what is allowed, as it does for the steps of `stepper`. It is made in every step.
 
 **Prescribed joints** follow the commanded acceleration as the step integrates it, from the exact angle and rate at its
 start: the exact angles within a stage would bend an arm whose sections the stage puts elsewhere by O(h^2).
@@ -67,15 +67,15 @@ EMBEDDED = (59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0)
 LESS = (*(b - e for b, e in zip(A[4], EMBEDDED[:4], strict=True)), GAMMA - EMBEDDED[4])
 """b - b^."""
 RATES, ACCELERATIONS, KEPT_RATES, MOVED, JOINTS = 0, 5, 10, 11, 12
-"""Rows of motion.stages: v and a of five stages; v while the error is estimated, e_q and then x; of prescribed joints v and a of five
-stages, then angle and rate at the start."""
+"""Rows of motion.stages: v and a of five stages; v while the error is estimated, e_q and then x; of prescribed joints
+v and a of five stages, then angle and rate at the start."""
 EASY, SURELY = 0.15, 0.02
-"""Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn, or
-full. A doubling that failed makes those of the first kind wait."""
+"""Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn,
+or full. A doubling that failed makes those of the first kind wait."""
 SHARE = 0.05
-"""Of the error of third order counts: what the order loses in stiff arms that turn is slow, and the filter passes it."""
+"""Of the error of third order counts: what the order loses in stiff arms that turn is slow; the filter passes it."""
 NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
-"""What is known of the accelerations: nothing after a jump, those at the start of the step, those of the last one too."""
+"""What is known of the accelerations: nothing after a jump, those at the start of the step, and of the last one."""
 
 
 @kernel(**FAST)
@@ -236,7 +236,10 @@ def hand_on(motion):
         motion.x[1, i] = motion.x[0, i]
 
 
-def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Callable[..., Any]:
+COMPILED: Callable[[Any], Any] = kernel(**INSIDE)
+
+
+def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[..., Any]:
     """Return the loop of a formulation; `made` compiles what it is made of, or not. See `stepper.stepper`."""
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
@@ -306,7 +309,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         y, whole, k, place = gauge.readings[0], 1 << DEEPEST, first, 0
-        arrived, pending = first < last, first == last
+        arrived, pending, careful = first < last, first == last, False
         exact, some = linear(form), any_prescribed(motion.drive)
         full = scheme.newton == FULL or not keeps
         euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -376,7 +379,10 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                     aim(motion, k, part, h)
                     follow(motion, stage, dt)
                     foresee(form, motion, gh, euler)
-                extrapolate(motion, stage, sure, back)
+                if careful:  # begin where the rates lead
+                    scale(motion.a, 0.0)
+                else:
+                    extrapolate(motion, stage, sure, back)
                 move(motion, gh)
                 if some:
                     lead(form, motion)
@@ -422,15 +428,19 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = kernel(**INSIDE)) -> Call
                 number[LEVEL] -= 1.0 if easy else 0.0
                 known[PAUSE] *= 0.5 if easy else 1.0
                 number[LAST], number[YOUNG], place = dt, number[YOUNG] + 1.0, place + units
+                careful = False
                 if place == whole:
                     k, place, arrived = k + 1, 0, True
                 continue
             if status == DONE:
                 number[LEVEL] = min(number[LEVEL] + max(1.0, np.ceil(0.29 * np.log(ratio))), scheme.deepest)
+            elif not careful:
+                careful = True
             elif scheme.rtol == 0.0 or number[LEVEL] >= DEEPEST:
                 return status, tables.t[min(k + 1, tables.t.size - 1)], float(iteration), size
             else:
                 number[LEVEL] += 1.0
+                careful = False
             restore(motion)
             refresh(form, motion)
             known[PAUSE] = min(2.0 * known[PAUSE] + 2.0, 32.0)

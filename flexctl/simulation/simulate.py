@@ -79,8 +79,9 @@ def simulate(
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
         "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
-        otherwise), "sdirk" (of fourth order, without closures; the default for rtol below 3e-3), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
-        (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
+        otherwise), "sdirk" (of fourth order, not for closures; the default for rtol below 3e-3), "newmark",
+        "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled" (backward Euler steps
+        after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
