@@ -127,7 +127,7 @@ from .design.vibration import VibrationWeights as VibrationWeights, vibration_da
 # Simulation: a law on the full model
 from .kernels.schemes import (
     Scheme as Scheme, broyden as broyden, generalised_alpha as generalised_alpha, modified_newton as modified_newton,
-    newmark as newmark, settled as settled, trapezoidal as trapezoidal,
+    newmark as newmark, sdirk as sdirk, settled as settled, trapezoidal as trapezoidal,
 )
 from .simulation.cautions import OutsideDesign as OutsideDesign
 from .simulation.compare_methods import compare_methods as compare_methods

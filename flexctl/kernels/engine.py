@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import ConvergenceError
+from ..errors import ConvergenceError, NotAvailable
 from ..model import FloatArray, MechanicalModel
 from . import state, tables
 from .feedback import feedback
@@ -133,11 +133,13 @@ class Stepper:
     """
 
     def __init__(
-        self, model: MechanicalModel, loops: Mapping[bool, Any], form: Any, motion: state.Motion, u: FloatArray,
+        self, model: MechanicalModel, loops: Mapping[Any, Any], form: Any, motion: state.Motion, u: FloatArray,
         plan: Plan, first: int, *, prefers: float, place: Any = None, functions: tuple[Any, ...] = (),
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
         self.loops, self.functions, self.scheme = loops, functions, plan.kernel(prefers)
+        if plan.scheme.stages > 1 and state.SDIRK not in loops:
+            raise NotAvailable(f'{model.kind} has no steps of SDIRK4; use method="generalised_alpha"')
         self.u, self.held = u.copy(), np.zeros(u.size)
         self.known: tuple[Any, Any] = None, None
         motion.number[state.LEVEL] = plan.level
@@ -166,7 +168,8 @@ class Stepper:
             self.known = law, inside
         course = Course(plan.tables, plan.record, np.array([first, last]))
         acting = Acting(law, memory, self.held, self.u)
-        result = self.loops[law.continuous == 1](
+        loop = self.loops[state.SDIRK if plan.scheme.stages > 1 else law.continuous == 1]
+        result = loop(
             *self.functions, self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
         )
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
+from .dirk import dirk
 from .feedback import FEEDBACK
 from .jit import entry, kernel
 from .lu import factor, factor_full, solve, solve_full
@@ -230,9 +231,11 @@ OPEN, CLOSED = (
 
 
 def _loop(closed: bool, feeds: bool) -> Any:
-    inner = kernel(**PLAIN)(
-        stepper(CLOSED if closed else OPEN, closed=closed, feeds=feeds)
-    )
+    return _entry(stepper(CLOSED if closed else OPEN, closed=closed, feeds=feeds), feeds)
+
+
+def _entry(loop: Any, feeds: bool) -> Any:
+    inner = kernel(**PLAIN)(loop)
     pointers = [types.FunctionType(f) for f in (RESIDUAL, TANGENT, OUTPUT, CLOSURE)]
     law = FEEDBACK if feeds else types.none
     found = types.UniTuple(float64, 4)(*pointers, ROOM, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
@@ -245,6 +248,8 @@ def _loop(closed: bool, feeds: bool) -> Any:
 
 
 LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for feeds in (False, True)}
+STAGES = _entry(dirk(OPEN), False)
+"""The loop of SDIRK4(3)."""
 
 
 @entry(CLOSURE)

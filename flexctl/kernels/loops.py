@@ -6,19 +6,23 @@ from typing import Any
 
 from numba import float64, types
 
+from .dirk import dirk
 from .feedback import FEEDBACK
 from .jit import entry
-from .state import GAUGE, MOTION, SCHEME
+from .state import GAUGE, MOTION, SCHEME, SDIRK
 from .stepper import Operations, stepper
 from .tables import ACTING, COURSE, ENTRY
 
 
-def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[bool, Any]:
-    """Return the compiled loops of a formulation: False without, True with a continuous law."""
+def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[Any, Any]:
+    """Return the compiled loops of a formulation: False without, True with a continuous law; SDIRK."""
     found = types.UniTuple(float64, 4)
-    return {
+    made: dict[Any, Any] = {
         feeds: entry(
             found(form, MOTION, FEEDBACK if feeds else types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY
         )(stepper(ops, closed=closed, feeds=feeds))
         for feeds in (False, True)
     }
+    if not closed:
+        made[SDIRK] = entry(found(form, MOTION, types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY)(dirk(ops))
+    return made

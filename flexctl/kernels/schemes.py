@@ -47,6 +47,8 @@ class Scheme:
         jump excites far beyond the step is gone after them, and the trapezoidal rule does not ring.
     baumgarte : tuple of float
         alpha, beta [1/s]: closures enter as g'' + 2 alpha g' + beta^2 g = 0; () for g = 0 and G v = 0.
+    stages : int
+        1: the generalised-alpha family; 5: SDIRK4(3), a step of five backward Euler stages; see `kernels.dirk`.
 
     Examples
     --------
@@ -63,12 +65,14 @@ class Scheme:
     newton: str = "auto"
     settle: int = 0
     baumgarte: tuple[float, ...] = ()
+    stages: int = 1
 
     def __post_init__(self) -> None:
         if self.newton not in NEWTON:
             raise unknown("newton", self.newton, NEWTON)
         require(self.settle >= 0, f"settle = {self.settle} steps must not be negative")
         require(len(self.baumgarte) in (0, 2), "baumgarte has two numbers, alpha and beta [1/s]")
+        require(self.stages in (1, 5), f"stages = {self.stages} must be 1 or 5 (SDIRK4)")
         require(self.tolerance > 0, f"tolerance = {self.tolerance} must be positive")
         require(self.iterations >= 1, f"iterations = {self.iterations} must be at least 1")
 
@@ -148,7 +152,18 @@ def settled(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
     return replace(trapezoidal(tolerance=tolerance, iterations=iterations), settle=2)
 
 
+def sdirk(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
+    """Return SDIRK4(3) of Hairer and Wanner: L-stable, of fourth order, five stages with one matrix; no closures.
+
+    Examples
+    --------
+    >>> fx.sdirk().stages
+    5
+    """
+    return Scheme(0.0, 0.0, 1.0, 1.0, tolerance, iterations, stages=5)
+
+
 SCHEMES: dict[str, Callable[..., Scheme]] = {
     "generalised_alpha": generalised_alpha, "newmark": newmark, "trapezoidal": trapezoidal,
-    "modified_newton": modified_newton, "broyden": broyden, "settled": settled,
+    "modified_newton": modified_newton, "broyden": broyden, "settled": settled, "sdirk": sdirk,
 }

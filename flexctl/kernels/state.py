@@ -15,6 +15,9 @@ TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 FULL, KEPT, BROYDEN = 1.0, 0.0, 2.0
 """A fresh tangent in every iteration; kept over iterations and steps; kept, with Broyden's updates within a step."""
 
+SDIRK = "sdirk"
+"""Key of the loop of SDIRK4(3) beside those of the alpha family, without (False) and with (True) a continuous law."""
+
 PATIENCE = 2000.0
 """So many of the smallest steps may be too long for an output before it is said to be unresolved."""
 
@@ -41,12 +44,13 @@ class Motion(NamedTuple):
     saved: np.ndarray  # (6, n) state when the step began; correction
     spare: np.ndarray  # (2, m) closure forces when the step began; torques behind them
     steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
+    stages: np.ndarray  # (24, n) of an SDIRK step, see `dirk`
     x: np.ndarray  # (3, n) local errors, now and before; accelerations meanwhile
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
 
 
-MOTION = types.NamedTuple((*(VEC,) * 10, INT, *(MAT,) * 6, VEC, VEC), Motion)
+MOTION = types.NamedTuple((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
 
 LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, NUMBERS = range(9)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun."""
@@ -107,7 +111,8 @@ def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: boo
     return Motion(
         q.copy(), v.copy(), zeros(n), zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
-        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((3, n)), zeros(NUMBERS),
+        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((3, n)),
+        zeros(NUMBERS),
         zeros(4),
     )
 

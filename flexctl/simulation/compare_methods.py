@@ -81,7 +81,7 @@ def compare_methods(
     *,
     duration: float,
     steps: Sequence[float],
-    methods: Sequence[str] | Mapping[str, Scheme] = tuple(SCHEMES),
+    methods: Sequence[str] | Mapping[str, Scheme] | None = None,
     outputs: Sequence[str] = ("tip_x", "tip_y"),
     after: float = 0.0,
     exact: Response | None = None,
@@ -98,7 +98,7 @@ def compare_methods(
     steps : sequence of float
         Steps [s].
     methods : sequence of str or mapping
-        Names of `flexctl.kernels.schemes.SCHEMES`, or schemes by name.
+        Names of `flexctl.kernels.schemes.SCHEMES`, or schemes by name; by default all that serve the model.
     outputs : sequence of str
         What the error is measured on; inputs and coordinates have names too.
     after : float
@@ -117,8 +117,10 @@ def compare_methods(
     1
     """
     system = opened(system)
-    as_model(system)  # says at once what is wrong with it
+    model = as_model(system)  # says at once what is wrong with it
     require(len(steps) > 0 and min(steps) > 0, f"steps = {list(steps)} s must be positive")
+    if methods is None:
+        methods = tuple(name for name in SCHEMES if not (model.closures and SCHEMES[name]().stages > 1))
     schemes = methods if isinstance(methods, Mapping) else {name: SCHEMES[name]() for name in methods}
     if exact is None:
         fine = trapezoidal(tolerance=1e-11)

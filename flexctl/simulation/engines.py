@@ -38,17 +38,21 @@ def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray
     motion = state.motion(q, v, m, 0, gap=closed, broyden=plan.scheme.newton == "broyden")
     room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
     functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or general.no_closure.load())
-    loops = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
+    loops: dict[Any, Any] = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
+    if not closed:
+        loops[state.SDIRK] = general.STAGES
     return Stepper(model, loops, room, motion, u, plan, first, prefers=state.KEPT, functions=functions)
 
 
 def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
     """Return the engine that calls the plain methods of any model."""
-    from .plain import Plain, plain_loop
+    from .plain import Plain, plain_loop, plain_stages
 
     m = len(model.closures)
     motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
-    loops = {False: plain_loop(closed=m > 0)}
+    loops: dict[Any, Any] = {False: plain_loop(closed=m > 0)}
+    if m == 0:
+        loops[state.SDIRK] = plain_stages()
     form = Plain(model, plan.scheme.baumgarte)
     return Stepper(model, loops, form, motion, u, plan, first, prefers=state.KEPT)
 

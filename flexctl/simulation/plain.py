@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.linalg import lapack
 
+from ..kernels.dirk import dirk
 from ..kernels.law import called
 from ..kernels.state import KEPT, TIME, Motion
 from ..kernels.stepper import Operations, stepper
@@ -90,17 +91,30 @@ def _no(*arguments: Any) -> bool:
 
 def plain_loop(*, closed: bool) -> Callable[..., Any]:
     """Return the loop of `kernels.stepper` in Python, for `Plain`."""
-    operations = Operations(
+    return interpreted(stepper(_operations(), closed=closed))
+
+
+def plain_stages() -> Callable[..., Any]:
+    """Return the loop of `kernels.dirk` in Python, for `Plain`."""
+    return interpreted(dirk(_operations(), interpreted))
+
+
+def _operations() -> Operations:
+    return Operations(
         lambda form, motion, u, y: form.measure(motion, u, y), lambda form, *step: form.solve(*step), _nothing,
         _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT,
     )
-    return interpreted(stepper(operations, closed=closed))
 
 
 def interpreted(run: Any) -> Callable[..., Any]:
     """Return a loop that is not compiled, with its compiled helpers as plain Python but for the law."""
-    inside = {key: getattr(value, "py_func", value) for key, value in run.__globals__.items()}
-    inside["control"] = called
+    inside = dict(run.__globals__)
+    for name in run.__code__.co_names:  # compiled helpers cannot be called from Python, nor those that they call
+        helper = getattr(inside.get(name), "py_func", None)
+        if name == "control":
+            inside[name] = called
+        elif helper is not None:
+            inside[name] = interpreted(helper)
     made: Callable[..., Any] = FunctionType(run.__code__, inside, run.__name__, closure=run.__closure__)
     return made
 

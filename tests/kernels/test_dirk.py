@@ -1,0 +1,137 @@
+"""SDIRK4(3): its coefficients, its order on every formulation, jumps, commands, what it refuses, what it claims."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.errors import NotAvailable
+from flexctl.kernels import dirk
+from flexctl.kernels.schemes import sdirk
+from flexctl.laws.controller import LinearLaw
+from flexctl.simulation import engines
+
+DAMPED = {"damping.kind": "rayleigh", "damping.beta": 8e-5, "model.elements": 2}
+MODES = {"damping.kind": "rayleigh", "damping.beta": 8e-5, "model.kind": "assumed_modes", "model.modes": [1, 1]}
+TORQUES = {"joint1_torque": fx.bang_bang(0.1, 0.016), "joint2_torque": fx.Sine(0.04, 10.0)}
+
+
+def full() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    A = np.zeros((5, 5))
+    for i, row in enumerate(dirk.A):
+        A[i, :4] = row
+        A[i, i] = dirk.GAMMA
+    return A, A[4], np.array(dirk.TIMES)
+
+
+def conditions(A: np.ndarray, b: np.ndarray, c: np.ndarray) -> list[list[float]]:
+    """Return by how much the conditions of order 1 to 4 are missed (Hairer, Norsett and Wanner, II.2)."""
+    return [
+        [b.sum() - 1.0],
+        [b @ c - 1 / 2],
+        [b @ c**2 - 1 / 3, b @ A @ c - 1 / 6],
+        [b @ c**3 - 1 / 4, b @ (c * (A @ c)) - 1 / 8, b @ A @ c**2 - 1 / 12, b @ A @ A @ c - 1 / 24],
+    ]
+
+
+def test_the_coefficients_are_of_order_four_and_three() -> None:
+    A, b, c = full()
+    assert np.allclose(A.sum(axis=1), c, atol=1e-14)
+    assert np.abs(np.concatenate(conditions(A, b, c))).max() < 1e-13
+    embedded = np.array(dirk.EMBEDDED)
+    assert np.abs(np.concatenate(conditions(A, embedded, c)[:3])).max() < 1e-13
+    assert np.abs(conditions(A, embedded, c)[3]).max() > 1e-3
+    assert np.allclose(b - embedded, dirk.LESS, atol=1e-14)
+
+
+def test_it_is_l_stable() -> None:
+    A, b, _ = full()
+    for z in (*(1j * np.logspace(-2, 4, 200)), -1e8):
+        gain = abs(1.0 + z * b @ np.linalg.solve(np.eye(5) - z * A, np.ones(5)))
+        assert gain <= 1.0 + 1e-12
+    assert gain < 1e-6
+
+
+@cache
+def arm(**overrides: Any) -> fx.Plant:
+    return fx.load_plant("planar_2r_flexible", overrides={**DAMPED, **overrides})
+
+
+def quietly(plant: Any, law: Any = None, **options: Any) -> fx.Response:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fx.simulate(plant, law, **options)
+
+
+def test_fourth_order_across_jumps_on_the_grid() -> None:
+    """To the run of the trapezoidal rule in steps a hundred times shorter; its error is below 1e-9."""
+    options: dict[str, Any] = {"inputs": TORQUES, "duration": 0.04, "record_states": True}
+    exact = quietly(arm(), step=0.04 / 6400, scheme=sdirk(tolerance=1e-14), **options).q[-1]
+    other = quietly(arm(), step=0.04 / 12800, method="trapezoidal", **options).q[-1]
+    assert np.abs(exact - other).max() < 1e-8 * np.abs(other).max()
+    steps = (50, 100, 200, 400)
+    found = [np.abs(quietly(arm(), step=0.04 / n, method="sdirk", **options).q[-1] - exact).max() for n in steps]
+    for coarse, fine in pairwise(found):
+        assert np.log2(coarse / fine) == pytest.approx(4.0, abs=0.3), found
+
+
+def test_commanded_joints_bend_an_arm_with_the_same_order() -> None:
+    """The command is met at every grid point; the deflection has no error of stages that follow it otherwise."""
+    moves = {"joint1": fx.Cycloid(0.0, 0.5, 0.2), "joint2": fx.Cycloid(0.0, -0.3, 0.2)}
+    options: dict[str, Any] = {"motions": moves, "duration": 0.2}
+    exact = quietly(arm(), step=2e-5, method="trapezoidal", **options)
+    run = quietly(arm(), step=1e-3, method="sdirk", **options)
+    place = np.searchsorted(exact.t, run.t - 1e-9)
+    wanted = np.array([moves["joint1"](t)[0] for t in run.t])
+    assert np.abs(run["joint1_angle"] - wanted).max() < 1e-9
+    for name in ("link1_deflection", "link2_deflection", "elbow_strain", "joint1_torque"):
+        assert np.abs(run[name] - exact[name][place]).max() < 1e-2 * np.ptp(exact[name]), name
+    alpha = quietly(arm(), step=1e-3, method="generalised_alpha", **options)
+    name = "link1_deflection"
+    ours, theirs = (np.abs(x[name] - exact[name][place]).max() for x in (run, alpha))
+    assert ours < theirs
+
+
+def test_small_tolerances_take_it_and_get_what_they_ask_for() -> None:
+    options: dict[str, Any] = {"inputs": TORQUES, "duration": 0.3}
+    run = quietly(arm(), rtol=1e-3, **options)
+    assert run.provenance["method"] == "sdirk"
+    assert quietly(arm(), rtol=1e-2, **options).provenance["method"] == "generalised_alpha"
+    exact = quietly(arm(), step=5e-6, method="trapezoidal", **options)
+    place = np.searchsorted(exact.t, run.t - 1e-9)
+    for signal in run.outputs:
+        if signal.unit in ("m", "rad", "1"):
+            error = np.abs(run[signal.name] - exact[signal.name][place]).max()
+            assert error <= run.error[signal.name], signal.name
+            assert error <= 1e-3 * np.ptp(exact[signal.name]), signal.name
+
+
+def test_plain_steps_are_the_compiled_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant = fx.load_plant("planar_2r_flexible", overrides=MODES)
+    options: dict[str, Any] = {"inputs": TORQUES, "duration": 0.02, "step": 1e-3, "method": "sdirk"}
+    run = quietly(plant, **options)
+    monkeypatch.setattr(engines, "implicit", engines.plain)
+    plain = quietly(plant, **options)
+    assert np.abs(run.y - plain.y).max() < 1e-7 * np.abs(run.y).max()
+    assert run.provenance["steps"] == plain.provenance["steps"]
+
+
+def test_continuous_laws_and_closures() -> None:
+    """A continuous law becomes a part of the model; closures are refused with a remedy."""
+    law = LinearLaw(0.0, ("joint1_angle",), ("joint1_torque",), A=[[-200.0]], By=[[200.0]], C=[[-1.0]])
+    plant = fx.load_plant("planar_2r_flexible", overrides=MODES)
+    runs = [
+        quietly(plant, law, inputs=TORQUES, duration=0.02, step=h, method=m)
+        for m, h in (("sdirk", 1e-3), ("generalised_alpha", 2e-5))
+    ]
+    (coarse, fine), name = runs, "joint1_angle"
+    place = np.searchsorted(fine.t, coarse.t - 1e-9)
+    assert np.abs(coarse[name] - fine[name][place]).max() < 1e-2 * np.ptp(fine[name])
+    with pytest.raises(NotAvailable, match=r"closures.*generalised_alpha"):
+        fx.simulate(fx.load_plant("ralf"), duration=0.1, step=1e-3, method="sdirk")
