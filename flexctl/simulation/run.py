@@ -21,6 +21,8 @@ from .grid import both_limits, commands, limits, middles, samples, time_grid
 from .response import Response
 from .scores import scores
 
+OPEN = 1e-9
+"""Gap of a closure relative to the pose with which a run may begin."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -282,7 +284,7 @@ def _check_closures(model: MechanicalModel, q: FloatArray, v: FloatArray) -> Non
         return
     G = model.closure_jacobian(q)
     gap, drift, scale = (float(np.abs(x).max()) for x in (model.closure(q), G @ v, G))
-    shut = gap <= 1e-9 * scale * (1.0 + np.abs(q).max())
+    shut = gap <= OPEN * scale * (1.0 + np.abs(q).max())
     require(bool(shut), f"the initial pose leaves a closure of {model.kind} open by {gap:.3g}; see flexctl.equilibrium")
     stays = drift <= 1e-3 * scale * (1.0 + np.abs(v).max())
     require(bool(stays), f"the initial rates open a closure of {model.kind} at {drift:.3g} per second")

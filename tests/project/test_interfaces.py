@@ -29,7 +29,9 @@ ALLOWED = {
     "linear.matrices": "toarray() of a sparse matrix",
     "machine.schema": "annotations of data classes",
     "models.finite_difference.inputs": "breakpoints of a signal, or of any function of time",
+    "judging.certify.jobs": "a law of any kind, which is copied for every job if it keeps a state of its own",
     "simulation.plain": "the Python text of a compiled function",
+    "support.moved": "whether a class has what an old name is called now",
 }
 """Module -> what it asks of what, in one line."""
 

@@ -84,17 +84,16 @@ def test_law_and_mesh_hardly_matter_to_the_tracking() -> None:
         assert 1e3 * late == pytest.approx({"omar": 0.0114, "pstress": 0.0128, "split": 0.0137}[law], rel=0.01)
 
 
-def test_torque_of_the_start_rings_with_the_trapezoidal_rule_and_not_after_two_euler_steps() -> None:
-    """At 0.5 s: -1.017 N m; the trapezoidal rule 10.8 at 1 ms, 0.74 at 0.5 ms."""
-    assert tracked("circle", 1e-3, end=0.5)["joint1_torque"][-1] == pytest.approx(10.8, abs=0.1)
-    assert tracked("circle", 5e-4, end=0.5)["joint1_torque"][-1] == pytest.approx(0.74, abs=0.02)
+def test_torque_of_the_start_does_not_ring_whatever_the_rule() -> None:
+    """At 0.5 s: -1.017 N m. Where jumps are not filtered the trapezoidal rule says 10.8 at 1 ms and 0.74 at 0.5 ms."""
     for step in (1e-3, 5e-4):
-        assert tracked("circle", step, end=0.5, rule="settled")["joint1_torque"][-1] == pytest.approx(-1.017, abs=0.02)
+        for rule in ("trapezoidal", "settled"):
+            assert tracked("circle", step, end=0.5, rule=rule)["joint1_torque"][-1] == pytest.approx(-1.017, abs=0.02)
     # at the very start it is Kd times the rate that is asked for; the first reading is that before the jump
     rate = motions("circle")["joint1"](0.0)[1]
     assert 560.0 * rate == pytest.approx(22.22, abs=0.01)
-    hard, soft = (tracked("circle", 1e-3, end=0.5, rule=r)["joint1_torque"][1:] for r in ("trapezoidal", "settled"))
-    assert np.abs(soft).max() < 22.3 < 30.0 < np.abs(hard).max()
+    for rule in ("trapezoidal", "settled"):
+        assert np.abs(tracked("circle", 1e-3, end=0.5, rule=rule)["joint1_torque"][1:]).max() < 22.3
 
 
 def test_largest_deflection_of_the_start_is_that_of_every_integrator() -> None:
@@ -234,21 +233,17 @@ def test_multipliers_give_the_run_of_shared_positions(method: str) -> None:
         np.testing.assert_allclose(runs[1][name], runs[0][name], rtol=0, atol=1e-8)
 
 
-def test_baumgarte_closes_an_open_joint() -> None:
+def test_baumgarte_closes_an_open_joint(monkeypatch: pytest.MonkeyPatch) -> None:
     """g'' + 2 alpha g' + beta^2 g = 0: an opening falls as (1 + alpha t) exp(-alpha t); g = 0 shuts it at once."""
-    from flexctl.kernels import schemes as integrate
-
     model = Ancf(paper_arm("circle"), elements=(1, 1), law="omar", revolute="multipliers")
     q = model.reference()
     q[model.mesh.place[model.mesh.roots[1]][0]] += 1e-6
+    monkeypatch.setattr("flexctl.simulation.run.OPEN", 1e-5)  # a run that begins open is refused
+    run = partial(fx.simulate, model, duration=0.02, step=5e-4, initial=(q, 0 * q), record_states=True)
     for scheme, wanted in ((broyden(baumgarte=(50.0, 50.0)), 1e-6 * 2.0 * np.exp(-1.0)), (trapezoidal(), 0.0)):
-        state = integrate.State(q.copy(), 0 * q, 0 * q, 0 * q, np.zeros(4))
-        G = model.closure_jacobian(q)
-        state.a = G.T @ np.linalg.solve(G @ G.T, -(50.0**2) * model.closure(q))
-        state.algorithmic = state.a.copy()
-        for k in range(40):
-            integrate.step(model, scheme, state, k * 5e-4, 5e-4, np.zeros(5))
-        assert model.closure(state.q)[2] == pytest.approx(wanted, rel=2e-3, abs=1e-15)
+        found = run(scheme=scheme)
+        assert found.q is not None
+        assert model.closure(found.q[-1])[2] == pytest.approx(wanted, rel=2e-3, abs=1e-15)
 
 
 def test_every_integrator_in_one_table() -> None:
@@ -257,13 +252,13 @@ def test_every_integrator_in_one_table() -> None:
     table = compare_methods(model, duration=0.3, steps=(1e-3, 5e-4), **run)
     assert {row.method for row in table.rows} == set(SCHEMES)
     wanted = {  # largest error of the tip against Radau IIA of order 5
-        ("trapezoidal", 1e-3): 1.8e-6, ("trapezoidal", 5e-4): 5.7e-7,
-        ("generalised_alpha", 1e-3): 9.7e-5, ("generalised_alpha", 5e-4): 2.5e-5,
+        ("trapezoidal", 1e-3): 3.5e-6, ("trapezoidal", 5e-4): 1.3e-6, ("sdirk", 1e-3): 2.9e-7, ("sdirk", 5e-4): 5.5e-8,
+        ("generalised_alpha", 1e-3): 3.6e-6, ("generalised_alpha", 5e-4): 1.3e-6,
     }
     for key, error in wanted.items():
-        assert table[key].error == pytest.approx(error, rel=0.5)
+        assert table[key].error == pytest.approx(error, rel=0.2)
     for row in table.rows:
-        assert row.error < 1.1e-4
+        assert row.error < 4e-6
         assert row.iterations >= row.steps > 0
         assert row.steps == round(0.3 / row.step)
         assert row.factorisations < row.steps / 4  # tangents are kept
@@ -285,7 +280,7 @@ def test_divided_steps_keep_the_error_that_is_asked_for() -> None:
     run = partial(
         fx.simulate, model, motions=motions("circle"), duration=0.2, initial=(model.reference(), 0 * model.reference())
     )
-    exact = run(step=2e-5)
+    exact = run(step=4e-6)
     errors, steps = [], []
     for rtol in (1e-2, 1e-3, 1e-4):
         found = run(rtol=rtol)
@@ -365,7 +360,7 @@ def test_a_run_that_diverges_says_so() -> None:
 
 def test_schemes_refuse_what_makes_no_sense() -> None:
     for change, text in (
-        ({"newton": "newton"}, "unknown newton"), ({"settle": -1}, "settle"), ({"error": np.inf}, "error"),
+        ({"newton": "newton"}, "unknown newton"), ({"settle": -1}, "settle"),
         ({"baumgarte": (1.0,)}, "alpha and beta"),
     ):
         with pytest.raises(DefinitionError, match=text):
