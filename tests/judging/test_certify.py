@@ -214,7 +214,7 @@ def test_the_linear_part_of_wrapped_and_scheduled_laws() -> None:
     class Own:
         pass
 
-    with pytest.raises(fx.NotAvailable, match="no linear part"):
+    with pytest.raises(fx.DefinitionError, match="Own is not a controller: it lacks sample_time"):
         linear_law(Own(), plant)
 
 

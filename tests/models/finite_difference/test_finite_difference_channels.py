@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import analytical as ref
@@ -146,7 +147,7 @@ def test_distributed_force_by_reciprocity(case: str) -> None:
     s = 3 + 2j * np.pi * 6
     forces = (Actuator("patch", 0.23, 0.61), Actuator("point", 0.77, 0.77))
     arm = tokhi_arm(*CASES[case], actuators=forces)
-    beam = ExactBeam(arm)
+    beam = ExactBeam(replace(arm, actuators=()))
     points, gauss = np.polynomial.legendre.leggauss(12)
     mean = 0.5 * sum(w * beam.station([s], 0.42 + 0.19 * x)[0] for x, w in zip(points, gauss, strict=True))
     exact = np.array([mean, beam.station([s], 0.77)[0]])
