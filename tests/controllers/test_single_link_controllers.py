@@ -169,7 +169,8 @@ class TestRobust:
         for at in ((0.025, 0.0), (0.0, 0.05), (0.020, -0.05)):
             rates = [growth(loop_poles(linear(*at), law(name)), 1e-3) for name in ("lqg", "robust")]
             assert rates[0] > 0 > rates[1], at
-        limit = robust.stability_limit(fitted(arm(), law("robust")), "payload_kg", 0.0, 0.02, 0.2)
+        item = fx.Scenario("still", fx.quintic(0.0, 0.0, 0.4), 0.5)
+        limit = robust.stability_limit(fitted(arm(), law("robust")), item, "payload_kg", (0.0, 0.02, 0.2), "")
         assert limit.reached
         assert limit.value == pytest.approx(0.088, rel=0.02)
 
