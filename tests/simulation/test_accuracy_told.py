@@ -66,12 +66,18 @@ def test_errors_of_scores_are_four_thirds_of_what_a_finer_run_changes() -> None:
     assert found["d"] == math.inf
 
 
+def certificate(**known: object) -> SimpleNamespace:
+    """What `judged` reads of a certificate in which nothing else is known."""
+    none = {"points": (), "posed": (), "varied": (), "loops": (), "failures": {}, "unsettled": {}}
+    return SimpleNamespace(**{**none, "errors": {}, "ratio_errors": {}, "no_loop": "", "counterexample": None, **known})
+
+
 @pytest.mark.parametrize(("value", "error", "word"), [
     (0.90, 0.02, "met"), (0.99, 0.02, "TOO CLOSE TO TELL"), (1.01, 0.02, "NOT MET"), (1.0, 0.0, "met"),
 ])
 def test_a_margin_below_the_error_of_the_run_is_not_met(value: float, error: float, word: str) -> None:
     known = {"runs": {"move": {"tip.max_error": value}}, "errors": {"move": {"tip.max_error": error}}}
-    found = SimpleNamespace(loops=(), failures={}, unsettled={}, no_loop="", counterexample=None, **known)
+    found = certificate(**known)
     verdict = judged(found, {"tip.max_error": 1.0})[1]
     assert verdict.word == word
     assert verdict.passed == (word == "met")
@@ -81,7 +87,7 @@ def test_a_margin_below_the_error_of_the_run_is_not_met(value: float, error: flo
 @pytest.mark.parametrize(("ratio", "error", "passed"), [(5.0, 0.5, True), (4.1, 0.5, False), (3.9, 0.0, False)])
 def test_a_ratio_closer_than_its_error_is_not_met(ratio: float, error: float, passed: bool) -> None:
     known = {"ratios": {"move": {"tip": ratio}}, "ratio_errors": {"move": {"tip": error}}, "runs": {"move": {}}}
-    found = SimpleNamespace(loops=(), failures={}, unsettled={}, no_loop="", counterexample=None, **known)
+    found = certificate(**known)
     assert judged(found, {"vibration_ratio": 4.0})[1].passed is passed
 
 

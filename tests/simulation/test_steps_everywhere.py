@@ -72,7 +72,7 @@ def only_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("not a compiled step")
 
     monkeypatch.setattr(engines, "plain", refuse)
-    monkeypatch.setattr(import_module("flexctl.simulate"), "analog_loop", refuse)
+    monkeypatch.setattr(import_module("flexctl.simulation.simulate"), "analog_loop", refuse)
 
 
 def quietly(name: str, law: Any = None, modal: bool = False, **options: Any) -> fx.Response:

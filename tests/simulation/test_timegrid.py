@@ -9,7 +9,7 @@ from analytical import tokhi_arm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexctl.errors import DefinitionError
+from flexctl.errors import OutOfMemory
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant
 from flexctl.simulation.grid import limits, time_grid
@@ -60,7 +60,7 @@ def test_equal_steps_are_equal_to_the_last_bit() -> None:
 
 
 def test_too_many_steps_are_refused_before_memory_is_asked_for() -> None:
-    with pytest.raises(DefinitionError, match="use a longer step"):
+    with pytest.raises(OutOfMemory, match="use a longer step"):
         simulate(OSCILLATOR, duration=1e9, step=1e-3)
 
 
