@@ -255,7 +255,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
                     lead_by = filtered * size_now  # Newton's with a fresh tangent: about its square is left
-                    left = lead_by if closed else CURVED * lead_by * lead_by
+                    begins = number[BEGUN] == 0.0  # once in a run, and often the largest of its jumps
+                    left = lead_by if closed or begins else CURVED * lead_by * lead_by
                     if left > limit * after_jump and iteration < scheme.iterations:
                         continue
                     for i in range(q.size):

@@ -170,10 +170,15 @@ def test_payload_changes_are_one_run_after_the_other() -> None:
     whole = simulate(arm, inputs=inputs, duration=0.4, step=step, payload=[(0.3, 0.0, 0.0), (0.1, 0.02, 0.0)])
     run = simulate(arm, inputs=inputs, duration=0.1, step=step, record_states=True)
     loaded = arm.with_payload(0.02)
-    shifted = {"hub_torque": Sampled(np.arange(0, 0.5, step) - 0.1, Sine(0.1, 2.0)(np.arange(0, 0.5, step)))}
-    run = simulate(
-        loaded, inputs=shifted, duration=0.2, step=step, initial=(run.q[-1], run.v[-1]), record_states=True
-    )
+
+    class Later:
+        breakpoints = ()
+
+        def __call__(self, t: Array, before: bool = False) -> Array:
+            return Sine(0.1, 2.0)(np.asarray(t) + 0.1, before)
+
+    start = run.q[-1], run.v[-1]
+    run = simulate(loaded, inputs={"hub_torque": Later()}, duration=0.2, step=step, initial=start, record_states=True)
     np.testing.assert_allclose(whole["tip"][100:301], run["tip"], atol=1e-12)
 
 

@@ -14,7 +14,7 @@ import pytest
 from tip_paths import PATHS, motions, paper_arm
 
 import flexctl as fx
-from flexctl.errors import ConvergenceError, DefinitionError, NotAvailable
+from flexctl.errors import ConvergenceError, DefinitionError
 from flexctl.kernels.schemes import SCHEMES, Scheme, broyden, generalised_alpha, newmark, settled, trapezoidal
 from flexctl.laws.controller import LinearLaw
 from flexctl.linear import linearise
@@ -239,7 +239,7 @@ def test_baumgarte_closes_an_open_joint(monkeypatch: pytest.MonkeyPatch) -> None
     q = model.reference()
     q[model.mesh.place[model.mesh.roots[1]][0]] += 1e-6
     monkeypatch.setattr("flexctl.simulation.run.OPEN", 1e-5)  # a run that begins open is refused
-    run = partial(fx.simulate, model, duration=0.02, step=5e-4, initial=(q, 0 * q), record_states=True)
+    run = partial(fx.simulate, model, duration=0.02, step=1e-4, initial=(q, 0 * q), record_states=True)
     for scheme, wanted in ((broyden(baumgarte=(50.0, 50.0)), 1e-6 * 2.0 * np.exp(-1.0)), (trapezoidal(), 0.0)):
         found = run(scheme=scheme)
         assert found.q is not None
@@ -269,7 +269,8 @@ def test_every_integrator_in_one_table() -> None:
     assert len(text.splitlines()) == len(table.rows) + 2
     full = replace(trapezoidal(), newton="full")
     few = compare_methods(model, duration=0.05, steps=(1e-3,), methods={"full": full, "kept": trapezoidal()}, **run)
-    assert few["full", 1e-3].factorisations == few["full", 1e-3].iterations
+    # one more for each pass of the jump of the start
+    assert 0 <= few["full", 1e-3].factorisations - few["full", 1e-3].iterations < 10
     assert few["full", 1e-3].iterations < few["kept", 1e-3].iterations
     assert few["full", 1e-3].error == pytest.approx(few["kept", 1e-3].error, rel=1e-6)
 
@@ -367,6 +368,6 @@ def test_schemes_refuse_what_makes_no_sense() -> None:
             replace(trapezoidal(), **change)
     planar = build(Arm("p", paper_arm("circle").links, (Joint(), Joint())), "timoshenko_planar", elements=2)
     moves = {"joint1": Cycloid(0.0, 0.1, 0.1), "joint2": Cycloid(0.0, 0.1, 0.1)}
-    with pytest.raises(NotAvailable, match="generalised_alpha"):
-        fx.simulate(planar, motions=moves, duration=0.1, method="broyden")
+    runs = [fx.simulate(planar, motions=moves, duration=0.1, method=method) for method in ("broyden", "auto")]
+    assert np.ptp(runs[0]["tip_y"] - runs[1]["tip_y"]) < 1e-2 * np.ptp(runs[1]["tip_y"])
     assert generalised_alpha().newton == "auto"
