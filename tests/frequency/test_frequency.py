@@ -332,7 +332,7 @@ def test_shapes_of_a_response_are_checked():
 
 
 def test_something_else_has_no_response():
-    with pytest.raises(DefinitionError, match="dict has no frequency response"):
+    with pytest.raises(DefinitionError, match="a dict is not a linear plant"):
         frequency_response({})
 
 

@@ -172,7 +172,7 @@ def test_channels_of_rounding_do_not_refine_the_grid():
     """A straight arm in space: half of its channels are zero but for 1e-20; their changes mean nothing."""
     arm = fx.load_plant("spatial_3r", overrides={"model.elements": 2})
     plant = arm.linearise()
-    found = plant.response()
+    found = plant.frequency_response()
     assert found.omega.size < 8000
     peaks = plant.modes(10).frequencies_hz * 2 * np.pi
     nearest = np.abs(found.omega[:, None] / peaks - 1.0).min(axis=0)
