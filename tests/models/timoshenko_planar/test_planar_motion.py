@@ -211,7 +211,7 @@ def test_spin_up_does_not_blow_up_with_long_steps() -> None:
 def test_linear_analysis_of_the_spin_up_needs_the_stiffening() -> None:
     _, lag, _ = spin_up(step=5e-3, analysis="linear")
     assert lag.min() == pytest.approx(-0.57433, abs=1e-3)
-    with pytest.raises(ConvergenceError, match=r"diverged at t = 1[0-9]"):
+    with pytest.raises(ConvergenceError, match=r"at t = 1[0-9]"):
         spin_up(step=5e-3, analysis="linear", stiffening=False)
 
 
@@ -488,6 +488,6 @@ def test_models_without_named_joints_are_not_commanded() -> None:
 
 def test_divergence_names_time_and_step() -> None:
     law = LinearLaw(1e-2, ("joint1_rate",), ("joint1_torque",), Dy=[[500.0]])
-    with pytest.raises(ConvergenceError, match=r"t = .*(smaller step|diverged)") as caught:
+    with pytest.raises(ConvergenceError, match=r"(smaller step|diverged at t = )") as caught:
         fx.simulate(planar("rotating_link", 4), law, duration=2.0, inputs={"joint1_torque": bang_bang(1.0, 0.1)})
     assert math.isfinite(caught.value.time)
