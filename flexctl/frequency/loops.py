@@ -18,6 +18,7 @@ import numpy as np
 from ..abilities import LinearFeedback, sample_time_of
 from ..errors import DefinitionError, unknown
 from ..linear import FirstOrder, SecondOrder
+from ..machine.given import is_control
 from ..model import ComplexArray, FrequencyModel, Signal, names
 from .evaluate import Transfer, prepared, with_limits
 from .grids import frequency_model, known_poles
@@ -97,7 +98,8 @@ def loop_gain(plant: Any, controller: Any) -> Series:
     >>> fx.names(fx.loop_gain(arm.linearise(), script.design(arm)).outputs)
     ['hub_torque']
     """
-    law = isinstance(controller, LinearFeedback)
+    # a control.StateSpace has a feedback() too, which closes a unit loop around it
+    law = isinstance(controller, LinearFeedback) and not is_control(controller)
     K = frequency_model(controller.feedback() if law else controller)
     P, K, dt = _at_one_rate(frequency_model(plant), K)
     _require_names("plant output", names(K.inputs), names(P.outputs))
