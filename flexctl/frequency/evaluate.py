@@ -94,12 +94,13 @@ def with_limits(evaluate: Transfer) -> Transfer:
 
 
 def _limit(evaluate: Transfer, s: ComplexArray) -> ComplexArray:
-    """Return the limit from the right of the axis: inf where the response grows as s is approached."""
-    step = 1e-5 * np.where(s == 0.0, 1.0, np.abs(s))
+    """Return the limit: inf where the response grows as s is approached, else the mean on a circle, right to r^4."""
+    radius = 1e-6 * np.where(s == 0.0, 1.0, np.abs(s))
     with np.errstate(all="ignore"):
-        far, near = evaluate(s + step), evaluate(s + 0.1 * step)
+        far, near = evaluate(s + 10.0 * radius), evaluate(s + radius)
         grows = ~np.isfinite(near) | (np.abs(near) > 3.0 * np.abs(far))
-        return np.where(grows, np.inf, near + (near - far) / 9.0)
+        around = (near + sum(evaluate(s + turn * radius) for turn in (1j, -1.0, -1j))) / 4.0
+        return np.where(grows, np.inf, around)
 
 
 def _second_order(plant: SecondOrder) -> Transfer:

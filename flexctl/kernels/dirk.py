@@ -30,7 +30,7 @@ import numpy as np
 from .estimate import SOON, add_up, go_back, venture, weigh, widen
 from .jit import kernel
 from .law import control
-from .pieces import aim, any_prescribed, bounded, correct, restore, save, scale
+from .pieces import aim, any_prescribed, bounded, correct, look, look_back, middle, moving, restore, save, scale
 from .state import (
     BEGUN,
     CONVERGENCE,
@@ -288,6 +288,10 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
     def settle(form, motion, u, filtered, scheme, limit):
         """Set the accelerations to those that the inputs ask for; returns status, size and iterations."""
         q, status, size, iteration = motion.q, DONE, 0.0, 0
+        looks, ahead = (6 if motion.number[BEGUN] == 0.0 and moving(motion) else 0), np.sqrt(filtered)  # see `stepper`
+        if looks > 0:
+            filtered *= 0.5
+            look(motion, ahead)
         while True:
             status, size = solve(form, motion, u, 1.0, 0.0, filtered, True)
             if status != DONE or not np.isfinite(size):
@@ -296,8 +300,18 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
             correct(q, motion.v, motion.a, motion.shifted, motion.d, filtered, 0.0, 1.0, 0.0)
             iteration += 1
             left = filtered * size
-            if left * left <= limit * after_jump or iteration >= scheme.iterations:
+            if left * left > limit * after_jump and iteration < scheme.iterations:
+                continue
+            if looks == 0:
                 break
+            looks, iteration = looks - 1, 0
+            if looks % 2 == 1:
+                look_back(motion, ahead)
+                continue
+            middle(motion, looks == 0)
+            if looks == 0:
+                break
+            look(motion, ahead)
         for i in range(q.size):
             q[i] = motion.saved[0, i]
         refresh(form, motion)

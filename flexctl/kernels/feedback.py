@@ -117,7 +117,7 @@ def read(law, y, f):
 def foresee(law, k, tables, place, part, h, soft, u, memory, f):
     """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
 
-    u: prescribed inputs at the end.
+    u: prescribed inputs at the end. With h = 0 it is the law in a jump: its states stand.
     """
     nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
     phase, implicit = phase_at(law, k), h if soft else 0.5 * h
@@ -154,19 +154,19 @@ def respond(law, f, u):
 
 
 @kernel(**FAST)
-def approach(number, d, motion, f, cv):
+def approach(number, d, motion, f, cq, cv):
     """Move the state a little along column `number` of S^-1 B, behind the last one along the correction d.
 
-    Returns by which part of it; `leave` takes this back.
+    Coordinates go by cq times it, rates by cv times it. Returns by which part of it; `leave` takes this back.
     """
     largest = 1e-300
     for i in range(motion.q.size):
         largest = max(largest, abs(f.Z[number, i] if number < f.Z.shape[0] else d[i]))
-    e = NEAR / largest
+    e = NEAR / (cq * largest)
     for i in range(motion.q.size):
         z = e * (f.Z[number, i] if number < f.Z.shape[0] else d[i])
         f.near[0, i], f.near[1, i] = motion.q[i], motion.v[i]
-        motion.q[i] += z
+        motion.q[i] += cq * z
         motion.v[i] += cv * z
     return e
 

@@ -78,6 +78,49 @@ def restore(motion):
 
 
 @kernel(**FAST)
+def moving(motion):
+    """Whether a rate is not zero."""
+    some = False
+    for i in range(motion.v.size):
+        some = some or motion.v[i] != 0.0
+    return some
+
+
+@kernel(**FAST)
+def look(motion, h):
+    """Put the state where its rates, and the accelerations known, lead in a time h, which may be negative."""
+    for i in range(motion.q.size):
+        motion.q[i] = motion.saved[0, i] + h * motion.saved[1, i]
+        motion.v[i] = motion.saved[1, i] + h * motion.x[0, i]
+        motion.a[i], motion.shifted[i] = motion.saved[2, i], motion.saved[3, i]
+    for i in range(motion.lam.size):
+        motion.lam[i] = motion.spare[0, i]
+
+
+@kernel(**FAST)
+def look_back(motion, h):
+    """Keep what was found ahead, and look behind."""
+    for i in range(motion.q.size):
+        motion.saved[5, i] = motion.a[i]
+    for i in range(motion.lam.size):
+        motion.spare[1, i] = motion.lam[i]
+    look(motion, -h)
+
+
+@kernel(**FAST)
+def middle(motion, last):
+    """Take the mean of what was found ahead and behind: `last` as the accelerations, else as those known."""
+    for i in range(motion.q.size):
+        less = 0.5 * (motion.saved[5, i] - motion.a[i])
+        motion.a[i] += less
+        motion.shifted[i] += less
+        motion.x[0, i] = 0.0 if last else motion.a[i]
+        motion.v[i] = motion.saved[1, i]
+    for i in range(motion.lam.size):
+        motion.lam[i] = 0.5 * (motion.spare[1, i] + motion.lam[i])
+
+
+@kernel(**FAST)
 def aim(motion, k, part, h):
     """Fill motion.target at a part of the step from grid point k: the quintic with the values at both ends.
 

@@ -42,7 +42,7 @@ class Motion(NamedTuple):
     command: np.ndarray  # (N + 1, 4 J) angle, rate, acceleration before and after a jump, of each joint on the grid
     target: np.ndarray  # (J, 4) the same at the end of the step
     saved: np.ndarray  # (6, n) state when the step began; correction
-    spare: np.ndarray  # (2, m) closure forces when the step began; torques behind them
+    spare: np.ndarray  # (2, m) closure forces when the step began; those found ahead
     steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
     stages: np.ndarray  # (24, n) of an SDIRK step, see `dirk`
     x: np.ndarray  # (3, n) local errors, now and before; accelerations meanwhile

@@ -14,6 +14,13 @@ for which the balance holds where it leads,
 
 or, to first order, (M + h^2 beta' K) da = change of force; it differs from the former by O(h^2).
 
+A run that begins in motion has no acceleration yet, and a balance where h^2 beta' a leads would compress an arm that
+turns by what holds its parts on their circles. It begins with the mean of those found ahead and behind,
+
+    M a + h(q +- h v + h^2/2 a, v +- h a') = B u
+
+with a' = 0, and twice more with the mean of the time before: a turning arm stays as long as it is to h^4.
+
 **Error.** `estimate` says what is known of the error of a step; steps are halved and doubled by it.
 
 A formulation brings `Operations`; `stepper` makes the loop of them, compiled or not.
@@ -31,7 +38,7 @@ from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, 
 from .law import control
 from .pieces import aim as aim
 from .pieces import any_prescribed as any_prescribed
-from .pieces import bounded, broyden, correct, predict, restore, save, scale
+from .pieces import bounded, broyden, correct, look, look_back, middle, moving, predict, restore, save, scale
 from .state import (
     BEGUN,
     BROYDEN,
@@ -188,8 +195,17 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
             if pending:
                 phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
                 limit = limit_of(form, motion, scheme.tolerance, dt)
+                looks = 6 if number[BEGUN] == 0.0 and moving(motion) else 0
+                if looks > 0:
+                    filtered = 0.5 * dt * dt
+                    cq = filtered
+                    look(motion, dt)
                 for i in range(u.size):
-                    u[i] = held[i] + tables.after[k, i] if k < last else u[i]
+                    lasting = 0.0 if feeds else held[i]
+                    u[i] = lasting + tables.after[k, i] if k < last or feeds else u[i]
+                if feeds:  # it answers where the jump leads, as springs of the arm do
+                    here = place / whole
+                    continuous.foresee(law, k, tables, here, here, 0.0, soft, u, acting.memory, feedback)
             elif place == 0:
                 for j in range(u.size):
                     record.u[k, j] = u[j]
@@ -203,6 +219,10 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if row == 1:
                         go_back(motion)
                         refresh(form, motion)
+                        if feeds:
+                            sense(form, motion, u, law.measures, feedback.readings[1])
+                            continuous.respond(law, feedback, u)
+                            refresh(form, motion)
                         break
                     change = change_of(motion)
                     if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
@@ -232,48 +252,17 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     aged = number[YOUNG] >= AGE and not exact
                     fresh = full or careful or closed or number[FACTORED] != key or aged
                     phase = NEWTON
-                if feeds and phase == NEWTON:
+                if feeds:
                     sense(form, motion, u, law.measures, feedback.readings[1])
                     continuous.respond(law, feedback, u)
                 status, size_now = solve(form, motion, u, ca, cv, cq, fresh)
                 if status != DONE or not np.isfinite(size_now):
                     status, size = max(status, NOT_CONVERGED), size_now
                     break
-                if phase == ESTIMATE:
-                    venture(motion, dt)
-                    refresh(form, motion)
-                    row, phase = 1, LOOK
-                    continue
-                if fresh:
+                if fresh and phase != ESTIMATE:
                     motion.counts[2] += 1.0
                     number[FACTORED], number[YOUNG], number[CONVERGENCE] = key, 0.0, 0.02
                     changed = iteration > 0
-                if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
-                    correct(q, v, a, shifted, d, cq, 0.0, 1.0, 1.0)
-                    if closed:
-                        for i in range(motion.lam.size):
-                            motion.lam[i] -= motion.lift[i]
-                    iteration += 1
-                    lead_by = filtered * size_now  # Newton's with a fresh tangent: about its square is left
-                    begins = number[BEGUN] == 0.0  # once in a run, and often the largest of its jumps
-                    left = lead_by if closed or begins else CURVED * lead_by * lead_by
-                    if left > limit * after_jump and iteration < scheme.iterations:
-                        continue
-                    for i in range(q.size):
-                        q[i] = motion.saved[0, i]
-                    refresh(form, motion)
-                    number[LAST], number[FACTORED], iteration = 0.0, 0.0, 0
-                    number[BEGUN] = 1.0 if first < last else 0.0
-                    finish(form, motion, u, np.inf)
-                    if first == last:
-                        row, phase = 0, LOOK
-                        continue
-                    for j in range(u.size):
-                        record.u[k, j] = u[j]
-                    store(form, motion, record, k)
-                    cq, cv, ca = 1.0, g / (dt * b), (1.0 - am) / (dt * dt * b * (1.0 - af))
-                    phase = BEGIN
-                    continue
                 if feeds:
                     begin_at = law.drives.size
                     if feedback.key[continuous.READY] == 0.0 or (fresh and iteration == 0):
@@ -289,10 +278,60 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         for i in range(d.size):
                             d[i] = feedback.column[i]
                     for j in range(begin_at, law.drives.size + 1):
-                        more = continuous.approach(j, d, motion, feedback, cv)
+                        more = continuous.approach(j, d, motion, feedback, cq, cv)
                         sense(form, motion, u, law.measures, feedback.readings[2])
                         continuous.leave(j, more, motion, feedback)
                     size_now = continuous.close(d, q.size, feedback)
+                if phase == ESTIMATE:
+                    venture(motion, dt)
+                    refresh(form, motion)
+                    if feeds:
+                        sense(form, motion, u, law.measures, feedback.readings[1])
+                        continuous.respond(law, feedback, u)
+                        refresh(form, motion)
+                    row, phase = 1, LOOK
+                    continue
+                if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
+                    correct(q, v, a, shifted, d, cq, 0.0, 1.0, 1.0)
+                    if closed:
+                        for i in range(motion.lam.size):
+                            motion.lam[i] -= motion.lift[i]
+                    iteration += 1
+                    lead_by = filtered * size_now  # Newton's with a fresh tangent: about its square is left
+                    begins = number[BEGUN] == 0.0  # once in a run, and often the largest of its jumps
+                    left = lead_by if closed or begins else CURVED * lead_by * lead_by
+                    if left > limit * after_jump and iteration < scheme.iterations:
+                        continue
+                    if looks > 0:
+                        looks, iteration = looks - 1, 0
+                        if looks % 2 == 1:
+                            look_back(motion, dt)
+                            continue
+                        middle(motion, looks == 0)
+                        if looks > 0:
+                            look(motion, dt)
+                            continue
+                    elif feeds:  # its rates begin there too
+                        sense(form, motion, u, law.measures, feedback.readings[0])
+                    for i in range(q.size):
+                        q[i] = motion.saved[0, i]
+                    refresh(form, motion)
+                    if feeds:
+                        sense(form, motion, u, law.measures, feedback.readings[1])
+                        continuous.respond(law, feedback, u)
+                        refresh(form, motion)
+                    number[LAST], number[FACTORED], iteration = 0.0, 0.0, 0
+                    number[BEGUN] = 1.0 if first < last else 0.0
+                    finish(form, motion, u, np.inf)
+                    if first == last:
+                        row, phase = 0, LOOK
+                        continue
+                    for j in range(u.size):
+                        record.u[k, j] = u[j]
+                    store(form, motion, record, k)
+                    cq, cv, ca = 1.0, g / (dt * b), (1.0 - am) / (dt * dt * b * (1.0 - af))
+                    phase = BEGIN
+                    continue
                 if scheme.newton == BROYDEN and not full:
                     behind = iteration if fresh else behind  # a new tangent: the updates begin again
                     broyden(d, motion.steps, behind, iteration)
