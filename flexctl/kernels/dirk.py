@@ -30,7 +30,19 @@ import numpy as np
 from .estimate import SOON, add_up, go_back, venture, weigh, widen
 from .jit import kernel
 from .law import control
-from .pieces import aim, any_prescribed, bounded, correct, look, look_back, middle, moving, restore, save, scale
+from .pieces import (
+    aim,
+    any_prescribed,
+    bounded,
+    correct,
+    look,
+    look_back,
+    middle,
+    moving,
+    restore,
+    save,
+    scale,
+)
 from .state import (
     BEGUN,
     CONVERGENCE,
@@ -244,7 +256,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
-    after_jump = 1.0 if ops.prefers == FULL else REST
+    after_jump = 1e-3 if ops.prefers == FULL else REST
 
     @made
     def newton(form, motion, u, gh, scheme, limit, fresh):
@@ -287,8 +299,9 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
     @made
     def settle(form, motion, u, filtered, scheme, limit):
         """Set the accelerations to those that the inputs ask for; returns status, size and iterations."""
-        q, status, size, iteration = motion.q, DONE, 0.0, 0
-        looks, ahead = (6 if motion.number[BEGUN] == 0.0 and moving(motion) else 0), np.sqrt(filtered)  # see `stepper`
+        q, status, size, led, iteration = motion.q, DONE, 0.0, 0.0, 0
+        begins, ahead = motion.number[BEGUN] == 0.0, np.sqrt(filtered)  # see `stepper`
+        looks = 6 if begins and moving(motion) else 0
         if looks > 0:
             filtered *= 0.5
             look(motion, ahead)
@@ -299,9 +312,13 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                 break
             correct(q, motion.v, motion.a, motion.shifted, motion.d, filtered, 0.0, 1.0, 0.0)
             iteration += 1
-            left = filtered * size
-            if left * left > limit * after_jump and iteration < scheme.iterations:
-                continue
+            before, led = led, filtered * size
+            rounding = led <= limit and iteration > 1 and led > 0.5 * before
+            if (led if begins else led * led) > limit * after_jump and not rounding:
+                if iteration < scheme.iterations:
+                    continue
+                status = NOT_CONVERGED
+                break
             if looks == 0:
                 break
             looks, iteration = looks - 1, 0

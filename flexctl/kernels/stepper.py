@@ -12,7 +12,7 @@ for which the balance holds where it leads,
 
     M (a + da) + h(q + h^2 beta' da, v) = B u,     beta' = beta (1 - alpha_f) / (1 - alpha_m)
 
-or, to first order, (M + h^2 beta' K) da = change of force; it differs from the former by O(h^2).
+that is (M + h^2 beta' K) da = change of force, to first order.
 
 A run that begins in motion has no acceleration yet, and a balance where h^2 beta' a leads would compress an arm that
 turns by what holds its parts on their circles. It begins with the mean of those found ahead and behind,
@@ -38,7 +38,19 @@ from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, 
 from .law import control
 from .pieces import aim as aim
 from .pieces import any_prescribed as any_prescribed
-from .pieces import bounded, broyden, correct, look, look_back, middle, moving, predict, restore, save, scale
+from .pieces import (
+    bounded,
+    broyden,
+    correct,
+    look,
+    look_back,
+    middle,
+    moving,
+    predict,
+    restore,
+    save,
+    scale,
+)
 from .state import (
     BEGUN,
     BROYDEN,
@@ -66,8 +78,6 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
-CURVED = 1e4
-"""Of the square of a correction [1/m or 1/rad] is left after it where links are fine: about the turn of an element."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
 
 
@@ -138,7 +148,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     """
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
-    after_jump, rest = (1.0 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
+    after_jump, rest = (1e-3 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
@@ -191,11 +201,12 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
             save(motion)
             last_before, iteration, fresh, behind, changed = number[LAST], 0, True, 0, False
             size, previous, rate, status, limit, ratio = np.inf, np.inf, 1.0, DONE, 0.0, 0.0
-            phase = BEGIN
+            led, begins, looks, phase = 0.0, False, 0, BEGIN
             if pending:
                 phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
                 limit = limit_of(form, motion, scheme.tolerance, dt)
-                looks = 6 if number[BEGUN] == 0.0 and moving(motion) else 0
+                begins = number[BEGUN] == 0.0
+                looks = 6 if begins and moving(motion) else 0
                 if looks > 0:
                     filtered = 0.5 * dt * dt
                     cq = filtered
@@ -297,13 +308,18 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         for i in range(motion.lam.size):
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
-                    lead_by = filtered * size_now  # Newton's with a fresh tangent: about its square is left
-                    begins = number[BEGUN] == 0.0  # once in a run, and often the largest of its jumps
-                    left = lead_by if closed or begins else CURVED * lead_by * lead_by
-                    if left > limit * after_jump and iteration < scheme.iterations:
-                        continue
+                    before, led = led, filtered * size_now
+                    shrunk = led / before if iteration > 1 and before > 0.0 else 1.0
+                    rounding = iteration > 1 and shrunk > 0.5 and led <= limit
+                    if led * max(shrunk, 1e-3) > limit * after_jump and not rounding:
+                        if iteration < scheme.iterations:
+                            fresh = not keeps or (iteration > 1 and shrunk > 0.1)
+                            continue
+                        status, size = NOT_CONVERGED, size_now
+                        break
                     if looks > 0:
                         looks, iteration = looks - 1, 0
+                        fresh = True
                         if looks % 2 == 1:
                             look_back(motion, dt)
                             continue

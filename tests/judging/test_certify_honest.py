@@ -254,8 +254,8 @@ class TestRanges:
         [
             (("--vary", "joint.1.stiffness"), "KEY=LOW..HIGH"),
             (("--vary", "payload.mas=0..0.01"), "payload.mas"),
-            (("--vary", "payload.mass=0.02..0.01"), "low <= high"),
-            (("--load", "hub_torque"), "INPUT=VALUE"),
+            (("--vary", "payload.mass=0.02..0.01"), "write the lower value first"),
+            (("--load", "hub_torque"), "NAME=VALUE"),
         ],
     )
     def test_wrong_words_are_refused_before_anything_is_computed(
