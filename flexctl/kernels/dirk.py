@@ -32,7 +32,7 @@ from .jit import kernel
 from .law import control
 from .pieces import (
     aim,
-    any_prescribed,
+    any_commanded,
     bounded,
     correct,
     look,
@@ -341,7 +341,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         y, whole, k, place = gauge.readings[0], 1 << DEEPEST, first, 0
         arrived, pending, careful = first < last, first == last, False
-        exact, some = linear(form), any_prescribed(motion.drive)
+        exact, some = linear(form), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
         euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         refresh(form, motion)

@@ -8,6 +8,15 @@ from .tables import INSIDE
 
 
 @kernel(**INSIDE)
+def any_prescribed(drive):
+    """Whether a joint is prescribed."""
+    some = False
+    for j in range(drive.size):
+        some = some or drive[j] == PRESCRIBED
+    return some
+
+
+@kernel(**INSIDE)
 def put_on_command(motion, i, place):
     """Put joint i, whose variable is coordinate `place`, where it is commanded."""
     target = motion.target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .jit import kernel
-from .state import LAST, PRESCRIBED
+from .state import LAST, TORQUE
 from .tables import BOUND, FAST
 
 
@@ -174,9 +174,9 @@ def bounded(q):
 
 
 @kernel(**FAST)
-def any_prescribed(drive):
-    """Whether a joint is prescribed."""
+def any_commanded(drive):
+    """Whether a joint has a command: prescribed, or a servo, whose rigid arm the linear analysis follows."""
     some = False
     for j in range(drive.size):
-        some = some or drive[j] == PRESCRIBED
+        some = some or drive[j] != TORQUE
     return some

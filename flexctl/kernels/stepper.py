@@ -36,9 +36,9 @@ import numpy as np
 from . import feedback as continuous
 from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, weigh, widen
 from .law import control
-from .pieces import aim as aim
-from .pieces import any_prescribed as any_prescribed
 from .pieces import (
+    aim,
+    any_commanded,
     bounded,
     broyden,
     correct,
@@ -157,7 +157,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
         q, v, a, shifted, d, y = motion.q, motion.v, motion.a, motion.shifted, motion.d, gauge.readings[0]
         whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
         arrived, pending, careful = first < last, first == last, False
-        exact, some = linear(form), any_prescribed(motion.drive)
+        exact, some = linear(form), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
         refresh(form, motion)
         if some and pending:

@@ -21,6 +21,8 @@ from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
 from .rest import settle
 
 Array = npt.NDArray[Any]
+STRONG = 0.2
+"""Modal damping ratio above which the compiled steppers, whose tangent leaves it out, would need many corrections."""
 ANALYSES = ("nonlinear", "linear", "quasi_static")
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 """Coordinates, rates, accelerations."""

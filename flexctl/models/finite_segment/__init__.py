@@ -39,6 +39,7 @@ from ...model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
 from ..features import takers
 from ..null_space import unheld
 from ..ranges import CHORD, Driven, squared
+from ..serial import STRONG
 from ..timoshenko_planar.rigid import Motion
 from .mesh import build_chain, coordinate_signals, input_signals
 from .rest import rest
@@ -92,9 +93,10 @@ class FiniteSegment(Unconstrained):
         damping = arm.damping
         self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
         self.damper = self.chain.damper + self.beta * np.where(self.chain.span > 0, self.chain.stiffness, 0.0)
-        self.C = np.zeros((0, 0))
+        self.C = self.hinges_coupled = np.zeros((0, 0))
         if damping.kind == "modal" and damping.ratio > 0:
-            self.C = self._modal_damping(damping.ratio)
+            self.hinges_coupled = self._modal_damping(damping.ratio)
+            self.C = self._gather_both(_between_hinges(self.hinges_coupled))
 
     @property
     def joints(self) -> dict[str, str]:
@@ -211,11 +213,11 @@ class FiniteSegment(Unconstrained):
 
     @property
     def own_stepper(self) -> bool:
-        """Whether `stepper` gives a compiled stepper: not with modal damping, which couples all springs."""
-        return not self.C.size
+        """Whether `stepper` gives a compiled stepper: not with modal damping so strong that its iteration is slow."""
+        return not self.C.size or self.arm.damping.ratio <= STRONG
 
     def stepper(self, *arguments: Any) -> Any:
-        """Return the model's own compiled stepper (see `finite_segment.stepper`), or None with modal damping."""
+        """Return the model's own compiled stepper (see `finite_segment.stepper`), or None with strong modal damping."""
         if not self.own_stepper:
             return None
         from .stepper import stepper  # compiled code is loaded when a time loop needs it
@@ -282,15 +284,20 @@ class FiniteSegment(Unconstrained):
         return Tangent(self.mass(q), D + self.C if self.C.size else D, K)
 
     def _modal_damping(self, ratio: float) -> FloatArray:
-        """Return the constant C with C phi = 2 ratio omega M phi for every flexible mode phi, zero for rigid motion."""
+        """Return the moments at all hinges by the rates at which all of them bend.
+
+        On the coordinates they are C with C phi = 2 ratio omega M phi for flexible modes phi, zero for rigid motion.
+        """
         from ...linear.modes import normal_modes  # a higher layer, needed here only
 
         K, M = self._gather_both(_springs(self.chain.stiffness)), self.mass(self.reference())
         free = unheld(self.arm, self.chain.joint, len(K))
         normal = normal_modes(M[np.ix_(free, free)], K[np.ix_(free, free)])
         flexible = normal.eigenvalues > 0
-        stress = K[:, free] @ normal.shapes[:, flexible]  # = omega^2 M phi
-        return np.asarray((stress * (2.0 * ratio / normal.omega[flexible] ** 3)) @ stress.T)
+        shapes = np.zeros((len(K), int(flexible.sum())))
+        shapes[free] = normal.shapes[:, flexible]
+        moments = self.chain.stiffness * np.apply_along_axis(_bend, 1, self.angles(shapes.T))
+        return np.asarray((moments.T * (2.0 * ratio / normal.omega[flexible] ** 3)) @ moments)
 
     def energy(self, q: FloatArray, v: FloatArray) -> Energy:
         """Return the kinetic energy, and that of springs (servo ones included, command 0) minus the weight's work."""
@@ -318,6 +325,13 @@ class FiniteSegment(Unconstrained):
 def _bend(theta: Array) -> Array:
     """Return theta_k - theta_(k-1) at every hinge."""
     return np.diff(theta, prepend=0.0)
+
+
+def _between_hinges(H: FloatArray) -> FloatArray:
+    """Return the moments on the bodies by their rates, from those of the hinges by the rates at which they bend."""
+    for _ in range(2):
+        H = (H - np.vstack([H[1:], np.zeros(len(H))])).T
+    return H
 
 
 def _springs(K: FloatArray) -> FloatArray:

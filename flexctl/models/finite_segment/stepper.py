@@ -32,6 +32,7 @@ def segments(model: FiniteSegment) -> kernels.Segments:
         np.ascontiguousarray([model.rotor, model.kp, model.kv + model.friction, sensors.lengths]),
         np.array(gains, float), np.array([model.alpha, *model.gravity]), chain.joint.astype(np.int64),
         np.array([number[k] for k in bodies], np.int64), np.array(outputs, np.int64),
+        np.ascontiguousarray(model.hinges_coupled),
     )
 
 

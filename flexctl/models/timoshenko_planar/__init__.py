@@ -36,16 +36,12 @@ import numpy.typing as npt
 from ...machine.arm import Arm
 from ...model import Energy, FloatArray, OutputTangent, Tangent
 from ..null_space import unheld
-from ..serial import SerialArm
+from ..serial import STRONG, SerialArm
 from .mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .rigid import Motion, prestress, rigid_motion, turning
 from .sensors import PlanarSensors
 
 Array = npt.NDArray[Any]
-
-
-STRONG = 0.2
-"""Modal damping ratio above which the compiled steppers would need too many corrections."""
 
 
 class TimoshenkoPlanar(SerialArm):

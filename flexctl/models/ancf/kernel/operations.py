@@ -11,10 +11,10 @@ import numpy as np
 
 from ....kernels.idle import never, no_foresight
 from ....kernels.jit import kernel
-from ....kernels.joints import jump_with_command, put_on_command
+from ....kernels.joints import any_prescribed, jump_with_command, put_on_command
 from ....kernels.loops import loops
 from ....kernels.state import KEPT, PRESCRIBED
-from ....kernels.stepper import Operations, any_prescribed
+from ....kernels.stepper import Operations
 from ....kernels.tables import DONE, SINGULAR
 from .balance import expand, residual
 from .sensors import POSITION, RATE, read_outputs

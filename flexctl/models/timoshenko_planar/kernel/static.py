@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba import float64, types
 
 from ....kernels.jit import entry
+from ....kernels.pieces import aim
 from ....kernels.state import MOTION
-from ....kernels.stepper import aim
 from ....kernels.tables import COURSE, DONE, ENTRY
 from .operations import finish, measure, solve, store
 from .rigid import command_rigid_arm, put_on_rigid_arm

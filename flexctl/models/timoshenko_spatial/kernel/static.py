@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba import float64, types
 
 from ....kernels.jit import entry, kernel
+from ....kernels.pieces import aim
 from ....kernels.state import MOTION
-from ....kernels.stepper import aim
 from ....kernels.tables import COURSE, DONE, ENTRY, FAST
 from .frames import axis_of, fill_frames, length_of
 from .linear import fill_pulls
