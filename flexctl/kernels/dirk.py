@@ -62,7 +62,7 @@ from .state import (
     YOUNG,
     Scheme,
 )
-from .stepper import AGE, REST, Operations
+from .stepper import AGE, MORE, REST, ROUNDING, Operations
 from .tables import DIVERGED, DONE, FAST, INSIDE, NOT_CONVERGED
 
 GAMMA = 0.25
@@ -313,9 +313,9 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
             correct(q, motion.v, motion.a, motion.shifted, motion.d, filtered, 0.0, 1.0, 0.0)
             iteration += 1
             before, led = led, filtered * size
-            rounding = led <= limit and iteration > 1 and led > 0.5 * before
+            rounding = iteration > 1 and led > 0.5 * before and led * scheme.tolerance <= ROUNDING * limit
             if (led if begins else led * led) > limit * after_jump and not rounding:
-                if iteration < scheme.iterations:
+                if iteration < scheme.iterations + MORE:
                     continue
                 status = NOT_CONVERGED
                 break

@@ -55,6 +55,8 @@ def check(result: tuple[float, float, float, float], h: float, what: str) -> Non
             time=t,
             residual=size,
         )
+    if status != tables.DONE:
+        raise ConvergenceError(f"the run of {what} stopped at t = {t:.6g} s with status {status:g}", time=t)
 
 
 def not_converged(t: float, iteration: int, size: float, h: float) -> ConvergenceError:

@@ -78,6 +78,10 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
+MORE = 40.0
+"""A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
+ROUNDING = 1e-10
+"""What is left of a jump may be so large, beside the arm, when corrections shrink no more."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
 
 
@@ -310,9 +314,9 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     iteration += 1
                     before, led = led, filtered * size_now
                     shrunk = led / before if iteration > 1 and before > 0.0 else 1.0
-                    rounding = iteration > 1 and shrunk > 0.5 and led <= limit
+                    rounding = iteration > 1 and shrunk > 0.5 and led * scheme.tolerance <= ROUNDING * limit
                     if led * max(shrunk, 1e-3) > limit * after_jump and not rounding:
-                        if iteration < scheme.iterations:
+                        if iteration < scheme.iterations + MORE:
                             fresh = not keeps or (iteration > 1 and shrunk > 0.1)
                             continue
                         status, size = NOT_CONVERGED, size_now

@@ -138,3 +138,11 @@ def test_the_parser_sees_what_python_sees(tmp_path: Path, monkeypatch: pytest.Mo
     )
     expected = ["io", "model", "linear", "laws.controller", "linear"]
     assert list(imports(path)) == [(name, False) for name in expected] + [("simulation.simulate", True)]
+
+
+def test_slow_tests_are_listed_by_names_that_exist() -> None:
+    tests = Path(__file__).resolve().parent.parent
+    for line in (tests / "slow.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            path, *_, name = line.partition("[")[0].split("::")
+            assert name in (tests.parent / path).read_text(), f"tests/slow.txt names {line}, which is not there"

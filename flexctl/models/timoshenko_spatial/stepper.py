@@ -86,13 +86,17 @@ def _station(s: Station) -> tuple[tuple[int, ...], tuple[float, float]]:
 
 
 class _Checked(Stepper):
-    """The common step, which says which slide went in."""
+    """A run that says which slide went in."""
 
     def check(self, result: tuple[float, float, float, float], h: float) -> None:
         """Raise an error unless the loop reports success."""
         if result[0] == kernels.RETRACTED:
             self.model._check_free(self.state()[0], result[1])  # type: ignore[attr-defined]
         super().check(result, h)
+
+
+class _Static(_Checked, Static):
+    """A quasi-static one."""
 
 
 def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
@@ -107,7 +111,7 @@ def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArra
     if mode == kernels.QUASI_STATIC:
         from .kernel.static import run_static  # few runs need it
 
-        return Static(model, run_static, form, motion, u, plan, place)
+        return _Static(model, run_static, form, motion, u, plan, place)
     model._check_free(q, float(plan.tables.t[first]))
     loops = LOOPS[mode == kernels.NONLINEAR]
     return _Checked(model, loops, form, motion, u, plan, first, prefers=EXACT.prefers, place=place)
