@@ -131,7 +131,8 @@ def trapezoidal_rule_keeps_energy(case: Case) -> None:
         return
     errors = [drift(case.period / k) for k in (8, 16, 32)]
     claim(errors[-1] > 1e-10, "the energy does not drift at all: the start is too small to show a rate")
-    claim(order(errors).min() > 1.9, f"the energy drifts at the orders {order(errors)}, not 2")
+    orders = order(errors)
+    claim(orders[-1] > 1.9 and orders[0] > 1.8, f"the energy drifts at the orders {orders}, not 2")
 
 
 def _states(run: Any) -> tuple[Array, Array]:
@@ -269,9 +270,14 @@ def compiled_run_is_the_plain_run(case: Case) -> None:
             )
             fast, slow = run(model), run(plain(model))
             claim(slow.provenance["method"] == fast.provenance["method"], "the two runs take different methods")
-            bound = 1e-10 if periods == 12 else 1e-9  # what is rounding in one step grows along a long run
-            for one, other in ((fast.y, slow.y), (fast.u, slow.u), *zip(_states(fast), _states(slow), strict=True)):
-                np.testing.assert_allclose(one, other, rtol=0, atol=bound * np.abs(other).max())
+            # rounding of places is larger in accelerations, and grows along a long run
+            rough = np.array([signal.unit.endswith("/s^2") for signal in model.outputs], bool)
+            pairs = [(1e-9, fast.y[:, rough], slow.y[:, rough]), (1e-10, fast.y[:, ~rough], slow.y[:, ~rough])]
+            for one, other in ((fast.u, slow.u), *zip(_states(fast), _states(slow), strict=True)):
+                pairs.append((1e-10, one, other))
+            for bound, one, other in pairs:
+                bound = bound if periods == 12 else 1e-9
+                np.testing.assert_allclose(one, other, rtol=0, atol=bound * np.abs(other).max(initial=0.0))
 
 
 def mesh_converges(case: Case) -> None:

@@ -86,11 +86,15 @@ def quietly(name: str, law: Any = None, modal: bool = False, **options: Any) -> 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("method", sorted(SCHEMES))
 def test_every_method_gives_the_same_motion(name: str, method: str) -> None:
-    """In steps so short that the methods agree, but for a light root within 1 ms of a jump."""
+    """In steps so short that the methods agree, but for a light root within 1 ms of a jump.
+
+    The first two steps after each jump are of first order in "settled".
+    """
+    step = 5e-5 if method == "settled" else 1e-4
     if SCHEMES[method]().stages > 1 and arm(name).model.closures:
         pytest.skip("SDIRK4 is not for closures")
     one, other = (
-        quietly(name, inputs=jumping(name), duration=0.04, step=1e-4, method=m) for m in (method, "trapezoidal")
+        quietly(name, inputs=jumping(name), duration=0.04, step=step, method=m) for m in (method, "trapezoidal")
     )
     output, later = angle(name), ((one.t > 0.001) & (one.t < 0.016)) | (one.t > 0.017)
     extent = np.ptp(other[output])
@@ -114,6 +118,8 @@ def laws(name: str, kind: str) -> Any:
 @pytest.mark.parametrize("kind", ["sampled", "continuous", "sampled scheduled", "continuous scheduled"])
 @pytest.mark.parametrize("modal", [False, True], ids=["rayleigh", "modal"])
 def test_every_law_acts_in_compiled_steps_with_every_damping(name: str, kind: str, modal: bool) -> None:
+    if modal and name == "spatial":
+        pytest.skip("modal damping of the spatial arm is stepped by the plain engine")
     run = quietly(name, laws(name, kind), modal, inputs=jumping(name), duration=0.04, step=5e-4)
     free = quietly(name, None, modal, inputs=jumping(name), duration=0.04, step=5e-4)
     assert np.isfinite(run.y).all()

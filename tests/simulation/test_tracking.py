@@ -21,7 +21,7 @@ from toys import Called
 import flexctl as fx
 from flexctl.design.tracking import TrackingGains, pd_gains, tip_tracking
 from flexctl.errors import DefinitionError, NotAvailable
-from flexctl.kernels.schemes import generalised_alpha
+from flexctl.kernels.schemes import generalised_alpha, trapezoidal
 from flexctl.laws.compiled import acts_within_steps
 from flexctl.laws.controller import LinearLaw
 from flexctl.laws.scheduled import ScheduledLaw
@@ -234,7 +234,7 @@ def test_a_continuous_law_in_the_loop_is_that_in_the_model(monkeypatch: pytest.M
         for name, law in (("static", static), ("dynamic", first)):
             runs[name, inside] = simulate(
                 model, law, where.references(model, law), duration=0.2, step=2e-3, initial=where.start,
-                method="trapezoidal",
+                scheme=trapezoidal(tolerance=1e-13, iterations=40),
             )
     for name in ("static", "dynamic"):
         one, two = runs[name, True], runs[name, False]
