@@ -9,11 +9,11 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
 from .certificate import certificate
 from .linear import bode, mode_shapes, poles
 from .loci import migration
-from .own import subplots
+from .own import style, subplots
 from .runs import compare, run, step_lines, surface
 from .tracking import poles_along, stability, tip_errors, tip_path, tracking
 
 __all__ = [
     "bode", "certificate", "compare", "migration", "mode_shapes", "poles", "poles_along", "run", "stability",
-    "step_lines", "subplots", "surface", "tip_errors", "tip_path", "tracking",
+    "step_lines", "style", "subplots", "surface", "tip_errors", "tip_path", "tracking",
 ]

@@ -23,3 +23,16 @@ def subplots(
     with matplotlib.rc_context({**canvas.STYLE, "axes.prop_cycle": cycler(color=canvas.PALETTE)}):
         figure = canvas.empty(*size, title)
         return figure, figure.subplots(rows, columns, **options)
+
+
+def style() -> dict[str, Any]:
+    """Return what `matplotlib.rcParams` is updated with for the style of the others.
+
+    Examples
+    --------
+    >>> fx.plot.style()["axes.grid"]
+    True
+    """
+    from . import canvas
+
+    return dict(canvas.STYLE)
