@@ -272,8 +272,8 @@ def compiled_run_is_the_plain_run(case: Case) -> None:
             claim(slow.provenance["method"] == fast.provenance["method"], "the two runs take different methods")
             # rounding of places is larger in accelerations and in what a law makes of rates, and grows along a long run
             rough = np.array([signal.unit.endswith("/s^2") for signal in model.outputs], bool)
-            pairs = [(1e-9, fast.y[:, rough], slow.y[:, rough]), (1e-10, fast.y[:, ~rough], slow.y[:, ~rough])]
-            pairs += [(1e-10, one, other) for one, other in zip(_states(fast), _states(slow), strict=True)]
+            pairs = [(1e-9, fast.y[:, rough], slow.y[:, rough]), (3e-10, fast.y[:, ~rough], slow.y[:, ~rough])]
+            pairs += [(3e-10, one, other) for one, other in zip(_states(fast), _states(slow), strict=True)]
             pairs.append((1e-9, fast.u, slow.u))
             for bound, one, other in pairs:
                 bound = bound if periods == 12 else 1e-9
