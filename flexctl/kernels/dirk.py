@@ -31,13 +31,15 @@ from .estimate import SOON, add_up, go_back, venture, weigh, widen
 from .jit import kernel
 from .law import control
 from .pieces import (
+    LOOKS,
+    MORE,
     aim,
     any_commanded,
     bounded,
     correct,
+    jump_found,
     look,
-    look_back,
-    middle,
+    look_on,
     moving,
     restore,
     save,
@@ -62,7 +64,7 @@ from .state import (
     YOUNG,
     Scheme,
 )
-from .stepper import AGE, MORE, REST, ROUNDING, Operations
+from .stepper import AGE, REST, Operations
 from .tables import DIVERGED, DONE, FAST, INSIDE, NOT_CONVERGED
 
 GAMMA = 0.25
@@ -299,9 +301,8 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
     @made
     def settle(form, motion, u, filtered, scheme, limit):
         """Set the accelerations to those that the inputs ask for; returns status, size and iterations."""
-        q, status, size, led, iteration = motion.q, DONE, 0.0, 0.0, 0
-        begins, ahead = motion.number[BEGUN] == 0.0, np.sqrt(filtered)  # see `stepper`
-        looks = 6 if begins and moving(motion) else 0
+        q, status, size, led, iteration, ahead = motion.q, DONE, 0.0, np.inf, 0, np.sqrt(filtered)
+        looks = LOOKS if motion.number[BEGUN] == 0.0 and moving(motion) else 0  # see `stepper`
         if looks > 0:
             filtered *= 0.5
             look(motion, ahead)
@@ -313,22 +314,15 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
             correct(q, motion.v, motion.a, motion.shifted, motion.d, filtered, 0.0, 1.0, 0.0)
             iteration += 1
             before, led = led, filtered * size
-            rounding = iteration > 1 and led > 0.5 * before and led * scheme.tolerance <= ROUNDING * limit
-            if (led if begins else led * led) > limit * after_jump and not rounding:
+            if not jump_found(led, before, iteration, limit, after_jump, scheme):
                 if iteration < scheme.iterations + MORE:
                     continue
                 status = NOT_CONVERGED
                 break
+            if looks > 0:
+                looks, iteration = look_on(motion, looks, ahead), 0
             if looks == 0:
                 break
-            looks, iteration = looks - 1, 0
-            if looks % 2 == 1:
-                look_back(motion, ahead)
-                continue
-            middle(motion, looks == 0)
-            if looks == 0:
-                break
-            look(motion, ahead)
         for i in range(q.size):
             q[i] = motion.saved[0, i]
         refresh(form, motion)
@@ -340,7 +334,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         y, whole, k, place = gauge.readings[0], 1 << DEEPEST, first, 0
-        arrived, pending, careful = first < last, first == last, False
+        arrived, pending, careful, told = first < last, first == last, False, False
         exact, some = linear(form), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
         euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -351,7 +345,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
         while True:
             h = tables.h[min(k, tables.h.size - 1)]
             if arrived:  # at a grid point, whose readings are known
-                arrived = False
+                arrived = told = False
                 for j in range(y.size):
                     record.y[k, j] = y[j]
                 widen(gauge, y)
@@ -392,10 +386,11 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                     return DONE, tables.t[k], 0.0, 0.0
                 number[BEGUN] = 1.0
                 save(motion)
-            if place == 0:
+            if not told:  # once, see `stepper`
                 for j in range(u.size):
                     record.u[k, j] = u[j]
                 store(form, motion, record, k)
+                told = True
             keep_start(motion)
             back = number[LAST] / dt
             if some:

@@ -6,6 +6,13 @@ from .jit import kernel
 from .state import LAST, TORQUE
 from .tables import BOUND, FAST
 
+LOOKS = 6
+"""Looks ahead and behind, by turns, with which a run begins that begins in motion."""
+MORE = 40.0
+"""A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
+ROUNDING = 1e-10
+"""What is left of a jump may be so large, beside the arm, when corrections shrink no more."""
+
 
 @kernel(**FAST)
 def predict(motion, h, scheme, soft, straight):
@@ -108,16 +115,37 @@ def look_back(motion, h):
 
 
 @kernel(**FAST)
-def middle(motion, last):
-    """Take the mean of what was found ahead and behind: `last` as the accelerations, else as those known."""
+def look_on(motion, looks, h):
+    """Look behind after ahead, and ahead again with the mean of both; with the last look it is what is found.
+
+    Returns how many looks are left.
+    """
+    looks -= 1
+    if looks % 2 == 1:
+        look_back(motion, h)
+        return looks
     for i in range(motion.q.size):
         less = 0.5 * (motion.saved[5, i] - motion.a[i])
         motion.a[i] += less
         motion.shifted[i] += less
-        motion.x[0, i] = 0.0 if last else motion.a[i]
+        motion.x[0, i] = motion.a[i] if looks > 0 else 0.0
         motion.v[i] = motion.saved[1, i]
     for i in range(motion.lam.size):
         motion.lam[i] = 0.5 * (motion.spare[1, i] + motion.lam[i])
+    if looks > 0:
+        look(motion, h)
+    return looks
+
+
+@kernel(**FAST)
+def jump_found(led, before, iteration, limit, rest, scheme):
+    """Whether a correction of a jump, which led so far after one that led to `before`, leaves `rest` of the limit.
+
+    Corrections are taken to shrink on as they do. What shrinks no more is rounding.
+    """
+    shrunk = led / before if iteration > 1 and before > 0.0 else 1.0
+    rounding = iteration > 1 and shrunk > 0.5 and led * scheme.tolerance <= ROUNDING * limit
+    return led * max(shrunk, 1e-3) <= rest * limit or rounding
 
 
 @kernel(**FAST)

@@ -37,14 +37,16 @@ from . import feedback as continuous
 from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, weigh, widen
 from .law import control
 from .pieces import (
+    LOOKS,
+    MORE,
     aim,
     any_commanded,
     bounded,
     broyden,
     correct,
+    jump_found,
     look,
-    look_back,
-    middle,
+    look_on,
     moving,
     predict,
     restore,
@@ -78,10 +80,6 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
-MORE = 40.0
-"""A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
-ROUNDING = 1e-10
-"""What is left of a jump may be so large, beside the arm, when corrections shrink no more."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
 
 
@@ -160,7 +158,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         q, v, a, shifted, d, y = motion.q, motion.v, motion.a, motion.shifted, motion.d, gauge.readings[0]
         whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
-        arrived, pending, careful = first < last, first == last, False
+        arrived, pending, careful, told = first < last, first == last, False, False
         exact, some = linear(form), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
         refresh(form, motion)
@@ -170,7 +168,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
         while True:
             h = tables.h[min(k, tables.h.size - 1)]
             if arrived:  # at a grid point, whose readings are known
-                arrived = False
+                arrived = told = False
                 for j in range(y.size):
                     record.y[k, j] = y[j]
                 widen(gauge, y)
@@ -205,12 +203,11 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
             save(motion)
             last_before, iteration, fresh, behind, changed = number[LAST], 0, True, 0, False
             size, previous, rate, status, limit, ratio = np.inf, np.inf, 1.0, DONE, 0.0, 0.0
-            led, begins, looks, phase = 0.0, False, 0, BEGIN
+            led, looks, phase = np.inf, 0, BEGIN
             if pending:
                 phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
                 limit = limit_of(form, motion, scheme.tolerance, dt)
-                begins = number[BEGUN] == 0.0
-                looks = 6 if begins and moving(motion) else 0
+                looks = LOOKS if number[BEGUN] == 0.0 and moving(motion) else 0
                 if looks > 0:
                     filtered = 0.5 * dt * dt
                     cq = filtered
@@ -221,10 +218,11 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 if feeds:  # it answers where the jump leads, as springs of the arm do
                     here = place / whole
                     continuous.foresee(law, k, tables, here, here, 0.0, soft, u, acting.memory, feedback)
-            elif place == 0:
+            elif not told:  # once: a step that is taken again has changed inputs and torques meanwhile
                 for j in range(u.size):
                     record.u[k, j] = u[j]
                 store(form, motion, record, k)
+                told = True
             while True:
                 if phase == LOOK:
                     measure(form, motion, u, gauge.readings[row])
@@ -313,23 +311,15 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
                     before, led = led, filtered * size_now
-                    shrunk = led / before if iteration > 1 and before > 0.0 else 1.0
-                    rounding = iteration > 1 and shrunk > 0.5 and led * scheme.tolerance <= ROUNDING * limit
-                    if led * max(shrunk, 1e-3) > limit * after_jump and not rounding:
+                    if not jump_found(led, before, iteration, limit, after_jump, scheme):
                         if iteration < scheme.iterations + MORE:
-                            fresh = not keeps or (iteration > 1 and shrunk > 0.1)
+                            fresh = not keeps or led > 0.1 * before
                             continue
                         status, size = NOT_CONVERGED, size_now
                         break
                     if looks > 0:
-                        looks, iteration = looks - 1, 0
-                        fresh = True
-                        if looks % 2 == 1:
-                            look_back(motion, dt)
-                            continue
-                        middle(motion, looks == 0)
+                        looks, iteration, fresh = look_on(motion, looks, dt), 0, True
                         if looks > 0:
-                            look(motion, dt)
                             continue
                     elif feeds:  # its rates begin there too
                         sense(form, motion, u, law.measures, feedback.readings[0])
@@ -349,6 +339,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     for j in range(u.size):
                         record.u[k, j] = u[j]
                     store(form, motion, record, k)
+                    told = True
                     cq, cv, ca = 1.0, g / (dt * b), (1.0 - am) / (dt * dt * b * (1.0 - af))
                     phase = BEGIN
                     continue
