@@ -117,7 +117,8 @@ def trapezoidal_rule_keeps_energy(case: Case) -> None:
 
     def drift(step: float) -> float:
         run = simulate(
-            model, duration=10 * case.period, step=step, method="trapezoidal", initial=start, record_states=True
+            model, duration=10 * case.period, step=step, scheme=trapezoidal(tolerance=1e-14, iterations=60),
+            initial=start, record_states=True,
         )
         states = list(zip(*_states(run), strict=True))
         energy = np.array([model.energy(q, v).total for q, v in states])
