@@ -25,8 +25,10 @@ from .common import (
     plant_options,
     print_json,
     progress,
+    report_option,
     target,
     tell,
+    write_report,
 )
 from .linear import linear_plant
 from .peaks import Channels, left_out, live_channels, print_peaks, shown_signals
@@ -71,11 +73,12 @@ flexctl bode tokhi_azad_1994 --json > bode.json
 )
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .png, .pdf, .svg, .csv or .json; repeatable.")
 @points.point_options
+@report_option
 @json_option
 def bode(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
-    low: float | None, high: float | None, count: int, files: tuple[str, ...], as_json: bool, everything: bool,
-    where: points.Where,
+    low: float | None, high: float | None, count: int, files: tuple[str, ...], page: Path | None,
+    as_json: bool, everything: bool, where: points.Where,
 ) -> None:
     """Draw or tabulate the frequency response, peaks resolved.
 
@@ -103,11 +106,12 @@ def bode(
     for path in targets:
         _write_response(found, about, path, channels)
         tell(path)
+    write_report(found, page, title=f"{about['plant'] or plant}{points.title(linear)}")
     if others and any(path.suffix.lower() in PICTURES for path in targets):
         click.echo(f"drawn: {others}", err=True)
     if as_json:
         print_json({**found.to_dict(), **about})
-    elif not targets:
+    elif not (targets or page):
         print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}", others)
 
 

@@ -26,11 +26,13 @@ from .common import (
     print_json,
     print_table,
     progress,
+    report_option,
     stderr,
     stdout,
     table,
     target,
     tell,
+    write_report,
 )
 from .points import signal_units
 from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
@@ -157,12 +159,13 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
+@report_option
 @json_option
 def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
     frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
     scenario: str | None, poses: tuple[str, ...],
-    workers: int | None, output: str | None, as_json: bool,
+    workers: int | None, output: str | None, page: Path | None, as_json: bool,
 ) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
 
@@ -206,6 +209,7 @@ def certify(
         )
     if place is not None:
         _write(place, found)
+    write_report(found, page)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXIT_FAILED = terminal.EXIT_FAILED
 FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 """Errors of a computation, not of the input."""
+WORDS = "flexctl.words"
 PICTURES = (".png", ".pdf", ".svg")
 ORDER = (
     "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
@@ -48,6 +50,13 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of a first session."""
         return sorted(self.commands, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
+        """Keep the words of the line, which a report states."""
+        words = list(args)
+        ctx = super().make_context(info_name, args, *more, **extra)
+        ctx.meta[WORDS] = words
+        return ctx
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
@@ -117,6 +126,13 @@ def command(group: click.Group, examples: str) -> Callable[[F], Any]:
 
 plant_argument = click.argument("plant", metavar="PLANT")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout instead of tables.")
+
+
+report_option = click.option(
+    "--report", "page", metavar="FILE.html", callback=lambda ctx, option, value: value and target(value, (".html",)),
+    help="Write a page that opens in any browser, without a network: verdicts, tables that sort, charts to zoom, the "
+    "arm in motion.",
+)
 
 
 def plant_options(function: F) -> F:
@@ -292,6 +308,15 @@ def made(place: Path) -> Path:
     except OSError as error:
         raise DefinitionError(f"cannot make the folder {place}: {error.strerror}") from error
     return place
+
+
+def write_report(result: Any, path: Path | None, **options: Any) -> None:
+    """Write the page of `--report`; it says what was asked."""
+    if path is not None:
+        from ..io.report import report
+
+        words = click.get_current_context().find_root().meta.get(WORDS, [])
+        tell(report(result, path, asked=" ".join(["flexctl", *(shlex.quote(word) for word in words)]), **options))
 
 
 def tell(path: Path) -> None:

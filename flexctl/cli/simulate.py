@@ -26,8 +26,10 @@ from .common import (
     print_json,
     print_table,
     progress,
+    report_option,
     target,
     tell,
+    write_report,
 )
 from .linear import is_saved, linear_plant
 from .quantities import quantity
@@ -105,11 +107,13 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     "-o", "files", multiple=True, metavar="FILE",
     help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
 )
+@report_option
 @json_option
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
-    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
+    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], page: Path | None,
+    as_json: bool,
 ) -> None:
     """Simulate an arm under torques or a controller.
 
@@ -138,12 +142,14 @@ def simulate(
     with progress() as report, telling_warnings(), blamed(script):
         found = simulated(
             arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
-            record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
+            record_states=states or page is not None,
+            progress=lambda fraction: report(f"simulating {length:g} s", fraction),
         )
     about = identity(arm)
     for path in targets:
         _write(found, about, path)
         tell(path)
+    write_report(found, page, plant=arm if isinstance(arm, HasArm) else None, title=f"{about['plant']}, {length:g} s")
     if as_json:
         print_json(_scores(found, about))
     else:

@@ -243,6 +243,7 @@ def run_scenarios(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    record_states: bool = False,
 ) -> list[tuple[Scenario, Response]]:
     """Design the controller once on the nominal plant and run it through the script's scenarios.
 
@@ -260,6 +261,8 @@ def run_scenarios(
         Names of the scenarios to run, in this order.
     method : str, optional
         Method of integration for all runs, in place of the scenarios' own.
+    record_states : bool
+        Keep coordinates and rates of every run, e.g. to draw the arm.
 
     Examples
     --------
@@ -269,8 +272,10 @@ def run_scenarios(
     [('5 deg, 0 g', 'hub_angle')]
     """
     wanted = scenarios(script, plant, only)
-    if method is not None:
-        wanted = [replace(item, options={**item.options, "method": method}) for item in wanted]
+    more: dict[str, Any] = {"method": method} if method is not None else {}
+    if record_states:
+        more["record_states"] = True
+    wanted = [replace(item, options={**item.options, **more}) for item in wanted]
     law = design(script, plant) if controller is None else controller
     runs = []
     for item in wanted:
@@ -288,6 +293,7 @@ def on_plants(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    record_states: bool = False,
 ) -> dict[str, list[tuple[Scenario, Response]]]:
     """Run one controller through the same scenarios on several plants: other models of one arm, say.
 
@@ -297,7 +303,7 @@ def on_plants(
         A controller script.
     plants : mapping
         Plants by label. The controller is designed on the first one.
-    progress, controller, only, method
+    progress, controller, only, method, record_states
         As for `run_scenarios`.
 
     Returns
@@ -310,7 +316,9 @@ def on_plants(
     found = {}
     for name, plant in plants.items():
         report = None if progress is None else _labelled(progress, name)
-        found[name] = run_scenarios(script, plant, report, controller=law, only=only, method=method)
+        found[name] = run_scenarios(
+            script, plant, report, controller=law, only=only, method=method, record_states=record_states
+        )
     return found
 
 
