@@ -35,7 +35,7 @@ class ScheduledLaw:
 
     Examples
     --------
-    >>> soft, hard = (fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-k]]) for k in (3.0, 6.0))
+    >>> soft, hard = (fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-k]]) for k in (3.0, 6.0))
     >>> law = fx.ScheduledLaw((0.5,), (soft, hard))
     >>> law.sample_time
     0.001

@@ -39,7 +39,8 @@ class FirstOrder(OldMembers):
     Examples
     --------
     >>> fx.load_plant("tokhi_azad_1994").linearise().first_order(modes=2)
-    FirstOrder(6 states, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'], continuous)
+    FirstOrder(6 states, ['joint1_torque'] -> ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'],
+    continuous)
     """
 
     A: FloatArray
@@ -130,9 +131,10 @@ class SecondOrder(OldMembers):
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> plant
-    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    SecondOrder(20 coordinates, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     >>> plant.M.shape, fx.names(plant.outputs)
-    ((20, 20), ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    ((20, 20), ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
 
     M: FloatArray
@@ -239,7 +241,8 @@ def linearise(
     Examples
     --------
     >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
-    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    SecondOrder(20 coordinates, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
     system, model = opened(model), as_model(model)
     about = dict(provenance or (system.identity if isinstance(system, Identified) else {"model": model.kind}))
