@@ -251,7 +251,7 @@ def test_the_tip_first_moves_backwards(case: str, peak: float, when: float, dip:
         ("20 g", (2.328803, 15.429793, 44.571106)),
     ],
 )
-def test_zeros_of_the_hub_angle(case: str, hertz: tuple[float, ...]) -> None:
+def test_zeros_of_the_joint_angle(case: str, hertz: tuple[float, ...]) -> None:
     zeros = beam(case).zeros("joint1_angle", 3)
     assert zeros.real == pytest.approx(0, abs=0)
     assert zeros.imag / (2 * np.pi) == pytest.approx(hertz, rel=2e-7)

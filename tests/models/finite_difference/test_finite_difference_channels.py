@@ -63,7 +63,7 @@ def test_transfer_functions_against_the_exact_beam(form: str, n: int) -> None:
             assert value == pytest.approx(printed, abs=0.501 * 10.0**-digits)
 
 
-def test_hub_angle_near_its_zero() -> None:
+def test_joint_angle_near_its_zero() -> None:
     """50 Hz lies next to the zero at 50.128 Hz: only an absolute bound makes sense there."""
     s = 100j * np.pi
     for form in FORMS:
@@ -102,7 +102,7 @@ def test_sensors_are_of_second_order(case: str) -> None:
     assert np.all(fine[[0, 2, 3, 4, 5, 7, 8, 9]] < 5e-4 * np.abs(exact[[0, 2, 3, 4, 5, 7, 8, 9]]))
 
 
-def test_hub_angle_needs_its_feed_through() -> None:
+def test_joint_angle_needs_its_feed_through() -> None:
     """Ih = 0: with dx tau/(2 EI) the angle is of second order, without it of first."""
     s = 40j * np.pi
     exact = ExactBeam(tokhi_arm(0.0)).transfer([s])[0, 0, 0]
