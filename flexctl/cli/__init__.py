@@ -9,7 +9,7 @@ from .common import Commands, debug_option
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="flexctl", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="flexctl", message="%(prog)s %(version)s")
 def cli() -> None:
     """Controller design for flexible robot arms: plants, modes, Bode plots, closed loops on the simulated arm.
 

@@ -138,8 +138,8 @@ class SerialArm(Unconstrained, ABC):
 
     @property
     def own_stepper(self) -> bool:
-        """Whether `stepper` gives a compiled stepper: not with modal damping, which couples all elements."""
-        return not self.C.size
+        """Whether `stepper` gives a compiled stepper: not with modal damping so strong that its iteration is slow."""
+        return not self.C.size or self.arm.damping.ratio <= STRONG
 
     @abstractmethod
     def load(self, q: FloatArray) -> FloatArray:

@@ -117,7 +117,8 @@ def trapezoidal_rule_keeps_energy(case: Case) -> None:
 
     def drift(step: float) -> float:
         run = simulate(
-            model, duration=10 * case.period, step=step, method="trapezoidal", initial=start, record_states=True
+            model, duration=10 * case.period, step=step, scheme=trapezoidal(tolerance=1e-14, iterations=60),
+            initial=start, record_states=True,
         )
         states = list(zip(*_states(run), strict=True))
         energy = np.array([model.energy(q, v).total for q, v in states])
@@ -129,10 +130,9 @@ def trapezoidal_rule_keeps_energy(case: Case) -> None:
         found = drift(case.period / 10)
         claim(found < 1e-9, f"the energy of a linear model drifts by {found:.3g}")
         return
-    errors = [drift(case.period / k) for k in (8, 16, 32)]
+    errors = [drift(case.period / k) for k in (16, 32, 64)]
     claim(errors[-1] > 1e-10, "the energy does not drift at all: the start is too small to show a rate")
-    orders = order(errors)
-    claim(orders[-1] > 1.9 and orders[0] > 1.8, f"the energy drifts at the orders {orders}, not 2")
+    claim(order(errors).min() > 1.9, f"the energy drifts at the orders {order(errors)}, not 2")
 
 
 def _states(run: Any) -> tuple[Array, Array]:
@@ -273,7 +273,12 @@ def compiled_run_is_the_plain_run(case: Case) -> None:
             # rounding of places is larger in accelerations, and grows along a long run
             rough = np.array([signal.unit.endswith("/s^2") for signal in model.outputs], bool)
             bounds = np.where(rough, 1e-9, 1e-10 if periods == 12 else 1e-9)
-            claim(bool(np.all(np.abs(fast.y - slow.y) <= bounds * np.abs(slow.y).max())), "the outputs differ")
+            apart = np.abs(fast.y - slow.y).max(axis=0) / np.abs(slow.y).max()
+            worst = int(np.argmax(apart / bounds))
+            claim(
+                bool(apart[worst] <= bounds[worst]),
+                f"{names(model.outputs)[worst]} differs by {apart[worst]:.2g} of the largest output",
+            )
             for one, other in ((fast.u, slow.u), *zip(_states(fast), _states(slow), strict=True)):
                 atol = (1e-10 if periods == 12 else 1e-9) * np.abs(other).max()
                 np.testing.assert_allclose(one, other, rtol=0, atol=atol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def test_there_is_code_with_numbers() -> None:
 def test_it_runs_and_prints_the_numbers_of_its_comments(code: str) -> None:
     """Comment and print are compared number by number, to the digits of the comment."""
     printed: list[str] = []
-    exec(compile(code, "README.md", "exec"), {"print": lambda *values: printed.append(" ".join(map(str, values)))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")  # one of them is what a block shows
+        exec(compile(code, "README.md", "exec"), {"print": lambda *values: printed.append(" ".join(map(str, values)))})
     lines = [line for line in code.splitlines() if line.startswith("print(")]
     for line, shown in zip(lines, printed, strict=True):
         wanted, found = (re.findall(NUMBER, text) for text in (line.partition("#")[2], shown))

@@ -155,3 +155,27 @@ def test_an_undamped_arm_says_what_is_not_resolved() -> None:
         assert error <= run.error[output], output
         if output in ("joint1_angle", "tip_y"):
             assert error <= 1e-2 * np.ptp(exact), output
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-4])
+def test_what_is_recorded_of_inputs_is_what_was_given(rtol: float) -> None:
+    """Steps that are taken again have moved the inputs meanwhile: a point of the grid is recorded once."""
+    arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 4})
+    given = {"joint1_torque": fx.Sine(0.5, 9.0), "joint2_torque": fx.bang_bang(0.3, 0.1)}
+    run = fx.simulate(arm, inputs=given, duration=0.3, rtol=rtol)
+    assert run.provenance["rejected"] > 0
+    for name, signal in given.items():
+        np.testing.assert_allclose(run[name], signal(run.t), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3])
+def test_torques_of_led_joints_are_those_of_small_steps(rtol: float) -> None:
+    """The same of the torques of prescribed joints, by both methods."""
+    arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 4})
+    moves = {name: fx.Cycloid(0.0, np.pi / 3, 0.4) for name in ("joint1", "joint2")}
+    run = fx.simulate(arm, motions=moves, duration=0.5, rtol=rtol)
+    assert run.provenance["rejected"] > 0
+    exact = fx.simulate(arm, motions=moves, duration=0.5, step=1e-4)
+    for name in ("joint1_torque", "joint2_torque"):
+        wanted = samples(exact, name)
+        assert np.abs(samples(run, name) - wanted).max() < 1e-3 * np.ptp(wanted), name

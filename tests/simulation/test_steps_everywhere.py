@@ -118,8 +118,6 @@ def laws(name: str, kind: str) -> Any:
 @pytest.mark.parametrize("kind", ["sampled", "continuous", "sampled scheduled", "continuous scheduled"])
 @pytest.mark.parametrize("modal", [False, True], ids=["rayleigh", "modal"])
 def test_every_law_acts_in_compiled_steps_with_every_damping(name: str, kind: str, modal: bool) -> None:
-    if modal and name == "spatial":
-        pytest.skip("modal damping of the spatial arm is stepped by the plain engine")
     run = quietly(name, laws(name, kind), modal, inputs=jumping(name), duration=0.04, step=5e-4)
     free = quietly(name, None, modal, inputs=jumping(name), duration=0.04, step=5e-4)
     assert np.isfinite(run.y).all()

@@ -16,11 +16,10 @@ def subplots(
     A notebook shows the figure, and its axes can be handed to the functions of `flexctl.io.plot`.
     """
     import matplotlib
-    from cycler import cycler
 
     from . import canvas
 
-    with matplotlib.rc_context({**canvas.STYLE, "axes.prop_cycle": cycler(color=canvas.PALETTE)}):
+    with matplotlib.rc_context(style()):
         figure = canvas.empty(*size, title)
         return figure, figure.subplots(rows, columns, **options)
 
@@ -33,6 +32,8 @@ def style() -> dict[str, Any]:
     >>> fx.plot.style()["axes.grid"]
     True
     """
+    from cycler import cycler
+
     from . import canvas
 
-    return dict(canvas.STYLE)
+    return {**canvas.STYLE, "axes.prop_cycle": cycler(color=canvas.PALETTE)}

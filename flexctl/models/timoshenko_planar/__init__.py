@@ -36,7 +36,7 @@ import numpy.typing as npt
 from ...machine.arm import Arm
 from ...model import Energy, FloatArray, OutputTangent, Tangent
 from ..null_space import unheld
-from ..serial import STRONG, SerialArm
+from ..serial import SerialArm
 from .mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .rigid import Motion, prestress, rigid_motion, turning
 from .sensors import PlanarSensors
@@ -117,11 +117,6 @@ class TimoshenkoPlanar(SerialArm):
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
         return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
-
-    @property
-    def own_stepper(self) -> bool:
-        """Whether `stepper` gives a compiled stepper: not with modal damping so strong that its iteration is slow."""
-        return not self.C.size or self.arm.damping.ratio <= STRONG
 
     def stepper(self, *arguments: Any) -> Any:
         """Return the compiled stepper (see `timoshenko_planar.stepper`), or None with strong modal damping."""

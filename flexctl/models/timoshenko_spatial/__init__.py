@@ -225,7 +225,7 @@ class TimoshenkoSpatial(SerialArm):
                 )
 
     def stepper(self, *arguments: Any) -> Any:
-        """Return the model's own compiled stepper (see `timoshenko_spatial.stepper`), or None with modal damping."""
+        """Return the compiled stepper (see `timoshenko_spatial.stepper`), or None with strong modal damping."""
         if not self.own_stepper:
             return None
         from .stepper import stepper  # compiled code is loaded when a time loop needs it

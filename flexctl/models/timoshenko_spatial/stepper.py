@@ -54,6 +54,7 @@ def beam(model: TimoshenkoSpatial) -> kernels.Beam:
         mesh.root.astype(np.int64), np.ascontiguousarray(body), holder,
         np.array([model.alpha, model.beta, reach.sum(), *model.gravity]), np.array(gains, float),
         np.array([joints[row] for row in model.rows], np.int64), np.array([c[0] for c in outputs], np.int64),
+        np.ascontiguousarray(model.C),
     )
 
 

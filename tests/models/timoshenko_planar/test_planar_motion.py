@@ -332,7 +332,7 @@ def compiled_only() -> Iterator[None]:
 
 def plain_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make modal damping go through the plain steps in Python."""
-    monkeypatch.setattr("flexctl.models.timoshenko_planar.STRONG", 0.0)
+    monkeypatch.setattr("flexctl.models.serial.STRONG", 0.0)
 
 
 def test_strong_modal_damping_has_no_compiled_stepper() -> None:

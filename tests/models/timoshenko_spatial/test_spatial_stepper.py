@@ -43,7 +43,7 @@ STEEL, SOFT = Material(207e9, 7850.0), Material(2e8, 1000.0)
 TUBE = Section(915e-6, 1.08e-6, 0.5314)
 FLAT = Section(915e-6, 1.08e-6, 0.5314, second_moment_y=4e-7, torsion_constant=9e-7)
 TIGHT = generalised_alpha(tolerance=1e-15)
-DAMPINGS = (Damping(), Damping("rayleigh", alpha=0.3, beta=1e-3))
+DAMPINGS = (Damping(), Damping("rayleigh", alpha=0.3, beta=1e-3), Damping("modal", ratio=0.05))
 
 
 class Plainly(TimoshenkoSpatial):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....kernels.jit import kernel
 from ....kernels.tables import FAST
+from .damping import damped, exact_rates
 from .frames import axis_of, bend_between, carried, length_of
 from .inertia import add_border, inflow, rotary_moments, sliding_inertia
 from .state import A0, ACC, EA, EI2, EI3, GA, GJ, LEN, OWN, RHO, SIXTH, SPIN, SPUN, TURN, VV, W0, XX
@@ -46,14 +47,14 @@ def exact_elements(beam, state, work, f, cq, ca):
         stored = 0.5 * (dot(N, sub(x, t)) + inverse * dot(M, theta))
         square = 1.0 - s * dot(theta, theta)
         if beta != 0.0:
-            W1, W2 = rotated(node1, TURN, w1), rotated(node2, TURN, w2)
-            d = sub(W2, W1)
-            mu = more(times(0.5, add(W1, W2)), -g, cross(theta, d))
-            stretch = more(sub(times(inverse, sub(v2, v1)), cross(mu, x)), -l1 * inverse, x)
-            turn = more(more(times(square, d), s * dot(theta, d), theta), -l1 * inverse, theta)
+            spins = rotated(node1, TURN, w1), rotated(node2, TURN, w2)
+            stretch, turn = exact_rates(bend, chord, sub(v2, v1), spins, (l, l1))
             N = add(N, tensor_times(beta * E[GA], beta * (E[EA] - E[GA]), 0.0, t, t, stretch))
             b = beta * inverse
             M = add(M, tensor_times(b * E[EI2], b * (E[GJ] - E[EI2]), b * (E[EI3] - E[EI2]), t, nn, turn))
+        if beam.damping.size > 0:
+            more_force, more_moment = damped(work.strain[e], t, nn, l)
+            N, M = add(N, more_force), add(M, more_moment)
         p = times(l, cross(N, x))
         b = more(more(times(square, M), s * dot(M, theta), theta), g, cross(theta, p))
         s1, s2, p1, p2 = rotary_moments(E, (t0, n0), l / 6.0, l1 / 6.0, (w1, w2), (dw1, dw2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....kernels.jit import kernel
 from ....kernels.tables import FAST
+from .damping import damped, linear_rates
 from .frames import axis_of, length_of
 from .inertia import add_border, inflow, sliding_inertia
 from .state import A0, AA, ACC, EA, EI2, EI3, GA, GJ, LEN, OWN, PAST, R0, RHO, RHOJ, RIGID, ROOT, SIXTH, TIP, VV, W0, XX
@@ -40,12 +41,13 @@ def linear_elements(beam, state, work, f, cq, ca):
         x, turn, mean = times(inverse, sub(x2, x1)), sub(psi2, psi1), times(0.5, add(psi1, psi2))
         strain, bent = sub(sub(x, t), cross(mean, t)), turn
         if beta != 0.0:
-            spun = sub(times(0.5, add(u1, u2)), cross(w0, mean))
-            rate = sub(sub(times(inverse, sub(v2, v1)), cross(w0, x)), cross(spun, t))
-            strain = more(strain, beta, more(rate, -l1 * inverse, x))
-            bent = more(turn, beta, more(sub(sub(u2, u1), cross(w0, turn)), -l1 * inverse, turn))
+            rate, turning = linear_rates((t, w0), (x1, x2), (v1, v2), (psi1, psi2, u1, u2), (l, l1))
+            strain, bent = more(strain, beta, rate), more(turn, beta, turning)
         N = tensor_times(E[GA], E[EA] - E[GA], 0.0, t, t, strain)
         M = times(inverse, tensor_times(E[EI2], E[GJ] - E[EI2], E[EI3] - E[EI2], t, nn, bent))
+        if beam.damping.size > 0:
+            more_force, more_moment = damped(work.strain[e], t, nn, l)
+            N, M = add(N, more_force), add(M, more_moment)
         p, pull = times(l, cross(N, t)), work.pull[e]
         slope = sub(x, t)
         N = more(more(N, pull, slope), -pull * dot(slope, t), t)

@@ -24,6 +24,7 @@ class Beam(NamedTuple):
     gains: np.ndarray  # lever of each input, then weight and scale of each output
     inputs: np.ndarray  # for each input: joint j, or J + axis (tip force)
     outputs: np.ndarray  # (outputs, 4) kind, place, other, axis
+    damping: np.ndarray  # (6 N, 6 N) stresses times length per rate of the strains, symmetric; or empty
 
 
 class Work(NamedTuple):
@@ -42,6 +43,7 @@ class Work(NamedTuple):
     body: np.ndarray  # (B, 10) force and moment of each body, and its centre from the joint, in base axes
     ahead: np.ndarray  # (3 J,) see `foresee`
     every: np.ndarray  # the numbers of all outputs
+    strain: np.ndarray  # (N, 12) rates of the strains, then stresses times length of modal damping
 
 
 class State(NamedTuple):
@@ -64,10 +66,10 @@ class Form(NamedTuple):
 TABLE = int64[:, ::1]
 
 
-BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE), Beam)
+BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT), Beam)
 
 
-WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT), Work)
+WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT, MAT), Work)
 
 
 FORM = types.NamedTuple((BEAM, WORK, int64, boolean), Form)
@@ -128,6 +130,10 @@ ARM, SPINNING, PUSH = 0, 3, 12
 BODY = 15
 
 
+# strains: the stresses follow the rates
+STRESS = 6
+
+
 FACTOR = 72
 
 
@@ -141,4 +147,5 @@ def work(elements: int, joints: int, bodies: int, outputs: int) -> Work:
         np.zeros((J, FRAME)), node, np.zeros((N, LEFT)), np.zeros((N, BLOCK)), np.zeros((N, FACTOR)),
         np.zeros((J, CHAIN)), np.zeros(144), np.zeros(length), np.zeros((2 * J, length)), np.zeros(N),
         np.zeros((bodies, BODY)), np.zeros(3 * J), np.arange(outputs),
+        np.zeros((N, 2 * STRESS)),
     )

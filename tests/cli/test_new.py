@@ -1,0 +1,88 @@
+"""`flexctl new` writes files that work; `flexctl doctor` says what there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import flexctl as fx
+from flexctl.__main__ import cli
+from flexctl.catalogue import find
+from flexctl.cli import doctor as doctor_module
+from flexctl.models import build
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words))
+
+
+def test_an_arm_that_is_complete(tmp_path: Path) -> None:
+    assert call("new", "arm", "my_arm", "-o", str(tmp_path)).exit_code == 0
+    plant = fx.load_plant(tmp_path / "my_arm.toml")
+    assert plant.linearise().modes().rigid_modes == 1
+    shown = json.loads(call("show", str(tmp_path / "my_arm.toml"), "--json").stdout)
+    assert "my_arm" in shown["title"]
+
+
+def test_a_controller_that_holds_its_requirements(tmp_path: Path) -> None:
+    """Of a new arm: the loop is stable with the margins that the script asks for, and moves both payloads."""
+    call("new", "arm", "my_arm", "-o", str(tmp_path))
+    made = call("new", "controller", "my_law", "--plant", str(tmp_path / "my_arm.toml"), "-o", str(tmp_path))
+    assert made.exit_code == 0, made.stderr
+    script = fx.load_controller(tmp_path / "my_law.py")
+    assert script.PLANT == "my_arm.toml"  # beside it
+    arm = fx.load_plant(tmp_path / script.PLANT)
+    for margins in script.design(arm).margins.values():
+        assert margins.disk_margin > script.REQUIREMENTS["disk_margin"]
+        assert margins.phase_margin_deg > script.REQUIREMENTS["phase_margin_deg"]
+    scenarios = script.scenarios(arm)
+    assert [item.overrides["payload.mass"] for item in scenarios] == [0.05, 0.075]
+    assert all(item.duration == pytest.approx(3.0 * script.DURATION) for item in scenarios)
+
+
+def test_a_controller_for_several_joints(tmp_path: Path) -> None:
+    overrides = 'kind = "modal"\nratio = 0.01\n'
+    text = find("plants").joinpath("planar_2r_flexible.toml").read_text(encoding="utf-8")
+    (tmp_path / "arm.toml").write_text(text + f"\n[damping]\n{overrides}", encoding="utf-8")
+    made = call("new", "controller", "two", "--plant", str(tmp_path / "arm.toml"), "-o", str(tmp_path))
+    assert made.exit_code == 0, made.stderr
+    assert fx.load_controller(tmp_path / "two.py").design(fx.load_plant(tmp_path / "arm.toml")).stable
+
+
+def test_a_model_that_flexctl_takes(tmp_path: Path) -> None:
+    assert call("new", "model", "my_model", "-o", str(tmp_path)).exit_code == 0
+    changes = {"joint.1.rotor_inertia": 1e-3, "joint.1.stiffness": 5.0}
+    arm = fx.load_plant("rotating_link", overrides=changes, sensor=[]).arm
+    model = build(arm, f"{tmp_path / 'my_model.py'}:MyModel")
+    assert fx.linearise(model).modes().rigid_modes == 1
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("arm", "my arm"), "letters"), (("controller", "law"), "--plant"), (("model", "m", "--plant", "ralf"), "--plant"),
+    (("controller", "law", "--plant", "ralf"), "joint1_command"), (("arm", "x", "-o", "nowhere/at/all"), "nowhere"),
+])
+def test_what_is_refused(words: tuple[str, ...], said: str) -> None:
+    result = call("new", *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_file_is_not_replaced_unless_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("mine")
+    assert call("new", "arm", "a", "-o", str(tmp_path)).exit_code == 2
+    assert (tmp_path / "a.toml").read_text() == "mine"
+    assert call("new", "arm", "a", "-o", str(tmp_path), "--force").exit_code == 0
+
+
+def test_doctor_says_what_there_is_and_what_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = json.loads(call("doctor", "--json").stdout)
+    assert found["version"] == fx.__version__
+    assert set(doctor_module.NEEDED) == set(found["packages"])
+    assert found["compiled_code"]["usable"]
+    monkeypatch.setattr(doctor_module, "NEEDED", ("numpy", "no_such_package"))
+    result = call("doctor")
+    assert result.exit_code == 1
+    assert "no_such_package" in result.stderr
