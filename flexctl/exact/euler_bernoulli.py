@@ -19,7 +19,8 @@ from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.given import ArmGiven, as_arm
 from ..model import ComplexArray, FloatArray, Signal
 from ..models.features import check_features, takers
-from ..models.finite_difference import OUTPUTS, UNITS, added_sensors, strain_scale
+from ..models.finite_difference import OUTPUTS, added_sensors, strain_scale
+from ..models.sensors import sensor_signal
 from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class ExactBeam:
         self.inputs = (Signal("joint1_torque", "N m"),)
         self.outputs = (
             *(Signal(name, unit) for name, unit in OUTPUTS.items()),
-            *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in added_sensors(arm)),
+            *(sensor_signal(sensor, []) for sensor in added_sensors(arm)),
         )
         # station, order of derivative, scale, time derivatives: one row per output
         self._rows = [(0.0, 1, 1.0, 0), (0.0, 1, 1.0, 1), (1.0, 0, 1.0, 0), (1.0, 0, 1.0 / link.length, 0)]

@@ -32,8 +32,36 @@ if TYPE_CHECKING:
     from .modes import Modes
 
 
+class _Analysed(OldMembers):
+    """What is asked of a linear plant of either form."""
+
+    def modes(self: Any, count: int | None = None) -> Modes:
+        """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
+        from .modes import modes
+
+        return modes(self, count)
+
+    def transfer(self: Any, s: ComplexArray) -> ComplexArray:
+        """Return the transfer matrix, (outputs, inputs, len(s)), at s [rad/s], or at z of a discrete plant."""
+        from ..frequency import transfer
+
+        return transfer(self, s)
+
+    def frequency_response(self: Any, omega: FloatArray | None = None) -> FrequencyResponse:
+        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
+        from ..frequency import frequency_response
+
+        return frequency_response(self, omega)
+
+    def save(self: Any, path: str | Path) -> Path:
+        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
+        from ..io.python_control import save_linear
+
+        return save_linear(self, path)
+
+
 @dataclass(frozen=True, eq=False)
-class FirstOrder(OldMembers):
+class FirstOrder(_Analysed):
     """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units.
 
     Examples
@@ -73,24 +101,6 @@ class FirstOrder(OldMembers):
         poles: ComplexArray = sla.eigvals(self.A).astype(complex)
         return poles
 
-    def modes(self, count: int | None = None) -> Modes:
-        """Return the `count` lowest flexible modes."""
-        from .modes import modes
-
-        return modes(self, count)
-
-    def transfer(self, s: ComplexArray) -> ComplexArray:
-        """Return C (s I - A)^-1 B + D, (outputs, inputs, len(s)); for a discrete plant s is the z variable."""
-        from ..frequency import transfer
-
-        return transfer(self, s)
-
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
-        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import frequency_response
-
-        return frequency_response(self, omega)
-
     def statespace(self) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`."""
         import control
@@ -101,15 +111,9 @@ class FirstOrder(OldMembers):
             name=str(self.provenance.get("plant", "plant")),
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..io.python_control import save_linear
-
-        return save_linear(self, path)
-
 
 @dataclass(frozen=True, eq=False)
-class SecondOrder(OldMembers):
+class SecondOrder(_Analysed):
     """A linear plant M a + D v + K q = B u, y = Cq q + Cv v + Ca a + Du u about an operating point.
 
     Attributes
@@ -170,24 +174,6 @@ class SecondOrder(OldMembers):
         pairs = ((np.abs(m - m.T).max(initial=0.0), np.abs(m).max(initial=0.0)) for m in (self.M, self.D, self.K))
         return all(bool(skew <= 1e-12 * size) for skew, size in pairs)
 
-    def modes(self, count: int | None = None) -> Modes:
-        """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
-        from .modes import modes
-
-        return modes(self, count)
-
-    def transfer(self, s: ComplexArray) -> ComplexArray:
-        """Return (Cq + s Cv + s^2 Ca)(s^2 M + s D + K)^-1 B + Du, (outputs, inputs, len(s))."""
-        from ..frequency import transfer
-
-        return transfer(self, s)
-
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
-        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import frequency_response
-
-        return frequency_response(self, omega)
-
     def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
         """Return the first-order form; see `flexctl.linear.realise.first_order` for the coordinates on offer."""
         from .realise import first_order
@@ -209,12 +195,6 @@ class SecondOrder(OldMembers):
         from .modes import modal_damping
 
         return replace(self, D=modal_damping(self.M, self.K, ratio))
-
-    def save(self, path: str | Path) -> Path:
-        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..io.python_control import save_linear
-
-        return save_linear(self, path)
 
 
 LinearPlant = SecondOrder | FirstOrder

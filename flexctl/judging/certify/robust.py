@@ -173,10 +173,8 @@ def stability_limit(
 
     Parameters
     ----------
-    plant : Plant
-        The arm.
-    law : Controller
-        Any law with a linear part.
+    plant, law
+        The arm, and any law with a linear part.
     item : Scenario
         Where it begins is the pose, unless one is given.
     what : str

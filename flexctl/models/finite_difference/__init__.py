@@ -46,6 +46,7 @@ from ...machine.arm import Actuator, Arm, Payload, Sensor
 from ...model import FloatArray, LinearMechanics, OutputTangent, Signal
 from ..features import takers
 from ..ranges import ARC, BENDING, Driven, squared
+from ..sensors import gauge, sensor_signal
 from .inputs import InputHistory
 from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
 from .mesh import second_differences, unit_load, weights
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
 FORMS = ("slope", "paper")
 OUTPUTS = {"joint1_angle": "rad", "joint1_rate": "rad/s", "tip_displacement": "m", "chord1_angle": "rad"}
 """What every planar formulation calls so. There are no tip_x and tip_y: they are not linear in the joint's angle."""
-UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
 
 
 class FiniteDifference(LinearMechanics):
@@ -99,7 +99,7 @@ class FiniteDifference(LinearMechanics):
         self.inputs = (Signal("joint1_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
         self.outputs = (
             *(Signal(name, unit) for name, unit in OUTPUTS.items()),
-            *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in added_sensors(arm)),
+            *(sensor_signal(sensor, []) for sensor in added_sensors(arm)),
         )
         self.K, self.B = self._stiffness(), self._input_matrix()
         self.M = self._hub_and_link_mass()
@@ -314,12 +314,7 @@ def strain_scale(arm: Arm, sensor: Sensor) -> float:
     if arm.payload.inertia == 0:
         free = f'sensor "{sensor.name}": the curvature at the free tip is zero; give a position below 1'
         require(sensor.position < 1, free)
-    if sensor.kind == "curvature":
-        return 1.0
-    distance = arm.links[0].section.outer_distance
-    if distance is None:
-        raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in [[link]]')
-    return distance
+    return gauge(sensor, arm.links[0])
 
 
 def _check(arm: Arm, sections: Any, form: Any) -> None:
