@@ -31,7 +31,7 @@ REQUIREMENTS = {"disk_margin": 0.7, "tip.settled_rms_error": 0.01e-3, "joint1_to
 
 def track(plant: fx.Plant) -> fx.Track:
     """Return the circle with an eased start."""
-    return fx.Track(plant.arm, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, EASE)))
+    return fx.Track(plant, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, EASE)))
 
 
 def law(where: fx.Track, integral: float = INTEGRAL) -> fx.Controller:

@@ -35,7 +35,7 @@ REQUIREMENTS = {"disk_margin": 1.2, "tip.settled_rms_contour": 11e-6, "tip.settl
 def track(plant: fx.Plant, ramp: float) -> fx.Track:
     """Return the square with corners eased over a time [s]; 0: at constant speed."""
     times = fx.eased_sides(SQUARE, TIME, ramp) if ramp else fx.ConstantSpeed(SQUARE.length, TIME)
-    return fx.Track(plant.arm, fx.Path(SQUARE, times), settled=SETTLED)
+    return fx.Track(plant, fx.Path(SQUARE, times), settled=SETTLED)
 
 
 def sampled(where: fx.Track, bits: int) -> fx.Quantised:

@@ -36,7 +36,7 @@ def arm(shape: str) -> dict[str, object]:
 def track(plant: fx.Plant, shape: str) -> fx.Track:
     """Return the path at constant speed, begun with a jump of the velocity as in the paper."""
     curve = CURVES[shape]
-    return fx.Track(plant.with_(arm(shape)).arm, fx.Path(curve, fx.ConstantSpeed(curve.length, TIMES[shape])))
+    return fx.Track(plant.with_(arm(shape)), fx.Path(curve, fx.ConstantSpeed(curve.length, TIMES[shape])))
 
 
 def law(where: fx.Track, shape: str, *frequencies: float, angles: str = "joint") -> fx.Controller:

@@ -25,7 +25,7 @@ REQUIREMENTS = {"disk_margin": 0.3, "tip.settled_rms_error": 0.01e-3, "joint1_to
 
 def track(plant: fx.Plant, ease: float = 0.0) -> fx.Track:
     """Return the circle, started at full speed or eased in."""
-    return fx.Track(plant.arm, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, ease)))
+    return fx.Track(plant, fx.Path(CIRCLE, fx.ConstantSpeed(CIRCLE.length, TIME, ease)))
 
 
 def law(where: fx.Track, *gains: float, integral: float = 0.0) -> fx.Quantised:

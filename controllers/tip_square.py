@@ -27,7 +27,7 @@ REQUIREMENTS = {"disk_margin": 0.3, "tip.settled_rms_error": 0.01e-3, "joint1_to
 def track(plant: fx.Plant, stops: bool) -> fx.Track:
     """Return the square, at constant speed or with a stop in every corner."""
     times = fx.by_sides(SQUARE, TIME) if stops else fx.ConstantSpeed(SQUARE.length, TIME)
-    return fx.Track(plant.with_(ARM).arm, fx.Path(SQUARE, times))
+    return fx.Track(plant.with_(ARM), fx.Path(SQUARE, times))
 
 
 def law(where: fx.Track, *gains: float, integral: float = 0.0) -> fx.Quantised:

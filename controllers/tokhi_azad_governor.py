@@ -31,7 +31,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move with 0, 10 and 20 g on the finite-difference march, and without the governor with 10 g."""
     governed = fx.moves_with_payloads({"60 deg": MOVE}, LQG.PD.PAYLOADS, 2.5, SETTINGS, method="march")
     overrides, alone = {**SETTINGS, "payload.mass": 0.01}, LQG.design(plant)
-    bare = fx.Scenario("LQG alone, 10 g", {"tip_angle": MOVE}, 2.5, overrides, options={"method": "march"}, law=alone)
+    follows = {"chord1_angle": MOVE}
+    bare = fx.Scenario("LQG alone, 10 g", follows, 2.5, overrides, options={"method": "march"}, law=alone)
     return [*governed, bare]
 
 

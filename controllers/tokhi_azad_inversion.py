@@ -34,14 +34,14 @@ MOVES = {
 REQUIREMENTS = {
     "disk_margin": 0.29,
     "payload_kg": (0.0, 0.020),
-    "hub_torque.peak": 0.33,
-    "5 deg, known: hub_torque.peak": 0.3,
-    "60 deg, known: hub_torque.peak": 0.3,
-    "60 deg, unknown: hub_torque.peak": 0.3,
-    "5 deg, known: tip_angle.max_error": 1e-6,
-    "60 deg, known: tip_angle.max_error": 2e-6,
-    "5 deg, unknown: tip_angle.settle_1pct_s": 0.65,
-    "60 deg, unknown: tip_angle.settle_1pct_s": 1.4,
+    "joint1_torque.peak": 0.33,
+    "5 deg, known: joint1_torque.peak": 0.3,
+    "60 deg, known: joint1_torque.peak": 0.3,
+    "60 deg, unknown: joint1_torque.peak": 0.3,
+    "5 deg, known: chord1_angle.max_error": 1e-6,
+    "60 deg, known: chord1_angle.max_error": 2e-6,
+    "5 deg, unknown: chord1_angle.settle_1pct_s": 0.65,
+    "60 deg, unknown: chord1_angle.settle_1pct_s": 1.4,
 }
 
 
@@ -56,7 +56,7 @@ def inverse(plant: fx.Plant, payload: float, angle: float, time: float, modes: i
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     move = fx.Polynomial(0.0, np.radians(angle), time, degree=9)
     return fx.stable_inversion(
-        linear, move, modes=modes, drive="hub_torque", follow="tip_angle", measures=("hub_angle",)
+        linear, move, modes=modes, drive="joint1_torque", follow="chord1_angle", measures=("joint1_angle",)
     )
 
 
@@ -69,7 +69,7 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
             found.append(
                 fx.Scenario(
                     f"{name}, {grams} g", path.references, 2.5, {**SETTINGS, "payload.mass": 1e-3 * grams},
-                    inputs={"hub_torque": path.torque}, options={"method": "march"},
+                    inputs={"joint1_torque": path.torque}, options={"method": "march"},
                 )
             )
     return found

@@ -18,9 +18,9 @@ REQUIREMENTS = {
     "mu": 1.05,  # 1.036 is attained at 0 g: 28.8 % at the torque are borne whatever the payload
     "payload_kg": (0.0, 0.020),
     "ripple_at_bits": {16: 0.0014},
-    "5 deg: tip_angle.settle_1pct_s": 0.62,
-    "60 deg: tip_angle.settle_1pct_s": 1.16,
-    "60 deg: tip_angle.settle_0p1pct_s": 1.4,
+    "5 deg: chord1_angle.settle_1pct_s": 0.62,
+    "60 deg: chord1_angle.settle_1pct_s": 1.16,
+    "60 deg: chord1_angle.settle_0p1pct_s": 1.4,
 }
 
 
@@ -28,8 +28,8 @@ def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> f
     """Return the law for a payload [kg] and a number of flexible modes in the design."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return fx.loop_shaping(
-        linear, modes=modes, sample_time=1e-3, measures=("hub_angle", "tip_angle"), drive="hub_torque",
-        follow="tip_angle", gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
+        linear, modes=modes, sample_time=1e-3, measures=("joint1_angle", "chord1_angle"), drive="joint1_torque",
+        follow="chord1_angle", gains=GAINS, roll_off=ROLL_OFF, limit=0.3,
     )
 
 

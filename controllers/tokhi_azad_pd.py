@@ -22,7 +22,7 @@ REQUIREMENTS = {
     "disk_margin": 0.24,  # 0.245 at 20 g
     "payload_kg": (0.0, 0.020),
     "frequency_change": (-0.05, 0.05),
-    "60 deg: tip_angle.settle_1pct_s": 1.18,
+    "60 deg: chord1_angle.settle_1pct_s": 1.18,
 }
 
 

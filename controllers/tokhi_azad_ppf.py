@@ -21,8 +21,8 @@ REQUIREMENTS = {
     "mu": 1.0,
     "payload_kg": (0.0, 0.020),
     "frequency_change": (-0.05, 0.05),
-    "tip_angle.settle_1pct_s": 1.17,
-    "tip_angle.settle_0p1pct_s": 2.3,
+    "chord1_angle.settle_1pct_s": 1.17,
+    "chord1_angle.settle_0p1pct_s": 2.3,
 }
 
 

@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from .support.moved import renamed_signal
+
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -115,9 +117,11 @@ class AccuracyWarning(Caution):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``' (did you mean "x"?)'`` for the nearest known word, or an empty string."""
-    # what a user gives for a name may be anything
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+    """Return ``' (did you mean "x"?)'`` for the nearest known word, or an empty string; of an old name the new one."""
+    word, words = str(word), list(known)  # what a user gives for a name may be anything
+    if new := renamed_signal(word, words):
+        return f' (it is now "{new}")'
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 

@@ -34,7 +34,7 @@ class Signal:
 
     Examples
     --------
-    >>> fx.Signal("hub_angle", "rad").unit
+    >>> fx.Signal("joint1_angle", "rad").unit
     'rad'
     """
 
@@ -51,8 +51,8 @@ def names(signals: Sequence[Signal]) -> list[str]:
 
     Examples
     --------
-    >>> fx.names([fx.Signal("hub_angle", "rad"), fx.Signal("tip", "m")])
-    ['hub_angle', 'tip']
+    >>> fx.names([fx.Signal("joint1_angle", "rad"), fx.Signal("tip_displacement", "m")])
+    ['joint1_angle', 'tip_displacement']
     """
     return [s.name for s in signals]
 
@@ -62,7 +62,7 @@ def index_of(what: str, name: str, signals: Sequence[Signal]) -> int:
 
     Examples
     --------
-    >>> fx.index_of("output", "tip", [fx.Signal("hub_angle", "rad"), fx.Signal("tip", "m")])
+    >>> fx.index_of("output", "tip_x", [fx.Signal("joint1_angle", "rad"), fx.Signal("tip_x", "m")])
     1
     """
     for i, signal in enumerate(signals):
@@ -142,7 +142,7 @@ class MechanicalModel(Protocol):
     >>> isinstance(model, fx.MechanicalModel)
     True
     >>> fx.names(model.inputs), fx.names(model.outputs)
-    (['hub_torque'], ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    (['joint1_torque'], ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
 
     @property

@@ -89,7 +89,7 @@ def plant(
 ) -> SecondOrder:
     """Return the plant of a hub-driven or clamped beam with channels by name.
 
-    Inputs: torque (first coordinate), force (tip). Outputs: hub, hub_rate (first coordinate), tip, tip_acceleration,
+    Inputs: torque (first coordinate), force (tip). Outputs: hub, joint1_rate (first coordinate), tip, tip_acceleration,
     strain (second difference of the deflection at the root, scaled to a curvature by the first two nodes).
     """
     n = M.shape[0]
@@ -101,7 +101,7 @@ def plant(
         match name:
             case "hub":
                 C["q"][i, 0] = 1.0
-            case "hub_rate":
+            case "joint1_rate":
                 C["v"][i, 0] = 1.0
             case "tip":
                 C["q"][i, n - 2] = 1.0

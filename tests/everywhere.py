@@ -41,7 +41,7 @@ class Bench:
 
     @property
     def tip(self) -> str:
-        return "tip_angle" if "tip_angle" in {s.name for s in self.linear.outputs} else "tip_y"
+        return "chord1_angle" if "chord1_angle" in {s.name for s in self.linear.outputs} else "tip_y"
 
     def move(self, size: float, duration: float) -> dict[str, fx.Polynomial]:
         """Return a move of all joints from where they are in the reference pose."""

@@ -288,7 +288,7 @@ def load_controller(name: str | Path) -> ModuleType:
     >>> script.PLANT
     'tokhi_azad_1994'
     >>> script.design(fx.load_plant(script.PLANT)).measures
-    ('hub_angle', 'tip_angle')
+    ('joint1_angle', 'chord1_angle')
     """
     path, source = locate("controllers", name)
     require(path.is_file() and path.suffix == ".py", f"{source}: cannot read the file: there is no such .py file")

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
-from ..errors import DefinitionError, NotAvailable, require
+from ..errors import DefinitionError, NotAvailable
 from ..machine.arm import Actuator, Arm, Body, Closure, Joint, Link, Material, Payload, Section, Sensor
 from ..models import REGISTRY, build
 from ..models.features import EXACT
+from .document import put_below
 
 _SECTION = Section(2e-4, 1e-9, outer_distance=5e-3)
 _BAR = Link(1.0, Material(7e10, 2700.0, 0.33), _SECTION)
@@ -107,15 +107,5 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(arguments: list[str]) -> None:
-    """Print the table, or put it in place of what follows the last `## Features` of the file named."""
-    for path in map(Path, arguments):
-        head, mark, _ = path.read_text().rpartition("\n## Features\n")
-        require(bool(mark), f'{path}: has no line "## Features"; the table goes below it')
-        path.write_text(f"{head}{mark}\n{table()}")
-    if not arguments:
-        print(table())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    put_below("## Features", table(), sys.argv[1:])

@@ -7,11 +7,10 @@ A test compares the two.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from ..errors import require
 from ..machine.schema import Ascending, Count, Field, Quantity, schema
 from .definition import TABLES, Table
+from .document import put_below
 from .expected import EVALUATORS, Expected
 
 BRACKETS = {"single": "[{}]", "array": "[[{}]]", "named": "[{}.NAME]"}
@@ -50,15 +49,5 @@ def _default(value: object) -> str:
     return str(value) if isinstance(value, int) or (isinstance(value, str) and value) else "none"
 
 
-def main(arguments: list[str]) -> None:
-    """Print the reference, or put it in place of what follows the last `## Tables` of the file named."""
-    for path in map(Path, arguments):
-        head, mark, _ = path.read_text().rpartition("\n## Tables\n")
-        require(bool(mark), f'{path}: has no line "## Tables"; the reference goes below it')
-        path.write_text(f"{head}{mark}\n{reference()}")
-    if not arguments:
-        print(reference())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    put_below("## Tables", reference(), sys.argv[1:])

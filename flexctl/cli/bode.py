@@ -46,7 +46,7 @@ def _hertz(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     cli,
     """
 flexctl bode tokhi_azad_1994 -o bode.png
-flexctl bode tokhi_azad_1994 --output tip --from 0.5 --to 200 -o tip.csv
+flexctl bode tokhi_azad_1994 --output chord1_angle --from 0.5 --to 200 -o chord.csv
 flexctl bode planar_2r_flexible --pose joint2=60deg --hold joint1 --input joint2_torque --output tip_x
 flexctl bode tokhi_azad_1994 --json > bode.json
 """,

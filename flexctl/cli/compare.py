@@ -64,8 +64,7 @@ def compare(
     """Compare controllers on one plant, or one controller on several plants or formulations.
 
     Every controller is designed once, on the plant as its file has it, and goes through the scenarios that all of them
-    have. With --model the same arm is run in other formulations: the law then reads and drives what stands for its
-    signals there (joint1_angle for hub_angle, a sensor at the tip for tip_angle).
+    have. With --model the same arm is run in other formulations, which have the same names for the same signals.
 
     Of laws that follow different channels each has the scores of its own; what is missing is said below the table.
 

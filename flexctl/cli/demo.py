@@ -99,7 +99,7 @@ def _linear(plant: Plant) -> dict[str, Any]:
     low, high = (2 * math.pi * hertz for hertz in BAND_HZ)
     compared = {f"finite differences, {sections} sections": linear, "exact beam": beam.modal_plant(40)}
     both = {label: frequency_response(each, lo=low, hi=high) for label, each in compared.items()}
-    channels = [("hub_angle", "hub_torque"), ("tip", "hub_torque")]
+    channels = [("joint1_angle", "joint1_torque"), ("tip_displacement", "joint1_torque")]
     stations = plant.arm.links[0].length * np.arange(1, sections + 1) / sections
     shapes = mode_shapes(linear, MODES, stations=stations, title="Mode shapes")
     return {"bode": bode(both, channels, title=plant.title), "mode_shapes": shapes}
@@ -147,9 +147,9 @@ def _bound(item: Scenario, nominal: Plant, response: Response, limit: float) -> 
     rigid = normal_modes(linear.M, linear.K)
     inertia = 1.0 / float(rigid.shapes[:, 0] @ linear.B[:, 0]) ** 2
     length = plant.arm.links[0].length
-    motions = item.reference if isinstance(item.reference, Mapping) else {"hub_angle": item.reference}
-    angle = max(abs(m.target) / (length if name == "tip" else 1.0) for name, m in motions.items())
-    torque = limit if math.isfinite(limit) else response.scores["hub_torque.peak"]
+    motions = item.reference if isinstance(item.reference, Mapping) else {"joint1_angle": item.reference}
+    angle = max(abs(m.target) / (length if name == "tip_displacement" else 1.0) for name, m in motions.items())
+    torque = limit if math.isfinite(limit) else response.scores["joint1_torque.peak"]
     return rigid_bound(angle, inertia, torque)
 
 

@@ -1,6 +1,6 @@
 """Signals from .csv files: two columns of one's own, or a run that flexctl has written.
 
-    # t,u                                              time [s],hub_angle [rad] +- 1e-06,hub_torque [N m]
+    # t,u                                              time [s],joint1_angle [rad] +- 1e-06,joint1_torque [N m]
     0,0                                                0.0,0.0,0.1
     0.5,1                                              0.001,8.384e-05,0.1
 

@@ -1,7 +1,7 @@
 """Signals, motions and payload changes as short words on the command line.
 
 bang-bang:0.1,0.3            KIND:NUMBER,NUMBER,...          numbers are SI, or carry a unit: 60deg, 250ms, 15g
-hub_torque=sine:0.05,12      NAME=... for one input or reference channel
+joint1_torque=sine:0.05,12      NAME=... for one input or reference channel
 run.csv                      a file, see `flexctl.cli.recorded`
 0.5:20g                      TIME:MASS[,INERTIA], a payload change
 

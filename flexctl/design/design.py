@@ -1,7 +1,7 @@
 """A finished design: the law, the plant that it was made for, what was assumed, and what came out.
 
     design = lqg(plant, weights, ...)        -> Design
-    design.margins["hub_torque"], design.poles, design.assumptions, design.found
+    design.margins["joint1_torque"], design.poles, design.assumptions, design.found
     simulate(arm, design, reference, ...)    a Design is a controller like the law in it
 
 Poles and margins are those of the law on the *whole* plant that the design function was given, sampled exactly, with
@@ -47,7 +47,7 @@ class Design(_Wrapper):
     Examples
     --------
     >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
-    >>> print(f"{law.margins['hub_torque'].disk_margin:.2f}")
+    >>> print(f"{law.margins['joint1_torque'].disk_margin:.2f}")
     0.40
     """
 

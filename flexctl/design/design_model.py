@@ -41,7 +41,7 @@ class DesignModel:
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> model = fx.design_model(plant, 0, "hub_angle", "hub_torque", "hub_angle")
+    >>> model = fx.design_model(plant, 0, "joint1_angle", "joint1_torque", "joint1_angle")
     >>> print(model.inertia.round(4))
     [[0.0498]]
     """
@@ -104,7 +104,7 @@ def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names,
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> model = fx.design_model(plant, 2, ("hub_angle", "tip_angle"), ("hub_torque",), ("tip_angle",))
+    >>> model = fx.design_model(plant, 2, ("joint1_angle", "chord1_angle"), ("joint1_torque",), ("chord1_angle",))
     >>> print((model.omega / (2 * np.pi)).round(2))
     [ 0.   11.74 31.86]
     """

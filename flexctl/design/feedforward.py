@@ -37,7 +37,7 @@ def rigid_feedforward(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> law = fx.rigid_feedforward(plant, sample_time=1e-3, drive="hub_torque", follow="tip_angle")
+    >>> law = fx.rigid_feedforward(plant, sample_time=1e-3, drive="joint1_torque", follow="chord1_angle")
     >>> print(f"{law.found['inertia']:.4f} kg m^2")
     0.0498 kg m^2
     """

@@ -80,7 +80,7 @@ def filtered(law: LinearLaw | Delayed | Design, by: FirstOrder) -> LinearLaw | D
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
     >>> fx.filtered(law, fx.low_pass(500.0)).A.shape
     (2, 2)
     """

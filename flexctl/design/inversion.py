@@ -49,7 +49,7 @@ class Inversion:
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> move = fx.Polynomial(0.0, 0.1, 0.4, degree=9)
-    >>> found = fx.stable_inversion(plant, move, modes=3, drive="hub_torque", follow="tip_angle")
+    >>> found = fx.stable_inversion(plant, move, modes=3, drive="joint1_torque", follow="chord1_angle")
     >>> print(f"{1e3 * found.pre_actuation:.0f} ms")
     73 ms
     """
@@ -89,7 +89,7 @@ def stable_inversion(
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> move = fx.Polynomial(0.0, 0.1, 0.4, degree=9)
-    >>> found = fx.stable_inversion(plant, move, modes=3, drive="hub_torque", follow="tip_angle")
+    >>> found = fx.stable_inversion(plant, move, modes=3, drive="joint1_torque", follow="chord1_angle")
     >>> print(f"{found.peak:.3f} N m")
     0.238 N m
     """
@@ -153,9 +153,9 @@ def deviation(law: Any) -> Any:
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
     >>> fx.deviation(law).follows
-    ('hub_angle',)
+    ('joint1_angle',)
     """
     law = bare(law)
     if isinstance(law, Delayed):

@@ -58,7 +58,7 @@ def loop_shaping(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
-    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> names = {"measures": ("joint1_angle", "chord1_angle"), "drive": "joint1_torque", "follow": "chord1_angle"}
     >>> gains, roll_off = fx.shaping_gains(plant, bandwidth=10.0, **names)
     >>> fx.loop_shaping(plant, modes=2, sample_time=1e-3, gains=gains, roll_off=roll_off, **names).stable
     True

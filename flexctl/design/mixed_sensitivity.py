@@ -131,7 +131,7 @@ def hinf(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
-    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> names = {"measures": ("joint1_angle", "chord1_angle"), "drive": "joint1_torque", "follow": "chord1_angle"}
     >>> weights, scales = fx.hinf_weights(plant, bandwidth=10.0, **names)
     >>> law = fx.hinf(plant, weights, scales, modes=2, sample_time=1e-3, limit=0.3, **names)
     >>> law.stable

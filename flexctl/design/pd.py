@@ -29,7 +29,8 @@ def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[flo
 
     Examples
     --------
-    >>> inertia, bending = fx.rigid_and_bending(fx.load_plant("tokhi_azad_1994").linearise(), "hub_angle", "hub_torque")
+    >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
+    >>> inertia, bending = fx.rigid_and_bending(plant, "joint1_angle", "joint1_torque")
     >>> print(f"{inertia:.4f} kg m^2")
     0.0498 kg m^2
     """
@@ -45,8 +46,8 @@ def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[flo
 
 
 def joint_pd(
-    plant: LinearGiven, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "hub_angle",
-    drive: str = "hub_torque", follow: str = "tip_angle", limit: float = np.inf,
+    plant: LinearGiven, *, kp: float, kd: float, filter_time: float, sample_time: float, measure: str = "joint1_angle",
+    drive: str = "joint1_torque", follow: str = "chord1_angle", limit: float = np.inf,
 ) -> LinearLaw:
     """Return the sampled law.
 
@@ -69,7 +70,7 @@ def joint_pd(
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> fx.joint_pd(plant, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=1e-3, limit=0.3)
-    LinearLaw(2 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s)
+    LinearLaw(2 states, ['joint1_angle'] -> ['joint1_torque'], every 0.001 s)
     """
     plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")

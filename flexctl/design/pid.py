@@ -78,7 +78,7 @@ def pid_gains(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> gains = fx.pid_gains(plant, crossover=5.0, phase_margin_deg=50.0, measure="hub_angle", drive="hub_torque")
+    >>> gains = fx.pid_gains(plant, crossover=5.0, phase_margin_deg=50.0, measure="joint1_angle", drive="joint1_torque")
     >>> print(f"{gains.kp:.3f} N m/rad")
     0.763 N m/rad
     """
@@ -138,8 +138,8 @@ def pid(
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01}).linearise()
     >>> law = fx.pid(
-    ...     plant, crossover=2.0, phase_margin_deg=50.0, sample_time=1e-3, measure="hub_angle", drive="hub_torque",
-    ...     follow="hub_angle",
+    ...     plant, crossover=2.0, phase_margin_deg=50.0, sample_time=1e-3,
+    ...     measure="joint1_angle", drive="joint1_torque", follow="joint1_angle",
     ... )
     >>> law.stable
     True

@@ -1,6 +1,6 @@
 """Weights without magic numbers: what a design wants, from the plant and a bandwidth.
 
-    weights = bryson(plant, bandwidth=20.0, measures="hub_angle", drive="hub_torque", follow="hub_angle")
+    weights = bryson(plant, bandwidth=20.0, measures="joint1_angle", drive="joint1_torque", follow="joint1_angle")
     law = lqg(plant, weights, modes=2, ...)
 
 Bryson's rule makes every weight one over the square of the largest acceptable value. For an arm these values hang
@@ -36,7 +36,7 @@ def held_frequency(plant: LinearGiven, measures: Names) -> float:
 
     Examples
     --------
-    >>> print(f"{fx.held_frequency(fx.load_plant('tokhi_azad_1994').linearise(), 'hub_angle'):.2f} rad/s")
+    >>> print(f"{fx.held_frequency(fx.load_plant('tokhi_azad_1994').linearise(), 'joint1_angle'):.2f} rad/s")
     17.91 rad/s
     """
     plant = as_second_order(plant)
@@ -72,7 +72,8 @@ def bryson(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> weights = fx.bryson(plant, bandwidth=10.0, measures="hub_angle", drive="hub_torque", follow="hub_angle")
+    >>> names = {"measures": "joint1_angle", "drive": "joint1_torque", "follow": "joint1_angle"}
+    >>> weights = fx.bryson(plant, bandwidth=10.0, **names)
     >>> print(f"{weights.rate:.2g}")
     0.0001
     """
@@ -102,7 +103,7 @@ def hinf_weights(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> names = {"measures": ("joint1_angle", "chord1_angle"), "drive": "joint1_torque", "follow": "chord1_angle"}
     >>> weights, scales = fx.hinf_weights(plant, bandwidth=10.0, **names)
     >>> weights.noise
     [1.7, 0.19]
@@ -125,7 +126,7 @@ def shaping_gains(
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
-    >>> names = {"measures": ("hub_angle", "tip_angle"), "drive": "hub_torque", "follow": "tip_angle"}
+    >>> names = {"measures": ("joint1_angle", "chord1_angle"), "drive": "joint1_torque", "follow": "chord1_angle"}
     >>> gains, roll_off = fx.shaping_gains(plant, bandwidth=10.0, **names)
     >>> print(roll_off)
     1200.0

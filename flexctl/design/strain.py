@@ -25,7 +25,7 @@ from .design_model import design_model
 
 def strain_feedback(
     plant: LinearGiven, *, gain: float, frequency: float, damping: float, sample_time: float, measure: str,
-    drive: str = "hub_torque", follow: str = "tip_angle", order: int = 2, quasi_static: bool = True,
+    drive: str = "joint1_torque", follow: str = "chord1_angle", order: int = 2, quasi_static: bool = True,
 ) -> LinearLaw:
     """Return the sampled law, without the feedforward of the rigid arm.
 

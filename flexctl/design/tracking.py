@@ -131,7 +131,7 @@ def tip_tracking(
     Examples
     --------
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(fx.load_plant("tian_2r_beam").arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> track = fx.Track("tian_2r_beam", fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
     >>> fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3).drives
     ('joint1_torque', 'joint2_torque')
     """

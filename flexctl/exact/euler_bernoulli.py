@@ -4,7 +4,7 @@
     y(0) = 0,  Ih s^2 y'(0) - EI y''(0) = tau,  Mp s^2 y(L) - EI y'''(L) = 0,  Ip s^2 y'(L) + EI y''(L) = 0
 
 in closed form, at any complex s. Rayleigh damping is exact too: s^2 becomes s^2 + alpha s, EI becomes EI (1 + beta s).
-A constant ratio in every mode has no closed form; `modal_plant` takes it. The only input is the hub torque.
+A constant ratio in every mode has no closed form; `modal_plant` takes it. The only input is the torque at the hub.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.given import ArmGiven, as_arm
 from ..model import ComplexArray, FloatArray, Signal
 from ..models.features import check_features, takers
-from ..models.finite_difference import OUTPUTS, UNITS, strain_scale
+from ..models.finite_difference import OUTPUTS, added_sensors, strain_scale
+from ..models.sensors import sensor_signal
 from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
 
 if TYPE_CHECKING:
@@ -62,14 +63,14 @@ class ExactBeam:
         payload = arm.payload
         self.ends = Ends(arm.joints[0].hub_inertia / unit, payload.mass / link.mass, payload.inertia / unit)
         self.inertia = unit * (1.0 / 3.0 + self.ends.hub + self.ends.mass + self.ends.inertia)
-        self.inputs = (Signal("hub_torque", "N m"),)
+        self.inputs = (Signal("joint1_torque", "N m"),)
         self.outputs = (
             *(Signal(name, unit) for name, unit in OUTPUTS.items()),
-            *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in arm.sensors),
+            *(sensor_signal(sensor, []) for sensor in added_sensors(arm)),
         )
         # station, order of derivative, scale, time derivatives: one row per output
         self._rows = [(0.0, 1, 1.0, 0), (0.0, 1, 1.0, 1), (1.0, 0, 1.0, 0), (1.0, 0, 1.0 / link.length, 0)]
-        for s in arm.sensors:
+        for s in added_sensors(arm):
             bends = s.kind in ("curvature", "strain")
             scale = strain_scale(arm, s) if bends else 1.0
             self._rows.append((s.position, 2 if bends else 0, scale, 2 if s.kind == "acceleration" else 0))
@@ -82,7 +83,7 @@ class ExactBeam:
         return np.asarray(H, np.complex128)[:, None, :]
 
     def station(self, s: npt.ArrayLike, position: float, derivative: int = 0) -> ComplexArray:
-        """Return the derivative of y with respect to x, order 0 to 3, at position x/L per unit of hub torque."""
+        """Return the derivative of y with respect to x, order 0 to 3, at position x/L per unit of torque."""
         require(0 <= position <= 1, f"position = {position} lies outside the link, 0 to 1")
         require(derivative in (0, 1, 2, 3), f"derivative = {derivative} is not 0, 1, 2 or 3")
         solution, per_torque = self._solve(np.atleast_1d(np.asarray(s, complex)))
@@ -99,16 +100,16 @@ class ExactBeam:
         return self._frequencies(False, count, below)
 
     def zeros(self, output: str, count: int | None = None, below: float | None = None) -> ComplexArray:
-        """Return the zeros from hub torque to "hub_angle" (+-j w) or "tip" (+-s), one of each pair, by size.
+        """Return the zeros to "joint1_angle" (+-j w) or "tip_displacement" (+-s), one of each pair, by size.
 
-        Those of the hub angle are the natural frequencies with the hub held. Those of the tip are real, but for one
+        Those of the joint angle are the natural frequencies with the hub held. Those of the tip are real, but for one
         pair +-j w if the payload has inertia: the arm is non-minimum phase; hub inertia and payload mass do not move
         them.
         """
-        if output == "hub_angle":
+        if output == "joint1_angle":
             return self._frequencies(True, count, below).astype(complex) * 1j
-        if output != "tip":
-            raise unknown("output with known zeros", output, ("hub_angle", "tip"))
+        if output != "tip_displacement":
+            raise unknown("output with known zeros", output, ("joint1_angle", "tip_displacement"))
         _one_of(count, below)
         unit = 2.0 * math.sqrt(self.EI / self.rho) / self.length**2
         enough = count if count is not None else math.ceil(math.sqrt((below or 0.0) / unit) / math.pi) + 1
@@ -134,7 +135,7 @@ class ExactBeam:
     def time_response(
         self, t: npt.ArrayLike, times: npt.ArrayLike, torque: npt.ArrayLike, modes: int = 100
     ) -> FloatArray:
-        """Return the outputs, (outputs, len(t)), to a piecewise constant hub torque, from rest.
+        """Return the outputs, (outputs, len(t)), to a piecewise constant torque, from rest.
 
         Parameters
         ----------

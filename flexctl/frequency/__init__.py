@@ -220,7 +220,7 @@ def frequency_response(
     Examples
     --------
     >>> found = fx.frequency_response(fx.load_plant("tokhi_azad_1994").linearise(), [1.0, 10.0])
-    >>> print(abs(found.channel("hub_angle")).round(4))
+    >>> print(abs(found.channel("joint1_angle")).round(4))
     [20.0038  0.1398]
     """
     plant = frequency_model(model)

@@ -11,9 +11,9 @@ import re
 
 from ..model import FrequencyModel, names
 
-_DRIVE = re.compile(r"(hub|joint\d+)_(torque|force|command|acceleration|valve)")
-_JOINT = re.compile(r"(hub|joint\d+)_(angle|extension)")
-_OWN = re.compile(r"(hub|joint\d+|chord\d+|link\d+|tip)(_.*)?")
+_DRIVE = re.compile(r"(joint\d+)_(torque|force|command|acceleration|valve)")
+_JOINT = re.compile(r"(joint\d+)_(angle|extension)")
+_OWN = re.compile(r"(joint\d+|chord\d+|link\d+|tip)_.*")
 
 
 def main_channels(plant: FrequencyModel) -> tuple[list[str], list[str]]:
@@ -24,7 +24,7 @@ def main_channels(plant: FrequencyModel) -> tuple[list[str], list[str]]:
     sensors = []
     for name in outputs:
         joint = _JOINT.fullmatch(name)
-        tip = re.fullmatch("tip(_[xyz])?", name)
+        tip = re.fullmatch("tip_([xyz]|displacement)", name)
         if (joint[1] in joints or not joints) if joint else (tip or not _OWN.fullmatch(name)):
             sensors.append(name)
     return drives or inputs, sensors or outputs

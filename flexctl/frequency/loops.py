@@ -96,7 +96,7 @@ def loop_gain(plant: Any, controller: Any) -> Series:
     >>> script = fx.load_controller("tokhi_azad_lqg")
     >>> arm = fx.load_plant(script.PLANT)
     >>> fx.names(fx.loop_gain(arm.linearise(), script.design(arm)).outputs)
-    ['hub_torque']
+    ['joint1_torque']
     """
     # a control.StateSpace has a feedback() too, which closes a unit loop around it
     law = isinstance(controller, LinearFeedback) and not is_control(controller)

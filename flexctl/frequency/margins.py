@@ -54,7 +54,7 @@ class Margins:
     Examples
     --------
     >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
-    >>> found = law.margins["hub_torque"]
+    >>> found = law.margins["joint1_torque"]
     >>> print(f"{found.gain_margin:.2f}, {found.phase_margin_deg:.0f} deg")
     1.68, 24 deg
     """
@@ -121,7 +121,7 @@ def margins(
     --------
     >>> script = fx.load_controller("tokhi_azad_lqg")
     >>> law = script.design(fx.load_plant(script.PLANT))
-    >>> print(f"{fx.margins(fx.loop_gain(law.plant, law), 'hub_torque').disk_margin:.2f}")
+    >>> print(f"{fx.margins(fx.loop_gain(law.plant, law), 'joint1_torque').disk_margin:.2f}")
     0.40
     """
     loop = frequency_model(loop)

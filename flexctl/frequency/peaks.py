@@ -47,7 +47,7 @@ class Peak(NamedTuple):
     >>> plant = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
     >>> peak = plant.frequency_response().peaks()[0]
     >>> print(peak.output, f"{peak.frequency:.2f}")
-    hub_angle 73.76
+    joint1_angle 73.76
     """
 
     output: str

@@ -128,7 +128,7 @@ def animate(
     --------
     >>> arm = fx.load_plant("tian_2r_beam", model={"elements": 2})
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)))
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)))
     >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
     >>> run = fx.simulate(arm, law, track.references(arm, law), duration=0.1, step=1e-3, initial=track.start)
     >>> fx.animate(run, track, "circle.html", frames=10).name

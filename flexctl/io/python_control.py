@@ -116,7 +116,8 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     --------
     >>> path = fx.save_linear(fx.load_plant("tokhi_azad_1994").linearise(), "plant.npz")
     >>> fx.load_linear(path)
-    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    SecondOrder(20 coordinates, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
     record = read_record(path)
     try:

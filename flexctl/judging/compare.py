@@ -4,7 +4,8 @@
     flexctl.compare(["tokhi_azad_lqg"], models=["finite_difference", "timoshenko_planar"])
 
 Every controller is designed once, on the plant its script names (the design model), and run on each plant and
-formulation (the truth model). A run in another formulation has the words of the law, see `flexctl.judging.translate`.
+formulation (the truth model). Every formulation has the same
+names for the same signals.
 """
 
 from __future__ import annotations
@@ -250,8 +251,7 @@ def _performed(job: _Job) -> Compared:
 
 def _run(job: _Job) -> tuple[Response, float | None]:
     item = job.item if job.kind is None else job.item.in_formulation(job.kind, job.plant)
-    arm, law, _ = item.fitted(job.law, job.plant)
-    return item.run(job.law, job.plant), _margin(arm, law)
+    return item.run(job.law, job.plant), _margin(item.plant(job.plant), item.own_law(job.law))
 
 
 def _margin(arm: Plant, law: Any) -> float | None:

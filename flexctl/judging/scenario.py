@@ -35,7 +35,6 @@ from ..motion.track import Track, track_of
 from ..simulation.accuracy import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, as_law, simulate
-from .translate import Fitted, fitted, told_back
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -79,8 +78,7 @@ class Scenario:
         Another law for this run, to compare the script's own with.
     formulation : str or mapping
         Kind of model in which the arm is run instead of the plant's own, or "kind" and options, like the table [model]
-        of a plant file; the law then reads and drives what stands for
-        its signals there, see `flexctl.judging.translate`.
+        of a plant file. Every formulation has the same names for the same signals.
     against : str
         Name of the scenario with which what this one leaves of vibration is compared.
 
@@ -89,7 +87,7 @@ class Scenario:
     >>> item = fx.Scenario("5 deg, 20 g", fx.quintic(0.0, 0.0873, 0.4), 1.2, {"payload.mass": 0.02})
     >>> arm = fx.load_plant("tokhi_azad_1994")
     >>> run = item.run(fx.load_controller("tokhi_azad_lqg").design(arm), arm)
-    >>> print(f"{run.scores['tip_angle.settle_1pct_s']:.2f} s")
+    >>> print(f"{run.scores['chord1_angle.settle_1pct_s']:.2f} s")
     0.43 s
     """
 
@@ -137,20 +135,17 @@ class Scenario:
             options["rtol"] = max(options.get("rtol", DEFAULT) / 8.0, LEAST_RTOL)
         return replace(self, options=options)
 
-    def fitted(self, controller: Any, nominal: Plant) -> Fitted:
-        """Return the variant of the nominal plant with the law in its words."""
-        return fitted(self.plant(nominal), as_law(controller if self.law is None else self.law))
+    def own_law(self, controller: Any) -> Any:
+        """Return the law of this run: its own, or else the script's controller."""
+        return as_law(controller if self.law is None else self.law)
 
     def run(self, controller: Any, nominal: Plant, progress: Callable[[float], None] | None = None) -> Response:
-        """Return the run of a controller on this scenario's variant of the nominal plant, in the words of the law."""
-        arm, law, words = self.fitted(controller, nominal)
-        motions = self.motions(law)
-        inputs = {words.inputs.get(name, name): signal for name, signal in self.inputs.items()}
-        run = simulate(
-            arm, law, motions or None, duration=self.duration, inputs=inputs, payload=self.payload,
-            progress=progress or False, **self.options,
+        """Return the run of a controller on this scenario's variant of the nominal plant."""
+        law = self.own_law(controller)
+        return simulate(
+            self.plant(nominal), law, self.motions(law) or None, duration=self.duration, inputs=self.inputs,
+            payload=self.payload, progress=progress or False, **self.options,
         )
-        return told_back(run, words, motions)
 
     def motions(self, law: Any) -> dict[str, Motion]:
         """Return the motion of every channel of a law."""
@@ -269,7 +264,7 @@ def run_scenarios(
     >>> script = fx.load_controller("tokhi_azad_lqg")
     >>> runs = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=["5 deg, 0 g"])
     >>> [(item.name, run.outputs[0].name) for item, run in runs]
-    [('5 deg, 0 g', 'hub_angle')]
+    [('5 deg, 0 g', 'joint1_angle')]
     """
     wanted = scenarios(script, plant, only)
     more: dict[str, Any] = {"method": method} if method is not None else {}

@@ -40,7 +40,7 @@ def tracking_scenario(
     --------
     >>> arm = fx.load_plant("tian_2r_beam")
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
     >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3)
     >>> fx.tracking_scenario("PD", arm, track, law, feedforward=False).duration
     25.0

@@ -1,6 +1,6 @@
 """How far a linear plant tells the truth: its prediction against runs of the full model, larger and larger.
 
-    fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)     an open plant
+    fx.linear_validity(arm, {"joint1_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)     an open plant
     flexctl validity tokhi_azad_1994 --torque bang-bang:0.1,0.3                       the same from the command line
     fx.certify(...).validity                                                          with a law
 
@@ -55,7 +55,7 @@ class LinearValidity:
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994")
-    >>> found = fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
+    >>> found = fx.linear_validity(arm, {"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
     >>> found.amplitudes.tolist()
     [1.0, 2.0]
     """
@@ -189,7 +189,7 @@ def linear_validity(
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994")
-    >>> found = fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
+    >>> found = fx.linear_validity(arm, {"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(1.0, 2.0))
     >>> bool(found.deviation.max() < 1e-3)
     True
     """

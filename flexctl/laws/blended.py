@@ -23,13 +23,14 @@ from ..errors import require
 from ..linear import FirstOrder
 from ..model import FloatArray
 from .controller import Delayed, LinearLaw, bare
+from .several import SameSignals
 
 if TYPE_CHECKING:
     from ..design.design import Design
 
 
 @dataclass(frozen=True, eq=False)
-class Blended:
+class Blended(SameSignals):
     """The blended law; see the module docstring.
 
     Attributes
@@ -69,21 +70,6 @@ class Blended:
         extra = () if self.by in first.measures else (self.by,)
         object.__setattr__(self, "measures", (*first.measures, *extra))
         object.__setattr__(self, "_own", len(first.measures))
-
-    @property
-    def sample_time(self) -> float:
-        """Control period [s]."""
-        return self.laws[0].sample_time
-
-    @property
-    def drives(self) -> tuple[str, ...]:
-        """Plant inputs that the laws set."""
-        return self.laws[0].drives
-
-    @property
-    def follows(self) -> tuple[str, ...]:
-        """Reference channels that the laws follow."""
-        return self.laws[0].follows
 
     @property
     def designed_for(self) -> dict[str, tuple[float, float]]:

@@ -17,9 +17,10 @@ def together(*laws: LinearLaw, limit: float = np.inf) -> LinearLaw:
 
     Examples
     --------
-    >>> one, other = (fx.LinearLaw(1e-3, (y,), ("hub_torque",), Dy=[[-3.0]]) for y in ("hub_angle", "tip_angle"))
+    >>> angles = ("joint1_angle", "chord1_angle")
+    >>> one, other = (fx.LinearLaw(1e-3, (y,), ("joint1_torque",), Dy=[[-3.0]]) for y in angles)
     >>> fx.together(one, other).measures
-    ('hub_angle', 'tip_angle')
+    ('joint1_angle', 'chord1_angle')
     """
     require(bool(laws), "give at least one law")
     period = laws[0].sample_time

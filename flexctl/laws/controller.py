@@ -6,7 +6,7 @@ y are the measured plant outputs, r the reference with three numbers per followe
 `Bu` feeds the command after the limits back, as an observer or an anti-windup needs. `sample_time` 0 means a continuous
 law x' = A x + By y + Br r, which `simulate` integrates together with the plant.
 
-Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law, {"hub_angle": 1e-4}), 1)``.
+Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law, {"joint1_angle": 1e-4}), 1)``.
 """
 
 from __future__ import annotations
@@ -186,9 +186,10 @@ class LinearLaw:
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), ("hub_angle",), Dy=[[-6.8]], Dr=[[6.8, 0.0, 0.0]])
+    >>> gains = {"Dy": [[-6.8]], "Dr": [[6.8, 0.0, 0.0]]}
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",), **gains)
     >>> law
-    LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s)
+    LinearLaw(0 states, ['joint1_angle'] -> ['joint1_torque'], every 0.001 s)
     """
 
     sample_time: float
@@ -318,7 +319,7 @@ class Delayed(_Wrapper):
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
     >>> fx.Delayed(law).feedback().A.shape
     (1, 1)
     """
@@ -359,9 +360,9 @@ class Saturated(_Wrapper):
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
     >>> fx.Saturated(law, 0.3)
-    Saturated(law=LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s), limit=0.3)
+    Saturated(law=LinearLaw(0 states, ['joint1_angle'] -> ['joint1_torque'], every 0.001 s), limit=0.3)
     """
 
     limit: float = np.inf
@@ -382,9 +383,10 @@ class Quantised(_Wrapper):
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
-    >>> fx.Quantised(law, {"hub_angle": 1e-4})
-    Quantised(law=LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s), quanta={'hub_angle': 0.0001})
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
+    >>> fx.Quantised(law, {"joint1_angle": 1e-4})
+    Quantised(law=LinearLaw(0 states, ['joint1_angle'] -> ['joint1_torque'], every 0.001 s),
+    quanta={'joint1_angle': 0.0001})
     """
 
     quanta: dict[str, float] = field(default_factory=dict)
@@ -414,9 +416,9 @@ class Noisy(_Wrapper):
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
-    >>> fx.Noisy(law, {"hub_angle": 1e-4}, seed=1).deviations
-    {'hub_angle': 0.0001}
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
+    >>> fx.Noisy(law, {"joint1_angle": 1e-4}, seed=1).deviations
+    {'joint1_angle': 0.0001}
     """
 
     deviations: dict[str, float] = field(default_factory=dict)

@@ -62,7 +62,7 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
 
     Examples
     --------
-    >>> law = fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-6.8]])
+    >>> law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
     >>> fx.realised(law, [0.0]).Dy
     array([[-6.8]])
     """

@@ -17,13 +17,14 @@ from ..errors import require
 from ..linear import FirstOrder
 from ..model import FloatArray
 from .controller import LinearLaw
+from .several import SameSignals
 
 SNAP = 1e-9
 """A time this part of a control period early is the time itself."""
 
 
 @dataclass(frozen=True, eq=False)
-class ScheduledLaw:
+class ScheduledLaw(SameSignals):
     """Linear laws one after the other.
 
     Attributes
@@ -35,7 +36,7 @@ class ScheduledLaw:
 
     Examples
     --------
-    >>> soft, hard = (fx.LinearLaw(1e-3, ("hub_angle",), ("hub_torque",), Dy=[[-k]]) for k in (3.0, 6.0))
+    >>> soft, hard = (fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-k]]) for k in (3.0, 6.0))
     >>> law = fx.ScheduledLaw((0.5,), (soft, hard))
     >>> law.sample_time
     0.001
@@ -63,24 +64,9 @@ class ScheduledLaw:
         return f"ScheduledLaw({len(self.laws)} phases of {self.laws[0]!r})"
 
     @property
-    def sample_time(self) -> float:
-        """Control period [s]; 0 for a continuous law."""
-        return self.laws[0].sample_time
-
-    @property
     def measures(self) -> tuple[str, ...]:
         """Plant outputs read."""
         return self.laws[0].measures
-
-    @property
-    def drives(self) -> tuple[str, ...]:
-        """Plant inputs set."""
-        return self.laws[0].drives
-
-    @property
-    def follows(self) -> tuple[str, ...]:
-        """Reference channels followed."""
-        return self.laws[0].follows
 
     @property
     def limited(self) -> bool:

@@ -32,14 +32,43 @@ if TYPE_CHECKING:
     from .modes import Modes
 
 
+class _Analysed(OldMembers):
+    """What is asked of a linear plant of either form."""
+
+    def modes(self: Any, count: int | None = None) -> Modes:
+        """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
+        from .modes import modes
+
+        return modes(self, count)
+
+    def transfer(self: Any, s: ComplexArray) -> ComplexArray:
+        """Return the transfer matrix, (outputs, inputs, len(s)), at s [rad/s], or at z of a discrete plant."""
+        from ..frequency import transfer
+
+        return transfer(self, s)
+
+    def frequency_response(self: Any, omega: FloatArray | None = None) -> FrequencyResponse:
+        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
+        from ..frequency import frequency_response
+
+        return frequency_response(self, omega)
+
+    def save(self: Any, path: str | Path) -> Path:
+        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
+        from ..io.python_control import save_linear
+
+        return save_linear(self, path)
+
+
 @dataclass(frozen=True, eq=False)
-class FirstOrder(OldMembers):
+class FirstOrder(_Analysed):
     """A plant x' = A x + B u, y = C x + D u (dt = 0) or x[k+1] = A x[k] + B u[k] (dt > 0), with names and units.
 
     Examples
     --------
     >>> fx.load_plant("tokhi_azad_1994").linearise().first_order(modes=2)
-    FirstOrder(6 states, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'], continuous)
+    FirstOrder(6 states, ['joint1_torque'] -> ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'],
+    continuous)
     """
 
     A: FloatArray
@@ -72,24 +101,6 @@ class FirstOrder(OldMembers):
         poles: ComplexArray = sla.eigvals(self.A).astype(complex)
         return poles
 
-    def modes(self, count: int | None = None) -> Modes:
-        """Return the `count` lowest flexible modes."""
-        from .modes import modes
-
-        return modes(self, count)
-
-    def transfer(self, s: ComplexArray) -> ComplexArray:
-        """Return C (s I - A)^-1 B + D, (outputs, inputs, len(s)); for a discrete plant s is the z variable."""
-        from ..frequency import transfer
-
-        return transfer(self, s)
-
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
-        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import frequency_response
-
-        return frequency_response(self, omega)
-
     def statespace(self) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`."""
         import control
@@ -100,15 +111,9 @@ class FirstOrder(OldMembers):
             name=str(self.provenance.get("plant", "plant")),
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..io.python_control import save_linear
-
-        return save_linear(self, path)
-
 
 @dataclass(frozen=True, eq=False)
-class SecondOrder(OldMembers):
+class SecondOrder(_Analysed):
     """A linear plant M a + D v + K q = B u, y = Cq q + Cv v + Ca a + Du u about an operating point.
 
     Attributes
@@ -130,9 +135,10 @@ class SecondOrder(OldMembers):
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> plant
-    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    SecondOrder(20 coordinates, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     >>> plant.M.shape, fx.names(plant.outputs)
-    ((20, 20), ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    ((20, 20), ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
 
     M: FloatArray
@@ -168,24 +174,6 @@ class SecondOrder(OldMembers):
         pairs = ((np.abs(m - m.T).max(initial=0.0), np.abs(m).max(initial=0.0)) for m in (self.M, self.D, self.K))
         return all(bool(skew <= 1e-12 * size) for skew, size in pairs)
 
-    def modes(self, count: int | None = None) -> Modes:
-        """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""
-        from .modes import modes
-
-        return modes(self, count)
-
-    def transfer(self, s: ComplexArray) -> ComplexArray:
-        """Return (Cq + s Cv + s^2 Ca)(s^2 M + s D + K)^-1 B + Du, (outputs, inputs, len(s))."""
-        from ..frequency import transfer
-
-        return transfer(self, s)
-
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
-        """Return the frequency response on a grid [rad/s]; without one, a grid that resolves every peak."""
-        from ..frequency import frequency_response
-
-        return frequency_response(self, omega)
-
     def first_order(self, form: str = "modal", modes: int | None = None) -> FirstOrder:
         """Return the first-order form; see `flexctl.linear.realise.first_order` for the coordinates on offer."""
         from .realise import first_order
@@ -207,12 +195,6 @@ class SecondOrder(OldMembers):
         from .modes import modal_damping
 
         return replace(self, D=modal_damping(self.M, self.K, ratio))
-
-    def save(self, path: str | Path) -> Path:
-        """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
-        from ..io.python_control import save_linear
-
-        return save_linear(self, path)
 
 
 LinearPlant = SecondOrder | FirstOrder
@@ -239,7 +221,8 @@ def linearise(
     Examples
     --------
     >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
-    SecondOrder(20 coordinates, ['hub_torque'] -> ['hub_angle', 'hub_rate', 'tip', 'tip_angle'])
+    SecondOrder(20 coordinates, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
     system, model = opened(model), as_model(model)
     about = dict(provenance or (system.identity if isinstance(system, Identified) else {"model": model.kind}))

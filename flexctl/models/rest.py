@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ..errors import ConvergenceError
+from ..machine.arm import Arm
 from ..model import FloatArray
 
 Correction = Callable[[FloatArray, float], FloatArray]
 """Newton's correction at a pose for a part of the weight."""
+
+
+def commanded_joints(arm: Arm, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
+    """Return joint variables and rates at the start: those commanded, by name, or else those of the definition."""
+    variables, rates = np.array(arm.reference_joints), np.zeros(len(arm.joints))
+    for i in range(variables.size):
+        variables[i], rates[i] = commands.get(f"joint{i + 1}", (variables[i], 0.0))
+    return variables, rates
 
 
 def settle(start: FloatArray, correction: Correction, variables: FloatArray) -> FloatArray:

@@ -57,6 +57,12 @@ def sensor_signal(sensor: Sensor, taken: list[Signal]) -> Signal:
     return Signal(sensor.name, UNITS[sensor.kind], f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}")
 
 
+def rigid_tip(lengths: FloatArray, angles: Any) -> Any:
+    """Return the tip (.., 2) [m] of straight links, one after the other, with these joint angles [rad]."""
+    turned = np.cumsum(angles, axis=-1)
+    return np.stack([np.cos(turned) @ lengths, np.sin(turned) @ lengths], axis=-1)
+
+
 def chord_signals(i: int) -> list[Signal]:
     """Return the outputs of link i, from 1, that need no sensor: its chord and the deflection of its end."""
     return [

@@ -18,7 +18,7 @@ from ..machine.arm import Arm, Payload
 from ..model import FloatArray, Signal, Tangent, Unconstrained
 from .features import takers
 from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
-from .rest import settle
+from .rest import commanded_joints, settle
 
 Array = npt.NDArray[Any]
 STRONG = 0.2
@@ -162,9 +162,7 @@ class SerialArm(Unconstrained, ABC):
 
         Bent by the weight if every joint is commanded; otherwise the arm is undeformed, other joints as defined.
         """
-        angles, rates = np.array(self.arm.reference_joints), np.zeros(len(self.arm.joints))
-        for i in range(angles.size):
-            angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
+        angles, rates = commanded_joints(self.arm, commands)
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
         return (self.rest(angles) if len(commands) == angles.size and any(self.arm.gravity) else q), v
 

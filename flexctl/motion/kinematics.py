@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DefinitionError, NotAvailable, require
-from ..machine.arm import Arm
+from ..machine.given import ArmGiven, as_arm
 from ..model import FloatArray
 from ..models.timoshenko_planar.mesh import build_mesh, gravity_load, mass_matrix
 from ..models.timoshenko_planar.rigid import rigid_motion
@@ -37,12 +37,12 @@ class RigidArm:
 
     Parameters
     ----------
-    arm : Arm
+    arm : Plant, Arm, str or Path
         A planar serial arm; two links for `inverse` and `inverse_motion`.
     """
 
-    def __init__(self, arm: Arm) -> None:
-        self.arm = arm
+    def __init__(self, arm: ArmGiven) -> None:
+        self.arm = arm = as_arm(arm)
         self.lengths = np.array([link.length for link in arm.links])
         # one element per piece: exact for a straight link
         self.mesh = build_mesh(arm, [1 + len(link.next_sections) for link in arm.links])

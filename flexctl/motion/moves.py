@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from ..model import FloatArray
 from ..support.checks import number, positive, real, real_array
 from .signals import InputSignal, PiecewiseConstant, Sampled, Sine, bang_bang
 
+Sample = tuple[FloatArray, FloatArray, FloatArray]
+"""Value, rate and acceleration."""
+
 __all__ = [
     "Cycloid",
     "InputSignal",
@@ -25,11 +28,14 @@ __all__ = [
     "Part",
     "PiecewiseConstant",
     "Polynomial",
+    "RestToRest",
+    "Sample",
     "Sampled",
     "Sine",
     "Step",
     "Tabulated",
     "Trapezoid",
+    "UntilLastBreakpoint",
     "acceleration_of",
     "bang_bang",
     "quintic",
@@ -61,7 +67,7 @@ class Motion(Protocol):
         """Times at which the acceleration may jump [s]."""
         ...
 
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]; at a jump the right limit."""
         ...
 
@@ -86,6 +92,23 @@ def check_motion(name: str, motion: Motion) -> None:
             require(shape in ((), t.shape), told)
     for b in motion.breakpoints:
         number(f'a breakpoint of the motion of "{name}"', b, "s")
+
+
+class UntilLastBreakpoint:
+    """A motion that is over at its last breakpoint."""
+
+    breakpoints: Any  # a tuple of float: a field or a property of the motion
+
+    @property
+    def duration(self) -> float:
+        """Last breakpoint [s]."""
+        return float(self.breakpoints[-1])
+
+    @property
+    def target(self) -> float:
+        """Value at the last breakpoint."""
+        moving: Any = self
+        return float(moving(self.duration)[0])
 
 
 class _RestToRest:
@@ -120,8 +143,8 @@ class _RestToRest:
 
 
 @dataclass(frozen=True)
-class Polynomial(_RestToRest):
-    """Rest to rest along the smoothest polynomial of odd degree: 3 (cubic), 5 (quintic), 7, 9.
+class RestToRest(_RestToRest):
+    """The fields of a move from rest to rest.
 
     Attributes
     ----------
@@ -131,6 +154,22 @@ class Polynomial(_RestToRest):
         Duration of the move [s].
     start : float
         Time at which it begins [s].
+    """
+
+    begin: float
+    end: float
+    time: float
+    start: float = 0.0
+
+
+@dataclass(frozen=True)
+class Polynomial(RestToRest):
+    """Rest to rest along the smoothest polynomial of odd degree: 3 (cubic), 5 (quintic), 7, 9.
+
+    Attributes
+    ----------
+    begin, end, time, start : float
+        First and last value, duration [s], time at which it begins [s].
     degree : int
         Odd degree; (degree - 1) / 2 derivatives vanish at both ends.
 
@@ -141,17 +180,13 @@ class Polynomial(_RestToRest):
     [0.  0.5 1. ]
     """
 
-    begin: float
-    end: float
-    time: float
-    start: float = 0.0
     degree: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.degree in (3, 5, 7, 9), f"degree = {self.degree} is not one of 3, 5, 7, 9")
 
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
         # the derivative is proportional to (z (1 - z))^m with m = (degree - 1) / 2
         m = (self.degree - 1) // 2
@@ -169,17 +204,13 @@ class Polynomial(_RestToRest):
 
 
 @dataclass(frozen=True)
-class Cycloid(_RestToRest):
+class Cycloid(RestToRest):
     """Rest to rest with sinusoidal acceleration.
 
     Attributes
     ----------
-    begin, end : float
-        First and last value.
-    time : float
-        Duration of the move [s].
-    start : float
-        Time at which it begins [s].
+    begin, end, time, start : float
+        First and last value, duration [s], time at which it begins [s].
 
     Examples
     --------
@@ -187,12 +218,7 @@ class Cycloid(_RestToRest):
     [0. 1. 0.]
     """
 
-    begin: float
-    end: float
-    time: float
-    start: float = 0.0
-
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
         z = np.clip((np.asarray(t, float) - self.start) / self.time, 0.0, 1.0)
         travel, w = self.end - self.begin, 2.0 * np.pi
@@ -242,7 +268,7 @@ class Trapezoid(_RestToRest):
         s, d = self.start, self.duration
         return (s, s + self.ramp, d - self.ramp, d)
 
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
         t = np.asarray(t, float)
         tau = t - self.start
@@ -259,7 +285,7 @@ class Trapezoid(_RestToRest):
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(UntilLastBreakpoint):
     """A jump from one value to another.
 
     Attributes
@@ -285,21 +311,11 @@ class Step:
         require(number("start", self.start, "s") >= 0, f"start = {self.start} s must be finite and not negative")
 
     @property
-    def duration(self) -> float:
-        """Time of the jump [s]."""
-        return self.start
-
-    @property
-    def target(self) -> float:
-        """Value after the jump."""
-        return self.end
-
-    @property
     def breakpoints(self) -> tuple[float, ...]:
         """Time of the jump [s]."""
         return (self.start,)
 
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate (0) and acceleration (0) at times t [s]."""
         value = np.where(np.asarray(t, float) >= self.start, self.end, self.begin)
         return value, np.zeros_like(value), np.zeros_like(value)
@@ -353,7 +369,7 @@ class Tabulated:
         """None: the samples are taken to be finer than any step."""
         return ()
 
-    def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
         t = np.asarray(t, float)
         inside = np.clip(t, self.t[0], self.t[-1])

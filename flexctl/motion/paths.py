@@ -22,14 +22,14 @@ import numpy.typing as npt
 from ..errors import require
 from ..model import FloatArray
 from .curves import Circle, Curve, Polyline, Sample, Spline, square
-from .moves import Motion, _RestToRest, quintic
+from .moves import Motion, RestToRest, UntilLastBreakpoint, quintic
 from .profiles import Moves
 
 __all__ = ["Circle", "ConstantSpeed", "Curve", "Path", "Polyline", "Spline", "by_sides", "eased_sides", "square"]
 
 
 @dataclass(frozen=True)
-class ConstantSpeed:
+class ConstantSpeed(UntilLastBreakpoint):
     """From 0 to `length` at constant speed, after an eased start and before an eased end if there is one.
 
     The speed rises as 10 z^3 - 15 z^4 + 6 z^5 over `ease_in`, so that the acceleration is continuous, and falls so over
@@ -71,11 +71,6 @@ class ConstantSpeed:
         return self.length / (self.time - 0.5 * (self.ease_in + self.ease_out))
 
     @property
-    def duration(self) -> float:
-        """Duration [s]."""
-        return self.time
-
-    @property
     def target(self) -> float:
         """Last value [m]."""
         return self.length
@@ -110,25 +105,17 @@ def _eased(tau: FloatArray, ease: float) -> Sample:
 
 
 @dataclass(frozen=True)
-class EasedTrapezoid(_RestToRest):
+class EasedTrapezoid(RestToRest):
     """Rest to rest at constant rate between two eased ramps, the rate there V (3 z^2 - 2 z^3): no acceleration jumps.
 
     Attributes
     ----------
-    begin, end : float
-        First and last value.
-    time : float
-        Duration of the move [s].
-    start : float
-        Time at which it begins [s].
+    begin, end, time, start : float
+        First and last value, duration [s], time at which it begins [s].
     ramp : float
         Duration of the rise of the rate and of its fall [s]; time / 2 leaves no constant rate.
     """
 
-    begin: float
-    end: float
-    time: float
-    start: float = 0.0
     ramp: float = 0.0
 
     def __post_init__(self) -> None:

@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from ..errors import require
 from ..model import FloatArray
-from .moves import Motion, _RestToRest
-
-Sample = tuple[FloatArray, FloatArray, FloatArray]
+from .moves import Motion, RestToRest, Sample, UntilLastBreakpoint
 
 
 @dataclass(frozen=True)
-class LinearAcceleration:
+class LinearAcceleration(UntilLastBreakpoint):
     """A motion whose acceleration is linear between knots, from rest; constant rate after the last knot.
 
     Attributes
@@ -54,16 +52,6 @@ class LinearAcceleration:
         x = self.begin + np.concatenate([[0.0], np.cumsum(h * v[:-1] + h**2 * (2.0 * a[:-1] + a[1:]) / 6.0)])
         jerk = np.append(np.diff(a) / h, 0.0)
         object.__setattr__(self, "_knots", np.array([t, x, v, a, jerk]))
-
-    @property
-    def duration(self) -> float:
-        """Last knot [s]."""
-        return float(self._knots[0, -1])
-
-    @property
-    def target(self) -> float:
-        """Value at the last knot."""
-        return float(self._knots[1, -1])
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -115,28 +103,19 @@ def trapezoidal_acceleration(
 
 
 @dataclass(frozen=True)
-class Cosine(_RestToRest):
+class Cosine(RestToRest):
     """Rest to rest along half a cosine wave; the acceleration jumps at both ends.
 
     Attributes
     ----------
-    begin, end : float
-        First and last value.
-    time : float
-        Duration of the move [s].
-    start : float
-        Time at which it begins [s].
+    begin, end, time, start : float
+        First and last value, duration [s], time at which it begins [s].
 
     Examples
     --------
     >>> print(fx.Cosine(0.0, 1.0, 0.4)(np.array([0.0, 0.2, 0.4]))[0].round(4))
     [0.  0.5 1. ]
     """
-
-    begin: float
-    end: float
-    time: float
-    start: float = 0.0
 
     def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
@@ -149,7 +128,7 @@ class Cosine(_RestToRest):
 
 
 @dataclass(frozen=True)
-class Moves:
+class Moves(UntilLastBreakpoint):
     """Moves one after the other, dwelling between them; each begins where the one before ended.
 
     Attributes
@@ -178,16 +157,6 @@ class Moves:
             require(meets, f"move {i + 1} begins at {first:g}, but move {i} ends at {one.target:g}")
 
     @property
-    def duration(self) -> float:
-        """End of the last move [s]."""
-        return self.moves[-1].duration
-
-    @property
-    def target(self) -> float:
-        """Last value."""
-        return self.moves[-1].target
-
-    @property
     def breakpoints(self) -> tuple[float, ...]:
         """Those of all moves [s]."""
         return tuple(sorted({b for move in self.moves for b in move.breakpoints}))
@@ -203,7 +172,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Swing:
+class Swing(UntilLastBreakpoint):
     """begin + amplitude sin(2 pi frequency (t - start)) for whole cycles, at rest before and after.
 
     The rate jumps at both ends.
@@ -242,19 +211,9 @@ class Swing:
         require(whole, f"cycles = {self.cycles!r} must be a whole number above zero")
 
     @property
-    def duration(self) -> float:
-        """End of the last cycle [s]."""
-        return self.start + self.cycles / self.frequency
-
-    @property
-    def target(self) -> float:
-        """Value at rest."""
-        return self.begin
-
-    @property
     def breakpoints(self) -> tuple[float, ...]:
         """Start and end [s]."""
-        return (self.start, self.duration)
+        return (self.start, self.start + self.cycles / self.frequency)
 
     def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""
@@ -266,7 +225,7 @@ class Swing:
 
 
 @dataclass(frozen=True)
-class SpinUp:
+class SpinUp(UntilLastBreakpoint):
     """From rest to a constant rate, the acceleration a full cosine wave (Simo and Vu-Quoc 1986).
 
     Attributes
@@ -274,7 +233,7 @@ class SpinUp:
     rate : float
         Rate in the end.
     time : float
-        Duration of the rise [s].
+        Duration of the rise [s]; the value goes on rising after it.
     start : float
         Time at which it begins [s].
     begin : float
@@ -297,11 +256,6 @@ class SpinUp:
         require(bool(np.isfinite(self.time) and self.time > 0), f"time = {self.time} s must be positive")
 
     @property
-    def duration(self) -> float:
-        """End of the rise [s]; the value goes on rising."""
-        return self.start + self.time
-
-    @property
     def target(self) -> float:
         """Value at the end of the rise."""
         return self.begin + 0.5 * self.rate * self.time
@@ -309,7 +263,7 @@ class SpinUp:
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Start and end of the rise [s]."""
-        return (self.start, self.duration)
+        return (self.start, self.start + self.time)
 
     def __call__(self, t: npt.ArrayLike) -> Sample:
         """Return value, rate and acceleration at times t [s]."""

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from ..abilities import Posable
 from ..errors import DefinitionError, require
 from ..linear import SecondOrder, linearise
-from ..machine.arm import Arm
-from ..machine.given import as_model
+from ..machine.given import ArmGiven, as_model
 from ..model import FloatArray, OperatingPoint, names
 from .kinematics import JointMotion, RigidArm
 from .moves import Motion
@@ -38,7 +37,7 @@ class Track:
 
     Attributes
     ----------
-    arm : Arm
+    arm : Plant, Arm, str or Path
         A planar arm of two links.
     path : Path
         Where and when.
@@ -55,13 +54,13 @@ class Track:
     Examples
     --------
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> arm = fx.load_plant("tian_2r_beam").arm
+    >>> arm = fx.load_plant("tian_2r_beam")
     >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)))
     >>> track.path.duration
     25.0
     """
 
-    arm: Arm
+    arm: ArmGiven
     path: Path
     elbow: int = 1
     settled: float = 5.0

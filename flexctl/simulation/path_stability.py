@@ -65,7 +65,7 @@ class PathStability:
     --------
     >>> arm = fx.load_plant("tian_ancf_circle")
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
     >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
     >>> fx.path_stability(arm, law, track, count=3).times.tolist()
     [0.0, 12.5, 25.0]
@@ -128,7 +128,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     --------
     >>> arm = fx.load_plant("tian_ancf_circle")
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
     >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
     >>> found = fx.path_stability(arm, law, track, count=3)
     >>> bool(found.growth.max() < 1e-6)
@@ -141,7 +141,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
         raise NotAvailable(f"{type(law).__name__} has no linear part")
     times = np.linspace(0.0, track.path.duration, count)
     angles = track.joints(times).angles
-    settle = model.rest if any(track.arm.gravity) and isinstance(model, Restable) else model.pose
+    settle = model.rest if any(track.rigid.arm.gravity) and isinstance(model, Restable) else model.pose
     poles = []
     for t, pose in zip(times, angles, strict=True):
         plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))
@@ -160,7 +160,7 @@ def stability_over_damping(
     --------
     >>> arm = fx.load_plant("tian_ancf_circle")
     >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm.arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
+    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
     >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
     >>> found = fx.stability_over_damping(arm, {"PD": law}, track, [0.0, 1e-3], count=2)
     >>> len(found["PD"])

@@ -49,8 +49,8 @@ class Response(Tabular):
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994")
-    >>> run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
-    >>> run.unit("tip"), run["tip"].size
+    >>> run = fx.simulate(arm, inputs={"joint1_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
+    >>> run.unit("tip_displacement"), run["tip_displacement"].size
     ('m', 1201)
     >>> run.save("run.csv").name
     'run.csv'

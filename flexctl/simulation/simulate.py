@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, kind_of, provenance_of
-from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ..errors import ConvergenceError, DefinitionError, NotAvailable, did_you_mean, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
 from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
@@ -127,8 +127,8 @@ def simulate(
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994")
-    >>> run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
-    >>> print(f"{run['tip'].max():.3f} m")
+    >>> run = fx.simulate(arm, inputs={"joint1_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)
+    >>> print(f"{run['tip_displacement'].max():.3f} m")
     0.179 m
     """
     system = opened(system)
@@ -269,7 +269,10 @@ def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, M
     require(bool(table), "a reference is given but the controller follows nothing")
     for name in follows:
         if name not in table:
-            raise DefinitionError(f'no reference for channel "{name}"; given: {sorted(table)}')
+            outputs = names(plant.outputs)
+            strange = [word for word in (*table, name) if word not in outputs and (word == name or word not in follows)]
+            hint = did_you_mean(strange[0], outputs) if strange else ""
+            raise DefinitionError(f'no reference for channel "{name}"; given: {sorted(table)}{hint}')
     for name, motion in table.items():
         if name not in follows:
             index_of("reference channel", name, plant.outputs)

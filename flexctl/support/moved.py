@@ -1,11 +1,12 @@
 """Names that moved or are misspelt: the error says where to look. No old name works.
 
-The table of modules is in CHANGELOG too.
+The tables of modules and signals are in CHANGELOG too.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,6 @@ MODULES = {
     "track": "motion.track",
     "tracked": "judging.tracking_scenarios",
     "trajectories": "motion.moves",
-    "translate": "judging.translate",
     "validity": "judging.validity",
     "variations": "judging.variations",
     "workers": "judging.workers",
@@ -158,6 +158,23 @@ NAMES = {
     "tracked": "tracking_scenario",
 }
 """Function or class of 0.1.0 before its folders -> public name now."""
+
+
+SIGNALS = {
+    "hub_angle": "joint1_angle",
+    "hub_rate": "joint1_rate",
+    "hub_torque": "joint1_torque",
+    "tip": "tip_displacement",
+    "tip_angle": "chord1_angle",
+}
+"""Signal of finite differences in 0.1.0 -> its name in every formulation."""
+_SIGNAL = re.compile(rf"\b({'|'.join(SIGNALS)})\b")
+
+
+def renamed_signal(word: str, known: Iterable[str]) -> str:
+    """Return the known word that an old one has become, also within a score ("tip.peak"); empty if there is none."""
+    new = _SIGNAL.sub(lambda found: SIGNALS[found[0]], word)
+    return new if new != word and new in known else ""
 
 
 def check_module(name: str) -> None:

@@ -29,7 +29,7 @@ from flexctl.linear.modes import modes
 OMEGA = np.geomspace(10**0.5, 10**4.2, 1000)
 CHANNELS = {
     "1x1": (("torque",), ("tip",)),
-    "2x4": (("torque", "force"), ("hub", "tip", "hub_rate", "tip_acceleration")),
+    "2x4": (("torque", "force"), ("hub", "tip", "joint1_rate", "tip_acceleration")),
 }
 GOALS = {20: 20, 100: 40, 300: 100}
 

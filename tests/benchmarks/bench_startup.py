@@ -14,7 +14,7 @@ FIRST_STEP = """
 import flexctl as fx
 from flexctl.motion.moves import bang_bang
 arm = fx.load_plant("tokhi_azad_1994")
-fx.simulate(arm, inputs={"hub_torque": bang_bang(0.1, 0.3)}, duration=1e-3, method="generalised_alpha")
+fx.simulate(arm, inputs={"joint1_torque": bang_bang(0.1, 0.3)}, duration=1e-3, method="generalised_alpha")
 """
 PUSH = ("--torque", "joint1_torque=bang-bang:0.1,0.01", "--duration", "0.02")
 FIRST_USE = {

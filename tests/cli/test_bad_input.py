@@ -21,7 +21,7 @@ from flexctl.motion.moves import quintic
 PLANT = "tokhi_azad_1994"
 
 class Law:
-    sample_time, measures, drives, follows = 1e-3, ("hub_angle",), ("hub_torque",), ("hub_angle",)
+    sample_time, measures, drives, follows = 1e-3, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)
     def initial(self):
         return None
     def step(self, state, t, y, r):
@@ -127,7 +127,7 @@ class TestArguments:
             (["bode", ARM, "--from", "9", "--to", "1"], "is not below"),
             (["bode", ARM, "--to", "nan"], "not a finite number"),
             (["bode", ARM, "--to", "60deg"], "not in Hz"),
-            (["bode", ARM, "--output", "tipp"], 'did you mean "tip"?'),
+            (["bode", ARM, "--output", "tip_displacment"], 'did you mean "tip_displacement"?'),
             (["bode", ARM, "-o", "bode.jpeg"], '".jpeg" is not one of .png'),
             (["modes", ARM, "--count", "0"], "--count"),
             (["linearise", ARM, "--form", "modale"], 'did you mean "modal"?'),
@@ -136,7 +136,7 @@ class TestArguments:
             (["simulate", ARM, "--torque", "bang-bng:0.1,0.3"], 'did you mean "bang-bang"?'),
             (["simulate", ARM, "--torque", "bang-bang:0.1"], "write bang-bang:AMPLITUDE,HALF_TIME"),
             (["simulate", ARM, "--torque", "bang-bang:nan,1"], "not a finite number"),
-            (["simulate", ARM, "--torque", "hub_toque=step:1", "--duration", "1"], 'did you mean "hub_torque"?'),
+            (["simulate", ARM, "--torque", "joint1_toque=step:1", "--duration", "1"], 'did you mean "joint1_torque"?'),
             (["simulate", ARM, "--torque", "step:1", "--duration", "-1"], "duration"),
             (["simulate", ARM, "--torque", "constant:1"], "give --duration"),
             (["simulate", ARM, "--torque", "step:1", "--duration", "1", "--method", "marsh"], 'did you mean "march"?'),
@@ -188,7 +188,7 @@ class TestControllers:
     @pytest.mark.parametrize(
         ("parts", "words"),
         [
-            ({"step": "return np.zeros(2), state"}, ["shape (2,)", "hub_torque", "shape (1,)"]),
+            ({"step": "return np.zeros(2), state"}, ["shape (2,)", "joint1_torque", "shape (1,)"]),
             ({"step": "return ['a'], state"}, ["['a']", "not real numbers"]),
             ({"step": "return np.array([1j]), state"}, ["1.j", "not real numbers"]),
             ({"step": "return np.array([np.nan]), state"}, ["nan", "must be finite"]),
@@ -198,12 +198,12 @@ class TestControllers:
             ({"design": "return 3"}, ["int is not a controller", "sample_time"]),
             ({"design": "return plant.lenght"}, ["law.py, line 17", "AttributeError"]),
             (
-                {"design": "return LinearLaw(1e-3, ('hub_angle',), ('hub_torque',), Dy=[[np.nan]])"},
+                {"design": "return LinearLaw(1e-3, ('joint1_angle',), ('joint1_torque',), Dy=[[np.nan]])"},
                 ["Dy", "not finite"],
             ),
             (
-                {"design": "return LinearLaw(1e-3, ('hub_angel',), ('hub_torque',), Dy=[[1.0]])"},
-                ['did you mean "hub_angle"?'],
+                {"design": "return LinearLaw(1e-3, ('joint1_angel',), ('joint1_torque',), Dy=[[1.0]])"},
+                ['did you mean "joint1_angle"?'],
             ),
             ({"scenarios": "return []"}, ["empty list"]),
             ({"scenarios": "return [1]"}, ["returned int", "Scenario"]),

@@ -40,7 +40,8 @@ DAMPED = {"damping.kind": "modal", "damping.ratio": 0.01}
 
 def design(plant):
     gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.05]]}
-    return LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-0.3, 0.3)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    return LinearLaw(1e-3, *names, **gains).limited(-0.3, 0.3)
 
 def scenarios(plant):
     move = quintic(0.0, 0.1, 0.2)
@@ -142,14 +143,14 @@ class TestContract:
         np.testing.assert_allclose(H[:, :, ::10], plant.transfer(1j * omega[::10]), rtol=1e-9)
 
     def test_bode_of_chosen_channels(self) -> None:
-        found = answer("bode", ARM, "--output", "tip", "--input", "hub_torque", "--points", "20")
-        assert (found["outputs"], found["inputs"]) == (["tip"], ["hub_torque"])
+        found = answer("bode", ARM, "--output", "tip_displacement", "--input", "joint1_torque", "--points", "20")
+        assert (found["outputs"], found["inputs"]) == (["tip_displacement"], ["joint1_torque"])
         assert np.shape(found["response"]["real"])[:2] == (1, 1)
 
     def test_simulate(self) -> None:
         found = answer("simulate", ARM, "--torque", "bang-bang:0.1,0.3", "--duration", "1.2")
         assert FOUR | {"scores"} <= found.keys()
-        assert found["scores"]["hub_torque.peak"] == pytest.approx(0.1)
+        assert found["scores"]["joint1_torque.peak"] == pytest.approx(0.1)
         assert found["duration_s"] == 1.2
 
     def test_simulate_runs_twice_the_command_by_default(self) -> None:
@@ -159,7 +160,7 @@ class TestContract:
         found = answer("run", "my_controller.py")
         assert FOUR | {"scores", "controller"} <= found.keys()
         assert list(found["scores"]) == ["0 g", "20 g"]
-        assert 0 < found["scores"]["0 g"]["hub_torque.peak"] <= 0.3
+        assert 0 < found["scores"]["0 g"]["joint1_torque.peak"] <= 0.3
         assert found["scores"]["0 g"] != found["scores"]["20 g"]
 
     def test_run_tells_margins_of_every_variant(self, place: Path) -> None:
@@ -181,7 +182,7 @@ class TestContract:
 
     def test_a_time_that_is_not_reached_is_null(self, place: Path) -> None:
         scores = answer("run", "my_controller.py", "--only", "0 g")["scores"]["0 g"]
-        assert scores["hub_angle.settle_0p1pct_s"] is None
+        assert scores["joint1_angle.settle_0p1pct_s"] is None
         assert "> 0.4" in call("run", "my_controller.py", "--only", "0 g").stdout
 
     def test_list_and_show(self) -> None:
@@ -230,8 +231,9 @@ class TestFiles:
         table = np.loadtxt("a.csv", delimiter=",", skiprows=1)
         heads = Path("a.csv").read_text().splitlines()[0].split(",")
         np.testing.assert_array_equal(table[:, 0], run.t)
-        np.testing.assert_array_equal(table[:, heads.index("tip [m]")], run["tip"])
-        assert json.loads(Path("a.json").read_text())["scores"]["tip.max"] == run.scores["tip.max"]
+        np.testing.assert_array_equal(table[:, heads.index("tip_displacement [m]")], run["tip_displacement"])
+        scores = json.loads(Path("a.json").read_text())["scores"]
+        assert scores["tip_displacement.max"] == run.scores["tip_displacement.max"]
         assert run.provenance["plant"] == ARM
 
     def test_suffixes_in_capitals_mean_the_same(self, place: Path) -> None:
@@ -246,7 +248,8 @@ class TestFiles:
         assert call("simulate", "P.MAT", "--torque", "step:0.01", "--duration", "0.1").exit_code == 0
 
     def test_bode_csv_holds_the_response(self, place: Path) -> None:
-        assert call("bode", ARM, "--output", "tip", "--points", "30", "-o", "b.csv", "-o", "b.json").exit_code == 0
+        words = ["--output", "tip_displacement", "--points", "30", "-o", "b.csv", "-o", "b.json"]
+        assert call("bode", ARM, *words).exit_code == 0
         table, about = np.loadtxt("b.csv", delimiter=",", skiprows=1), json.loads(Path("b.json").read_text())
         np.testing.assert_array_equal(table[:, 1], about["response"]["real"][0][0])
         np.testing.assert_allclose(table[:, 3], 20 * np.log10(np.hypot(table[:, 1], table[:, 2])), rtol=1e-12)
@@ -261,7 +264,7 @@ class TestFiles:
         without, later, now = (
             answer(*words, *more) for more in ((), ("--payload-change", "0.55:20g"), ("--payload-change", "0.05:20g"))
         )
-        final = [run["scores"]["tip.max"] for run in (without, later, now)]
+        final = [run["scores"]["tip_displacement.max"] for run in (without, later, now)]
         assert final[0] != final[1] != final[2]
         assert final[2] < final[0]
 
@@ -284,14 +287,14 @@ class TestTables:
         monkeypatch.setenv("COLUMNS", "24")
         printed = call("run", "my_controller.py").stdout.split()
         for run in scores.values():
-            assert f"{run['hub_torque.peak']:.4g}" in printed
-            assert f"{run['hub_torque.rms']:.4g}" in printed
+            assert f"{run['joint1_torque.peak']:.4g}" in printed
+            assert f"{run['joint1_torque.rms']:.4g}" in printed
 
     def test_units_stand_in_the_headings(self) -> None:
         text = call("simulate", ARM, "--torque", "bang-bang:0.1,0.3").stdout
-        assert "hub torque: peak [N m]" in text
-        assert "tip: final [m]" in text
-        assert "magnitude [dB]" in call("bode", ARM, "--output", "tip").stdout
+        assert "joint1 torque: peak [N m]" in text
+        assert "tip displacement: final [m]" in text
+        assert "magnitude [dB]" in call("bode", ARM, "--output", "tip_displacement").stdout
 
 
 class TestDemo:
@@ -401,13 +404,13 @@ class TestSpecs:
             assert motion(np.array([2.0]))[0][0] == pytest.approx(math.pi / 3)
 
     def test_references_by_channel(self) -> None:
-        found = specs.reference(["hub_angle=step:1", "tip=step:2,0.5"])
-        assert {name: motion.target for name, motion in found.items()} == {"hub_angle": 1.0, "tip": 2.0}
+        found = specs.reference(["joint1_angle=step:1", "tip_displacement=step:2,0.5"])
+        assert {name: motion.target for name, motion in found.items()} == {"joint1_angle": 1.0, "tip_displacement": 2.0}
 
     def test_a_file_of_samples(self, place: Path) -> None:
         Path("u.csv").write_text("# t,u\n0,0\n0.5,1\n1,0\n")
         signals = specs.inputs((), fx.load_plant(ARM).model.inputs, ["u.csv"])
-        assert signals["hub_torque"](0.25) == pytest.approx(0.5)
+        assert signals["joint1_torque"](0.25) == pytest.approx(0.5)
 
 
 class TestProcess:
@@ -424,11 +427,12 @@ class TestProcess:
 
     def test_a_terminal_without_greek_letters(self) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "flexctl", "bode", ARM, "--output", "tip"], capture_output=True, check=False,
+            [sys.executable, "-m", "flexctl", "bode", ARM, "--output", "tip_displacement"],
+            capture_output=True, check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
         )
         assert done.returncode == 0, done.stderr
-        assert b"hub_torque ? tip" in done.stdout
+        assert b"joint1_torque ? tip_displacement" in done.stdout
 
     def test_debug_shows_the_traceback(self) -> None:
         assert "Traceback" in process("modes", "tokhi_azad_194", "--debug").stderr

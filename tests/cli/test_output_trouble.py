@@ -35,7 +35,8 @@ PLANT = "tokhi_azad_1994"
 
 def design(plant):
     gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.05]]}
-    return LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-0.3, 0.3)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    return LinearLaw(1e-3, *names, **gains).limited(-0.3, 0.3)
 
 def scenarios(plant):
     return [Scenario("move", quintic(0.0, 0.1, 0.2), 0.3, {"model.sections": 8})]
@@ -160,7 +161,7 @@ def _no_room() -> None:
 class TestMemory:
     def test_a_record_that_does_not_fit_is_refused_before_it_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, "available", lambda: 1e6)
-        plant, pulse = fx.load_plant(ARM), {"hub_torque": fx.bang_bang(0.1, 0.3)}
+        plant, pulse = fx.load_plant(ARM), {"joint1_torque": fx.bang_bang(0.1, 0.3)}
         with pytest.raises(fx.OutOfMemory, match=r"record of 20 s in steps of 0\.001 s takes .* MB .* longer step"):
             fx.simulate(plant, inputs=pulse, duration=20.0, step=1e-3)
         assert fx.simulate(plant, inputs=pulse, duration=0.7, step=1e-3).t.size == 701
@@ -262,7 +263,7 @@ class TestControlCharacters:
 
 
 def test_a_response_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = fx.simulate(fx.load_plant(ARM), inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=0.7)
+    run = fx.simulate(fx.load_plant(ARM), inputs={"joint1_torque": fx.bang_bang(0.1, 0.3)}, duration=0.7)
     run.save("run.npz")
     np.testing.assert_array_equal(fx.Response.load("run.npz").y, run.y)
     assert left() == ["run.npz"]

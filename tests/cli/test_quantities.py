@@ -87,28 +87,28 @@ def test_settings() -> None:
 
 def test_requirements_are_in_the_unit_of_their_name() -> None:
     found = certify.requirements(
-        ["phase_margin_deg=45deg", "delay_margin=2ms", "payload_kg=0,20g", "tip.settle_1pct_s=900ms", "disk_margin=0.3",
-         "frequency_change=-5%,5%", "ripple_at_bits=16:0.03"]
+        ["phase_margin_deg=45deg", "delay_margin=2ms", "payload_kg=0,20g", "chord1_angle.settle_1pct_s=900ms",
+         "disk_margin=0.3", "frequency_change=-5%,5%", "ripple_at_bits=16:0.03"]
     )
     assert found == {
-        "phase_margin_deg": 45.0, "delay_margin": 2e-3, "payload_kg": (0.0, 0.02), "tip.settle_1pct_s": 0.9,
+        "phase_margin_deg": 45.0, "delay_margin": 2e-3, "payload_kg": (0.0, 0.02), "chord1_angle.settle_1pct_s": 0.9,
         "disk_margin": 0.3, "frequency_change": (-0.05, 0.05), "ripple_at_bits": {16: 0.03},
     }
 
 
 def test_references_are_in_the_unit_of_their_channel() -> None:
-    units, reach = {"hub_angle": "rad", "tip": "m"}, 0.96
-    found = specs.reference(["hub_angle=quintic:60deg,1250ms", "tip=step:50mm"], units, ("hub_angle", "tip"), reach)
-    assert found["hub_angle"].target == pytest.approx(math.pi / 3)
-    assert found["hub_angle"].time == 1.25
-    assert found["tip"].target == pytest.approx(0.05)
-    for word, message in (("hub_angle=step:60", "write 60deg"), ("tip=step:50", "or 50mm"), ("step:60", "60deg"),
-                          ("tip=step:5deg", "not in m"), ("hub_angle=quintic:1,5deg", "not in s")):
+    units, reach = {"joint1_angle": "rad", "tip_x": "m"}, 0.96
+    found = specs.reference(["joint1_angle=quintic:60deg,1250ms", "tip_x=step:50mm"], units, tuple(units), reach)
+    assert found["joint1_angle"].target == pytest.approx(math.pi / 3)
+    assert found["joint1_angle"].time == 1.25
+    assert found["tip_x"].target == pytest.approx(0.05)
+    for word, message in (("joint1_angle=step:60", "write 60deg"), ("tip_x=step:50", "or 50mm"), ("step:60", "60deg"),
+                          ("tip_x=step:5deg", "not in m"), ("joint1_angle=quintic:1,5deg", "not in s")):
         with pytest.raises(fx.DefinitionError, match=message):
-            specs.reference([word], units, ("hub_angle", "tip"), reach)
-    assert specs.reference(["step:1"], units, ("hub_angle",)).target == 1.0
+            specs.reference([word], units, tuple(units), reach)
+    assert specs.reference(["step:1"], units, ("joint1_angle",)).target == 1.0
     with pytest.raises(fx.DefinitionError, match="60 rad, more than"):
-        specs.reference(["step:60"], units, ("hub_angle",))
+        specs.reference(["step:60"], units, ("joint1_angle",))
 
 
 def test_values_of_a_sweep() -> None:
@@ -134,14 +134,14 @@ def test_values_of_a_sweep() -> None:
         ("modes simo_vu_quoc_1986 --spin 6Hz", '--spin: "6Hz" is not in rad/s'),
         ("modes simo_vu_quoc_1986 --spin 600", "600 without a unit is 600 rad/s"),
         ("modes planar_2r_flexible --spin 6", "--spin has 1 values; the arm has 2 joints"),
-        ("certify tokhi_azad_lqg --load hub_torque=50g", '"50g" is not in N m'),
-        ("certify tokhi_azad_lqg --load hub_torq=0.05", 'did you mean "hub_torque"'),
+        ("certify tokhi_azad_lqg --load joint1_torque=50g", '"50g" is not in N m'),
+        ("certify tokhi_azad_lqg --load joint1_torq=0.05", 'did you mean "joint1_torque"'),
         ("certify tokhi_azad_lqg --vary payload.mass=0..20mm", '"20mm" is not in kg'),
         ("certify tokhi_azad_lqg --vary payload.mass=20g..0", "write the lower value first"),
         ("certify tokhi_azad_lqg --vary payload.mass=1..20g", "1 has no unit beside"),
         ("certify tokhi_azad_lqg --vary model.sections=1..20g", "a plain value"),
         ("certify tokhi_azad_lqg --pose 90deg,1", "the arm has 1 joints"),
-        ("certify tokhi_azad_lqg --require tip_angle.settle_1pct_s=1200", "write 1200ms"),
+        ("certify tokhi_azad_lqg --require chord1_angle.settle_1pct_s=1200", "write 1200ms"),
         ("simulate tokhi_azad_1994 --torque bang-bang:0.1,300", "write 300ms"),
         ("simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --step 200", "--step: 200 without a unit .* write 200ms"),
         ("simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1200", "--duration: 1200 without a unit"),

@@ -24,22 +24,22 @@ def write(path: Path, text: str) -> Path:
 )
 def test_a_run_driven_by_its_own_record_is_the_same_run(tmp_path: Path, torque: fx.InputSignal) -> None:
     arm = fx.load_plant(ARM)
-    first = fx.simulate(arm, inputs={"hub_torque": torque}, duration=0.4)
-    again = recorded(first.save(tmp_path / "r.csv"), "hub_torque", "N m")
-    second = fx.simulate(arm, inputs={"hub_torque": again}, duration=0.4)
+    first = fx.simulate(arm, inputs={"joint1_torque": torque}, duration=0.4)
+    again = recorded(first.save(tmp_path / "r.csv"), "joint1_torque", "N m")
+    second = fx.simulate(arm, inputs={"joint1_torque": again}, duration=0.4)
     smooth = isinstance(torque, fx.Sine)
     assert isinstance(again, fx.Sampled if smooth else fx.PiecewiseConstant)
-    wanted, found = (np.interp(np.linspace(0.0, 0.4, 999), run.t, run["tip"]) for run in (first, second))
+    wanted, found = (np.interp(np.linspace(0.0, 0.4, 999), run.t, run["tip_displacement"]) for run in (first, second))
     assert found == pytest.approx(wanted, abs=(1e-4 if smooth else 1e-9) * abs(wanted).max())
 
 
 def test_units_are_converted_and_checked(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "time [ms],hub_torque [mNm] +- 1e-3\n0,100\n500,300\n")
-    found = recorded(path, "hub_torque", "N m")
+    path = write(tmp_path / "a.csv", "time [ms],joint1_torque [mNm] +- 1e-3\n0,100\n500,300\n")
+    found = recorded(path, "joint1_torque", "N m")
     assert found(np.array([0.0, 0.25, 0.5])) == pytest.approx([0.1, 0.2, 0.3])
-    wrong = write(tmp_path / "b.csv", "time [s],hub_torque [rad]\n0,1\n1,2\n")
-    with pytest.raises(DefinitionError, match=r'b\.csv, column "hub_torque \[rad\]": .* is not in N m'):
-        recorded(wrong, "hub_torque", "N m")
+    wrong = write(tmp_path / "b.csv", "time [s],joint1_torque [rad]\n0,1\n1,2\n")
+    with pytest.raises(DefinitionError, match=r'b\.csv, column "joint1_torque \[rad\]": .* is not in N m'):
+        recorded(wrong, "joint1_torque", "N m")
 
 
 @pytest.mark.parametrize(

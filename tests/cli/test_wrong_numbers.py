@@ -12,7 +12,7 @@ from flexctl.design import feedforward, lqg, pd
 from flexctl.motion.moves import Cycloid, Polynomial, Step, Tabulated, Trapezoid, quintic
 
 PLANT = fx.load_plant("tokhi_azad_1994", model={"sections": 8})
-SIGNALS = (1e-3, ("hub_angle",), ("hub_torque",), ("hub_angle",))
+SIGNALS = (1e-3, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",))
 WRONG_TIMES = ["x", None, 1e-3j, [1e-3], np.array([1e-3, 1e-3]), True, float("nan"), float("inf"), -1e-3]
 
 
@@ -43,18 +43,18 @@ def test_complex_limits_and_systems() -> None:
 def test_wrong_sample_times(period: Any) -> None:
     with pytest.raises(fx.DefinitionError, match="sample_time"):
         fx.LinearLaw(period, *SIGNALS[1:], Dy=[[1.0]])
-    plant, names = PLANT.linearise(), {"drive": "hub_torque", "follow": "hub_angle", "sample_time": period}
+    plant, names = PLANT.linearise(), {"drive": "joint1_torque", "follow": "joint1_angle", "sample_time": period}
     for make in (
         lambda: pd.joint_pd(plant, kp=1.0, kd=0.1, filter_time=1e-2, **names),
         lambda: feedforward.rigid_feedforward(plant, **names),
-        lambda: lqg.lqg(plant, None, modes=2, measures="hub_angle", **names),  # type: ignore[arg-type]
+        lambda: lqg.lqg(plant, None, modes=2, measures="joint1_angle", **names),  # type: ignore[arg-type]
     ):
         with pytest.raises(fx.DefinitionError, match="sample_time"):
             make()
 
 
 class Law:
-    measures, drives, follows = ("hub_angle",), ("hub_torque",), ("hub_angle",)
+    measures, drives, follows = ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)
 
     def __init__(self, period: Any) -> None:
         self.sample_time = period

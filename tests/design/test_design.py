@@ -54,7 +54,7 @@ def test_poles_are_those_of_the_sampled_loop_in_physical_coordinates():
 
 
 def test_margins_and_numbers_of_the_synthesis():
-    assert lqg().margins["hub_torque"].disk_margin == pytest.approx(0.399, rel=0.01)
+    assert lqg().margins["joint1_torque"].disk_margin == pytest.approx(0.399, rel=0.01)
     hinf = fx.load_controller("tokhi_azad_hinf")
     found = hinf.design(fx.load_plant("tokhi_azad_1994")).found
     assert found["norm"] <= 1.001 * found["gamma"]
@@ -63,7 +63,7 @@ def test_margins_and_numbers_of_the_synthesis():
 def test_a_design_runs_as_the_law_in_it():
     plant, move = fx.load_plant("tokhi_azad_1994"), quintic(0.0, 0.1, 0.4)
     runs = [fx.simulate(plant, law, move, duration=0.5) for law in (lqg(), lqg().law)]
-    assert np.array_equal(runs[0]["tip_angle"], runs[1]["tip_angle"])
+    assert np.array_equal(runs[0]["chord1_angle"], runs[1]["chord1_angle"])
     assert runs[0].scores == runs[1].scores
 
 
@@ -77,9 +77,9 @@ def test_a_design_steps_as_its_law():
 
 
 def test_wrappers_around_a_design_and_forms_made_from_it():
-    encoders = fx.Quantised(lqg(), {"hub_angle": 1e-4})
+    encoders = fx.Quantised(lqg(), {"joint1_angle": 1e-4})
     assert type(bare(encoders).law) is fx.Delayed
-    assert bare(encoders).quanta == {"hub_angle": 1e-4}
+    assert bare(encoders).quanta == {"joint1_angle": 1e-4}
     assert deviation(lqg()).follows == lqg().measures
     assert len(filtered(lqg(), low_pass(500.0)).law.A) == len(lqg().law.law.A) + 2
 
@@ -95,12 +95,12 @@ def test_it_is_immutable_and_travels_between_processes():
 def test_json_and_text():
     told = json.loads(json.dumps(lqg().to_dict()))
     assert told["stable"] is True
-    assert told["margins"]["hub_torque"]["disk_margin"] == pytest.approx(0.399, rel=0.01)
+    assert told["margins"]["joint1_torque"]["disk_margin"] == pytest.approx(0.399, rel=0.01)
     hinf = fx.load_controller("tokhi_azad_hinf")
     assert "gamma" in repr(hinf.design(fx.load_plant("tokhi_azad_1994")))
 
 
 def test_the_plant_must_have_the_signals_of_the_law():
     two_link = fx.load_plant("planar_2r_flexible").linearise()
-    with pytest.raises(DefinitionError, match="no output \\['hub_angle', 'tip_angle'\\]"):
+    with pytest.raises(DefinitionError, match="no output \\['joint1_angle', 'chord1_angle'\\]"):
         fx.Design(lqg().law, two_link)

@@ -356,8 +356,8 @@ def test_weights_by_bandwidth_are_those_of_the_tuned_arm() -> None:
     """At its bandwidth the recipe gives the weights that were tuned by hand on the FD arm, to a factor of 2."""
     tuned = fx.load_controller("tokhi_azad_lqg").WEIGHTS
     linear = fx.load_plant("tokhi_azad_1994", payload={"mass": 0.01}).linearise()
-    found = recipes.bryson(linear, bandwidth=45.0, measures=("hub_angle", "tip_angle"), drive="hub_torque",
-                           follow="tip_angle")
+    found = recipes.bryson(linear, bandwidth=45.0, measures=("joint1_angle", "chord1_angle"), drive="joint1_torque",
+                           follow="chord1_angle")
     for key in ("rate", "energy", "integral", "disturbance"):
         assert 0.5 < getattr(found, key) / getattr(tuned, key) < 2.0, key
     assert 0.5 < found.command[0] / tuned.command < 2.0

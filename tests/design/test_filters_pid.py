@@ -15,7 +15,7 @@ from flexctl.motion.moves import Cycloid, quintic
 W = 200.0
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}
 PLANT = fx.load_plant("tokhi_azad_1994", overrides=SETTINGS, payload={"mass": 0.01}).linearise()
-LOOP = {"measure": "hub_angle", "drive": "hub_torque"}
+LOOP = {"measure": "joint1_angle", "drive": "joint1_torque"}
 
 
 def at(system, s):
@@ -78,23 +78,23 @@ def test_a_notch_on_the_command_leaves_the_mode_at_rest():
 @pytest.mark.parametrize("reset", [None, 8.0])
 def test_gains_put_crossover_and_margin_where_asked(reset):
     found = pid_gains(PLANT, crossover=6.0, phase_margin_deg=55.0, delay=1.5e-3, reset=reset, **LOOP)
-    C = at(found.controller("hub_angle", "hub_torque"), 6j)
+    C = at(found.controller("joint1_angle", "joint1_torque"), 6j)
     gain = C * PLANT.transfer(np.array([6j]))[0, 0, 0] * np.exp(-9e-3j)
     assert gain == pytest.approx(-np.exp(1j * np.radians(55.0)), rel=1e-10)
     assert (found.ki > 0) == (reset is not None)
 
 
 def test_the_sampled_law_has_the_margin_on_the_full_plant():
-    law = pid(PLANT, crossover=1.2, phase_margin_deg=60.0, sample_time=1e-3, follow="tip_angle", limit=0.3, **LOOP)
+    law = pid(PLANT, crossover=1.2, phase_margin_deg=60.0, sample_time=1e-3, follow="chord1_angle", limit=0.3, **LOOP)
     found = margins(loop_gain(PLANT, law))
     near = np.abs(found.gain_crossings - 1.2).min()
     assert near < 1e-3 * 1.2
     run = fx.simulate(PLANT, law, quintic(0.0, 0.3, 2.0), duration=6.0, method="exact", step=1e-3)
-    assert abs(run["hub_angle"][-1] - 0.3) < 0.02 * 0.3
+    assert abs(run["joint1_angle"][-1] - 0.3) < 0.02 * 0.3
 
 
 def test_what_cannot_be_reached_is_said():
     with pytest.raises(fx.DefinitionError, match="no PD reaches"):
         pid_gains(PLANT, crossover=20.0, phase_margin_deg=60.0, delay=1.5e-3, **LOOP)
     with pytest.raises(fx.DefinitionError, match="unstable on the full plant: a mode at"):
-        pid(PLANT, crossover=8.0, phase_margin_deg=60.0, sample_time=1e-3, follow="tip_angle", **LOOP)
+        pid(PLANT, crossover=8.0, phase_margin_deg=60.0, sample_time=1e-3, follow="chord1_angle", **LOOP)

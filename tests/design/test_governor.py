@@ -133,7 +133,7 @@ def test_far_from_the_limits_nothing_changes_to_the_last_bit():
     arm = plant().with_(overrides=script.SETTINGS, payload={"mass": 0.01})
     move = quintic(0.0, np.radians(40.0), 1.25)
     alone, run = (fx.simulate(arm, law, move, duration=1.6, method="march") for law in (lqg(), governed()))
-    assert 0.4 * LIMIT < run.scores["hub_torque.peak"] < (1 - MARGIN) * LIMIT
+    assert 0.4 * LIMIT < run.scores["joint1_torque.peak"] < (1 - MARGIN) * LIMIT
     np.testing.assert_allclose(run.y, alone.y, rtol=0, atol=1e-8)  # the compiled law sums in another order
     _, _, torques, measured, states = loop(governed(), [move], truncated(), 1.6)
     assert {state.pace[1:] for state in states} == {(0.0, 1.0, 0.0)}
@@ -158,7 +158,7 @@ def test_limits_are_kept_with_payloads_that_it_does_not_know():
 def test_a_pace_so_slow_that_the_motion_outlasts_the_horizon_is_seen_to_its_end():
     """A move of 3 s at a sixtieth of the limit: the braking, up to 9 s later, bounds the pace at its begin."""
     weak = governor(weaker(0.005), linear(), modes=2)
-    law = bare(weak).with_references({"tip_angle": quintic(0.0, 1.0, 3.0)})
+    law = bare(weak).with_references({"chord1_angle": quintic(0.0, 1.0, 3.0)})
     x = np.zeros(len(law.predictor.loop[0]))
     s = law._begin(x, 0.0)
     assert 3.0 / s > 2 * law.horizon
@@ -218,25 +218,25 @@ def test_an_impossible_move_ends_near_the_bound_of_the_rigid_arm(grams):
     run = runs()[f"60 deg, {grams} g"]
     inertia = LIMIT * (BANG_BANG[grams] / 2) ** 2 / np.radians(60.0)
     assert 0.04 < inertia < 0.08
-    assert 1.0 < run.scores["tip_angle.settle_1pct_s"] / BANG_BANG[grams] < 1.3
-    assert run.scores["hub_torque.peak"] < LIMIT
-    assert run.scores["tip_angle.overshoot_pct"] < 0.5
+    assert 1.0 < run.scores["chord1_angle.settle_1pct_s"] / BANG_BANG[grams] < 1.3
+    assert run.scores["joint1_torque.peak"] < LIMIT
+    assert run.scores["chord1_angle.overshoot_pct"] < 0.5
 
 
 def test_without_the_governor_the_same_law_is_lost():
     run = runs()["LQG alone, 10 g"]
-    assert run.scores["hub_torque.peak"] == LIMIT
-    assert run.scores["tip_angle.settle_1pct_s"] == np.inf
-    assert abs(run.scores["tip_angle.final_error"]) > np.radians(5.0)
+    assert run.scores["joint1_torque.peak"] == LIMIT
+    assert run.scores["chord1_angle.settle_1pct_s"] == np.inf
+    assert abs(run.scores["chord1_angle.final_error"]) > np.radians(5.0)
 
 
 def test_on_nonlinear_timoshenko_beams_it_is_the_same():
     """Another formulation, another name for every signal, 20 g that nothing knows."""
     (found,) = fx.compare(["tokhi_azad_governor"], models=["timoshenko_planar"], only=["60 deg, 20 g"], workers=1).runs
     mine, march = found.response.scores, runs()["60 deg, 20 g"].scores
-    assert mine["hub_torque.peak"] < LIMIT
+    assert mine["joint1_torque.peak"] < LIMIT
     for band in ("1pct", "0p1pct"):
-        assert mine[f"tip_angle.settle_{band}_s"] == pytest.approx(march[f"tip_angle.settle_{band}_s"], rel=0.01)
+        assert mine[f"chord1_angle.settle_{band}_s"] == pytest.approx(march[f"chord1_angle.settle_{band}_s"], rel=0.01)
 
 
 # --- other laws, other bounds ----------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_an_output_is_bounded():
 def largest(design: fx.Design, model: fx.FirstOrder, row: int) -> float:
     """Return the largest absolute value of an output along the move."""
     _, _, torques, _, _ = loop(design, [MOVE], model, 2.5)
-    x, found, column = np.zeros(len(model.states)), 0.0, [s.name for s in model.inputs].index("hub_torque")
+    x, found, column = np.zeros(len(model.states)), 0.0, [s.name for s in model.inputs].index("joint1_torque")
     for u in torques:
         found = max(found, abs(float(model.C[row] @ x)))
         x = model.A @ x + model.B[:, column] * u[0]
@@ -309,7 +309,7 @@ def test_a_long_path_is_governed_by_what_a_stop_takes():
     """Ten moves to and fro in 5 s, every one too fast, without a pause; the horizon is 4 s."""
     path = fx.Moves(tuple(quintic(0.5 * (k % 2), 0.5 * ((k + 1) % 2), 0.5, start=0.5 * k) for k in range(10)))
     with pytest.raises(fx.DefinitionError, match=r"horizon = 4 s ends before.*brake"):
-        bare(governed()).with_references({"tip_angle": path})
+        bare(governed()).with_references({"chord1_angle": path})
     _, t, torques, measured, states = loop(governed(brake=1.0), [path], truncated(), 11.0)
     assert np.abs(torques).max() < LIMIT
     assert states[-1].pace.at(t[-1])[0] > path.duration
@@ -321,41 +321,43 @@ def test_a_long_path_is_governed_by_what_a_stop_takes():
 
 def test_it_is_a_design_with_the_loop_of_the_law():
     found = governed()
-    assert found.margins["hub_torque"].disk_margin == pytest.approx(lqg().margins["hub_torque"].disk_margin, rel=1e-12)
+    wanted = lqg().margins["joint1_torque"].disk_margin
+    assert found.margins["joint1_torque"].disk_margin == pytest.approx(wanted, rel=1e-12)
     assert found.assumptions["margin"] == MARGIN
     assert found.assumptions["design"] == "LQG"
 
 
 def test_encoders_around_it_do_not_hide_the_path():
     arm = plant().with_(overrides=script.SETTINGS)
-    law = fx.Quantised(governed(), {"hub_angle": 2 * np.pi / 2**16, "tip_angle": 2 * np.pi / 2**16})
+    law = fx.Quantised(governed(), {"joint1_angle": 2 * np.pi / 2**16, "chord1_angle": 2 * np.pi / 2**16})
     run = fx.simulate(arm, law, MOVE, duration=1.5, method="march")
-    assert run.scores["hub_torque.peak"] < LIMIT
-    assert run.scores["tip_angle.settle_1pct_s"] < 1.2
+    assert run.scores["joint1_torque.peak"] < LIMIT
+    assert run.scores["chord1_angle.settle_1pct_s"] < 1.2
 
 
 def test_bad_input_is_named():
     free = joint_pd(linear(), kp=6.8, kd=0.034, filter_time=1.6e-4, sample_time=TS)
+    one = ("joint1_angle",), ("joint1_torque",)
     wrong = {
         "no limits on both sides": (free, {}),
         "ScheduledLaw cannot be governed": (scheduled(free), {}),
-        "follows nothing": (fx.LinearLaw(TS, ("hub_angle",), ("hub_torque",), Dy=[[-1.0]]).limited(-1.0, 1.0), {}),
-        "continuous law": (fx.LinearLaw(0.0, ("hub_angle",), ("hub_torque",), ("tip_angle",)).limited(-1, 1), {}),
+        "follows nothing": (fx.LinearLaw(TS, *one, Dy=[[-1.0]]).limited(-1.0, 1.0), {}),
+        "continuous law": (fx.LinearLaw(0.0, *one, ("chord1_angle",)).limited(-1, 1), {}),
         "margin = 1.0 must lie": (lqg(), {"margin": 1.0}),
         "interval = 0": (lqg(), {"interval": 0}),
         "slope = -1.0": (lqg(), {"slope": -1.0}),
         "brake = 0.001 s must be longer": (lqg(), {"brake": 1e-3}),
-        'did you mean "tip_angle"': (lqg(), {"bounds": {"tip_angel": 1.0}}),
-        "must be positive": (lqg(), {"bounds": {"tip_angle": -1.0}}),
+        'did you mean "chord1_angle"': (lqg(), {"bounds": {"chord1_angel": 1.0}}),
+        "must be positive": (lqg(), {"bounds": {"chord1_angle": -1.0}}),
     }
     for message, (law, options) in wrong.items():
         with pytest.raises(fx.DefinitionError, match=message):
             governor(law, linear(), modes=2, **options)
     law = bare(governed())
-    with pytest.raises(fx.DefinitionError, match=r'"tip_angle" jumps.*quintic'):
-        law.with_references({"tip_angle": fx.Step(0.0, 1.0)})
+    with pytest.raises(fx.DefinitionError, match=r'"chord1_angle" jumps.*quintic'):
+        law.with_references({"chord1_angle": fx.Step(0.0, 1.0)})
     with pytest.raises(fx.DefinitionError, match="must end at rest"):
-        law.with_references({"tip_angle": fx.SpinUp(1.0, 0.5)})
+        law.with_references({"chord1_angle": fx.SpinUp(1.0, 0.5)})
     with pytest.raises(fx.DefinitionError, match="must know its path"):
         law.step(law.initial(), 0.0, np.zeros(2), np.zeros(3))
 

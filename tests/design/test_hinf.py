@@ -18,13 +18,13 @@ from flexctl.design.mixed_sensitivity import Lag, generalised_plant
 from flexctl.linear.interconnect import closed_loop
 
 script = fx.load_controller("tokhi_azad_hinf")
-MEASURES = ("hub_angle", "tip_angle")
+MEASURES = ("joint1_angle", "chord1_angle")
 
 
 @cache
 def model(modes: int = 2):
     plant = fx.load_plant(script.PLANT, overrides=script.SETTINGS, payload={"mass": 0.01}).linearise()
-    return design_model(plant, modes, MEASURES, "hub_torque", "tip_angle")
+    return design_model(plant, modes, MEASURES, "joint1_torque", "chord1_angle")
 
 
 @cache
@@ -140,7 +140,7 @@ def test_bad_input_is_named():
     with pytest.raises(fx.DefinitionError, match="must be measured"):
         generalised_plant(
             design_model(
-                fx.load_plant(script.PLANT).linearise(), 2, ("hub_angle",), "hub_torque", "tip_angle"
+                fx.load_plant(script.PLANT).linearise(), 2, ("joint1_angle",), "joint1_torque", "chord1_angle"
             ),
             script.WEIGHTS, script.SCALES, 1e-3,
         )

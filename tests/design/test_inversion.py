@@ -12,7 +12,7 @@ from flexctl.design.inversion import deviation, stable_inversion
 from flexctl.motion.moves import Polynomial, Tabulated, quintic
 
 SETTINGS = {"model.sections": 40, "damping": {"kind": "modal", "ratio": 0.01}}
-NAMES = {"drive": "hub_torque", "follow": "tip_angle", "measures": ("hub_angle",)}
+NAMES = {"drive": "joint1_torque", "follow": "chord1_angle", "measures": ("joint1_angle",)}
 
 
 @cache
@@ -25,7 +25,7 @@ def inverse(angle: float, time: float, modes: int):
 
 
 def run(found):
-    inputs = {"hub_torque": found.torque}
+    inputs = {"joint1_torque": found.torque}
     return fx.simulate(arm().linearise(), inputs=inputs, duration=found.lead + 0.8, step=2.5e-4, method="exact")
 
 
@@ -47,20 +47,20 @@ def test_tip_error_on_the_full_plant_falls_with_the_modes_of_the_inverse(modes, 
     found = inverse(5.0, 0.3, modes)
     result = run(found)
     wanted = Polynomial(0.0, np.radians(5.0), 0.3, degree=9)(np.maximum(result.t - found.lead, 0.0))[0]
-    assert 0.96 * np.abs(result["tip_angle"] - wanted).max() == pytest.approx(error, rel=0.15)
+    assert 0.96 * np.abs(result["chord1_angle"] - wanted).max() == pytest.approx(error, rel=0.15)
 
 
 def test_six_modes_leave_less_than_four_micrometres():
     found = inverse(5.0, 0.3, 6)
     result = run(found)
     wanted = Polynomial(0.0, np.radians(5.0), 0.3, degree=9)(np.maximum(result.t - found.lead, 0.0))[0]
-    assert 0.96 * np.abs(result["tip_angle"] - wanted).max() < 4e-6
+    assert 0.96 * np.abs(result["chord1_angle"] - wanted).max() < 4e-6
 
 
 def test_predicted_motions_are_what_the_plant_does():
     found = inverse(5.0, 0.3, 6)
     result = run(found)
-    for name in ("hub_angle", "tip_angle"):
+    for name in ("joint1_angle", "chord1_angle"):
         value = found.references[name](result.t)[0]
         assert np.abs(result[name] - value).max() < 1e-3 * np.abs(value).max()
 
@@ -70,15 +70,15 @@ def test_a_law_on_deviations_holds_a_wrong_payload():
     script = fx.load_controller("tokhi_azad_lqg")
     nominal = fx.load_plant(script.PLANT)
     found, law = inverse(5.0, 0.4, 3), deviation(script.design(nominal))
-    assert law.follows == ("hub_angle", "tip_angle")
+    assert law.follows == ("joint1_angle", "chord1_angle")
     heavier = arm().with_(payload={"mass": 0.01})
-    inputs = {"hub_torque": found.torque}
+    inputs = {"joint1_torque": found.torque}
     options = {"inputs": inputs, "duration": 1.5, "method": "march"}
     closed = fx.simulate(heavier, law, dict(found.references), **options)
     free = fx.simulate(heavier, **options)
     target = np.radians(5.0)
-    assert np.abs(free["tip_angle"][free.t > 1.0] - target).max() > 0.1 * target
-    assert np.abs(closed["tip_angle"][closed.t > 1.0] - target).max() < 0.01 * target
+    assert np.abs(free["chord1_angle"][free.t > 1.0] - target).max() > 0.1 * target
+    assert np.abs(closed["chord1_angle"][closed.t > 1.0] - target).max() < 0.01 * target
 
 
 def test_bad_motions_are_refused():

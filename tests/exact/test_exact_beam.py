@@ -199,7 +199,7 @@ def test_modal_plant_tends_to_the_beam() -> None:
     for count in (10, 20, 40):
         plant = b.modal_plant(count)
         found = [y.name for y in plant.outputs]
-        assert found == ["hub_angle", "hub_rate", "tip", "tip_angle", "middle", "bend", "push"]
+        assert found == ["joint1_angle", "joint1_rate", "tip_displacement", "chord1_angle", "middle", "bend", "push"]
         left = [
             (plant.Cq + x * plant.Cv + x**2 * plant.Ca) @ np.linalg.solve(x**2 * plant.M + plant.K, plant.B) for x in s
         ]
@@ -251,25 +251,25 @@ def test_the_tip_first_moves_backwards(case: str, peak: float, when: float, dip:
         ("20 g", (2.328803, 15.429793, 44.571106)),
     ],
 )
-def test_zeros_of_the_hub_angle(case: str, hertz: tuple[float, ...]) -> None:
-    zeros = beam(case).zeros("hub_angle", 3)
+def test_zeros_of_the_joint_angle(case: str, hertz: tuple[float, ...]) -> None:
+    zeros = beam(case).zeros("joint1_angle", 3)
     assert zeros.real == pytest.approx(0, abs=0)
     assert zeros.imag / (2 * np.pi) == pytest.approx(hertz, rel=2e-7)
     assert np.abs(beam(case).transfer(zeros)[0, 0]) == pytest.approx(0, abs=1e-12)
-    assert beam(case).zeros("hub_angle", below=2 * np.pi * 60) == pytest.approx(zeros)
+    assert beam(case).zeros("joint1_angle", below=2 * np.pi * 60) == pytest.approx(zeros)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_zeros_of_the_tip(case: str) -> None:
     b = beam(case)
-    zeros = b.zeros("tip", 3)
+    zeros = b.zeros("tip_displacement", 3)
     assert (zeros.imag != 0).tolist() == [False, False, case == "20 g, Ip"]
     if case == "20 g, Ip":
         beside = np.abs(b.transfer(zeros * 1.01)[2, 0])
         assert np.abs(b.transfer(zeros)[2, 0]) / beside == pytest.approx(0, abs=1e-10)
     else:
         assert zeros == pytest.approx([57.1082257572, 308.6081481235, 762.0685370708], rel=1e-12)
-    below = b.zeros("tip", below=float(np.abs(zeros[2])) * 1.0001)
+    below = b.zeros("tip_displacement", below=float(np.abs(zeros[2])) * 1.0001)
     assert below == pytest.approx(zeros)
 
 
@@ -331,8 +331,8 @@ def test_bad_input() -> None:
         b.transfer([1j, 0.0])
     with pytest.raises(errors.NotAvailable, match="modal_plant"):
         beam(damping=Damping("modal", ratio=0.01)).transfer(1j)
-    with pytest.raises(errors.DefinitionError, match=r'hub_angel" \(did you mean "hub_angle"\?\)'):
-        b.zeros("hub_angel", 3)
+    with pytest.raises(errors.DefinitionError, match=r'joint1_angel" \(did you mean "joint1_angle"\?\)'):
+        b.zeros("joint1_angel", 3)
     for wrong in ({}, {"count": 3, "below": 4.0}, {"count": -1}, {"below": 0.0}):
         with pytest.raises(errors.DefinitionError):
             b.natural_frequencies(**wrong)

@@ -107,12 +107,12 @@ def test_frequencies_and_zeros_of_the_exact_beam(case: str) -> None:
     model, beam = TransferMatrixArm(arm, theory="euler_bernoulli", extensible=False), ExactBeam(arm)
     assert model.natural_frequencies(20) == pytest.approx(beam.natural_frequencies(20), rel=1e-14)
     hub = model.zeros("joint1_angle", "joint1_torque", below=5000.0)
-    assert hub == pytest.approx(beam.zeros("hub_angle", below=5000.0), rel=1e-13)
-    tip, wanted = model.zeros("tip_y", "joint1_torque", below=5000.0), beam.zeros("tip", below=5000.0)
+    assert hub == pytest.approx(beam.zeros("joint1_angle", below=5000.0), rel=1e-13)
+    tip, wanted = model.zeros("tip_y", "joint1_torque", below=5000.0), beam.zeros("tip_displacement", below=5000.0)
     assert tip[tip.real >= 0] == pytest.approx(wanted, rel=1e-13)
     assert np.sort(tip[tip.real < 0]) == pytest.approx(-wanted[wanted.imag == 0][::-1], rel=1e-13)
     assert np.sum(tip.imag != 0) == np.sum(wanted.imag != 0) == (case == "20 g, Ip")
-    assert beam.zeros("tip", 4) == pytest.approx(wanted[:4])
+    assert beam.zeros("tip_displacement", 4) == pytest.approx(wanted[:4])
 
 
 @pytest.mark.parametrize("inertia", [1e-5, 1e-3, 0.1, 10.0, 1e4])
@@ -120,7 +120,7 @@ def test_tip_body_of_any_inertia_gives_the_exact_beam_its_oscillating_zero(inert
     """The one pair of zeros on the imaginary axis, where the tip body turns and the tip stands still."""
     arm = tokhi_arm(*CASES["20 g, Ip"][:2], inertia)
     model, beam = TransferMatrixArm(arm, theory="euler_bernoulli", extensible=False), ExactBeam(arm)
-    found = beam.zeros("tip", 12)
+    found = beam.zeros("tip_displacement", 12)
     (zero,) = found[found.imag != 0]
     tip = model.zeros("tip_y", "joint1_torque", below=1.01 * zero.imag)
     assert tip[tip.imag != 0] == pytest.approx([zero], rel=1e-12)

@@ -19,7 +19,7 @@ from flexctl.kernels import bands
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.model import Signal
 
-CHANNELS = (("torque", "force"), ("hub", "tip", "hub_rate", "tip_acceleration"))
+CHANNELS = (("torque", "force"), ("hub", "tip", "joint1_rate", "tip_acceleration"))
 
 
 def error(found, right):

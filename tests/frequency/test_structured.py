@@ -16,7 +16,8 @@ CHANNELS = {
     "sensor": [{"name": "tip_acceleration", "kind": "acceleration", "position": 1.0}],
     "actuator": [{"name": "tip_force", "start": 1.0, "end": 1.0}],
 }
-PAYLOAD, INPUT = Real("payload", "tip_acceleration", "tip_force", -0.010), InputUncertainty("torque", "hub_torque", 0.3)
+PAYLOAD = Real("payload", "tip_acceleration", "tip_force", -0.010)
+INPUT = InputUncertainty("torque", "joint1_torque", 0.3)
 
 
 @cache

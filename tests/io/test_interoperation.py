@@ -33,7 +33,7 @@ def pd(dt: float = 0.0, gain: float = 1.0) -> control.StateSpace:
     """A PD on angle and rate with the names of the arm."""
     return control.ss(
         np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [[-0.4 * gain, -0.05 * gain]], dt,
-        inputs=["hub_angle", "hub_rate"], outputs=["hub_torque"], name="pd",
+        inputs=["joint1_angle", "joint1_rate"], outputs=["joint1_torque"], name="pd",
     )
 
 
@@ -44,14 +44,14 @@ def response(system: control.StateSpace, output: str, input: str) -> np.ndarray:
 
 def test_interconnect_joins_by_the_names(plant: fx.SecondOrder) -> None:
     """From a disturbance torque to the tip, closed by the PD: P / (1 + K P) by hand."""
-    add = control.summing_junction(inputs=["hub_torque", "disturbance"], output="torque")
+    add = control.summing_junction(inputs=["joint1_torque", "disturbance"], output="torque")
     P = plant.statespace()
     P = control.ss(P.A, P.B, P.C, P.D, inputs=["torque"], outputs=P.output_labels, states=P.state_labels, name="arm")
-    outputs = ["tip", "tip_angle", "hub_angle"]
+    outputs = ["tip_displacement", "chord1_angle", "joint1_angle"]
     closed = control.interconnect([P, pd(), add], inputs=["disturbance"], outputs=outputs)
     hub, rate, tip, _ = plant.transfer(S)[:, 0]
     wanted = tip / (1.0 + 0.4 * hub + 0.05 * rate)
-    np.testing.assert_allclose(response(closed, "tip", "disturbance"), wanted, rtol=1e-8)
+    np.testing.assert_allclose(response(closed, "tip_displacement", "disturbance"), wanted, rtol=1e-8)
     assert closed.poles().real.max() < 0.0
 
 
@@ -60,12 +60,12 @@ def test_feedback(plant: fx.SecondOrder) -> None:
     from flexctl.linear.interconnect import closed_loop
 
     P = plant.statespace()
-    measured = P[[P.output_labels.index(n) for n in ("hub_angle", "hub_rate")], :]
+    measured = P[[P.output_labels.index(n) for n in ("joint1_angle", "joint1_rate")], :]
     theirs = control.feedback(measured, pd(), sign=1)
     ours = closed_loop(plant.first_order(), fx.from_control(pd()))
     for part in (np.abs, np.real):
         np.testing.assert_allclose(np.sort(part(theirs.poles())), np.sort(part(ours.poles())), rtol=1e-6)
-    assert ours.outputs[0].name == "hub_angle"
+    assert ours.outputs[0].name == "joint1_angle"
 
 
 def test_nyquist_plot_counts_what_our_poles_say(plant: fx.SecondOrder) -> None:
@@ -73,7 +73,7 @@ def test_nyquist_plot_counts_what_our_poles_say(plant: fx.SecondOrder) -> None:
     from flexctl.linear.interconnect import closed_loop
 
     omega, P = fx.grid(plant), plant.statespace()
-    measured = P[[P.output_labels.index(n) for n in ("hub_angle", "hub_rate")], :]
+    measured = P[[P.output_labels.index(n) for n in ("joint1_angle", "joint1_rate")], :]
     for gain, unstable in ((1.0, False), (-1.0, True)):
         loop = -pd(gain=gain) * measured
         found = control.nyquist_response(loop, omega=omega, warn_encirclements=False)
@@ -113,36 +113,38 @@ def test_input_output_response_of_the_nonlinear_export() -> None:
 @pytest.mark.parametrize("dt", [0.0, 1e-3])
 def test_their_controllers_run_in_our_simulation(arm: fx.Plant, dt: float) -> None:
     """A python-control PD, continuous or sampled, gives the run of our own law; a disturbance excites it."""
-    push = {"hub_torque": fx.bang_bang(0.05, 0.1)}
+    push = {"joint1_torque": fx.bang_bang(0.05, 0.1)}
     theirs = fx.simulate(arm, pd(dt), inputs=push, duration=0.5)
-    law = fx.LinearLaw(dt, ("hub_angle", "hub_rate"), ("hub_torque",), Dy=[[-0.4, -0.05]])
+    law = fx.LinearLaw(dt, ("joint1_angle", "joint1_rate"), ("joint1_torque",), Dy=[[-0.4, -0.05]])
     ours = fx.simulate(arm, law, inputs=push, duration=0.5)
     np.testing.assert_array_equal(theirs.y, ours.y)
-    assert np.abs(theirs["hub_torque"]).max() > 0.05
+    assert np.abs(theirs["joint1_torque"]).max() > 0.05
 
 
 @pytest.mark.parametrize("dt", [0.0, 1e-3])
 def test_their_transfer_functions_run_too(arm: fx.Plant, dt: float) -> None:
     """A lead with the names of the arm, against a LinearLaw written by hand: -0.4 - 0.05 s / (1 + s tf)."""
-    push, tf = {"hub_torque": fx.bang_bang(0.05, 0.1)}, 0.02
+    push, tf = {"joint1_torque": fx.bang_bang(0.05, 0.1)}, 0.02
+    names = {"inputs": ["joint1_angle"], "outputs": ["joint1_torque"]}
     if dt:  # -0.4 - 0.05 (z - 1) / (tf (z - a)), a = exp(-dt / tf)
         a, gain = np.exp(-dt / tf), 0.05 / tf
-        lead = control.tf([-0.4 - gain, 0.4 * a + gain], [1.0, -a], dt, inputs=["hub_angle"], outputs=["hub_torque"])
+        lead = control.tf([-0.4 - gain, 0.4 * a + gain], [1.0, -a], dt, **names)
         law = fx.LinearLaw(
-            dt, ("hub_angle",), ("hub_torque",), A=[[a]], By=[[1.0]], C=[[gain * (1 - a)]], Dy=[[-0.4 - gain]]
+            dt, ("joint1_angle",), ("joint1_torque",), A=[[a]], By=[[1.0]], C=[[gain * (1 - a)]], Dy=[[-0.4 - gain]]
         )
     else:
-        lead = control.tf([-0.4 * tf - 0.05, -0.4], [tf, 1.0], inputs=["hub_angle"], outputs=["hub_torque"])
+        lead = control.tf([-0.4 * tf - 0.05, -0.4], [tf, 1.0], **names)
         law = fx.LinearLaw(
-            0.0, ("hub_angle",), ("hub_torque",), A=[[-1 / tf]], By=[[1 / tf]], C=[[0.05 / tf]], Dy=[[-0.4 - 0.05 / tf]]
+            0.0, ("joint1_angle",), ("joint1_torque",), A=[[-1 / tf]], By=[[1 / tf]], C=[[0.05 / tf]],
+            Dy=[[-0.4 - 0.05 / tf]],
         )
     theirs, ours = (fx.simulate(arm, one, inputs=push, duration=0.5) for one in (lead, law))
     np.testing.assert_allclose(theirs.y, ours.y, rtol=0, atol=1e-10 * np.abs(ours.y).max())
-    assert np.abs(theirs["hub_torque"]).max() > 0.05
+    assert np.abs(theirs["joint1_torque"]).max() > 0.05
 
 
 def test_a_controller_that_cannot_run_says_what_to_do(arm: fx.Plant) -> None:
-    names = {"inputs": ["hub_angle"], "outputs": ["hub_torque"]}
+    names = {"inputs": ["joint1_angle"], "outputs": ["joint1_torque"]}
     wrong = {
         "no state space.*filter of the derivative": control.tf([-0.05, -0.4], [1.0], **names),
         r"have no names.*inputs=\[plant outputs\]": control.tf([-0.4], [0.02, 1.0]),
@@ -178,15 +180,16 @@ def test_a_nonlinear_loop_in_their_interconnect() -> None:
 def test_a_controller_with_states_from_their_synthesis(arm: fx.Plant, plant: fx.SecondOrder) -> None:
     """lqr and lqe of python-control make a continuous observer controller that brings our arm to rest."""
     P = plant.statespace(modes=2)
-    P = P[[P.output_labels.index("hub_angle"), P.output_labels.index("tip")], :]
+    P = P[[P.output_labels.index("joint1_angle"), P.output_labels.index("tip_displacement")], :]
     K, _, _ = control.lqr(P, np.eye(P.nstates), 3.0 * np.eye(1))
     # not lqe(P, ...): python-control 0.10.2 refuses B QN B' where it is unsymmetric by rounding
     L, _, _ = control.lqe(P.A, np.eye(P.nstates), P.C, 1e2 * np.diag(np.diag(P.B @ P.B.T)), 1e-4 * np.eye(2))
     A = P.A - P.B @ K - L @ P.C
-    law = control.ss(A, L, -K, np.zeros((1, 2)), inputs=["hub_angle", "tip"], outputs=["hub_torque"], name="lqg")
+    names = {"inputs": ["joint1_angle", "tip_displacement"], "outputs": ["joint1_torque"]}
+    law = control.ss(A, L, -K, np.zeros((1, 2)), **names, name="lqg")
     start = np.linspace(0.0, 0.02, len(arm.model.coordinates))
     run = fx.simulate(arm, law, duration=3.0, initial=(start, 0 * start))
-    assert np.abs(run["tip"][run.t > 2.5]).max() < 0.1 * np.abs(run["tip"][run.t < 0.5]).max()
+    assert np.abs(run["tip_displacement"][run.t > 2.5]).max() < 0.1 * np.abs(run["tip_displacement"][run.t < 0.5]).max()
 
 
 def test_matrices_to_matlab_and_back(plant: fx.SecondOrder, tmp_path: Path) -> None:
@@ -204,13 +207,13 @@ def test_matrices_to_matlab_and_back(plant: fx.SecondOrder, tmp_path: Path) -> N
     np.testing.assert_allclose(back.modes().frequencies_hz, 1.1 * plant.modes().frequencies_hz, rtol=1e-9)
     # and a controller designed there comes as A, B, C, D with names
     savemat(tmp_path / "pd.mat", {"A": [[-50.0]], "B": [[1.0, 0.0]], "C": [[-20.0]], "D": [[-0.4, -0.05]],
-                                  "inputs": np.array(["hub_angle", "hub_rate"], object),
-                                  "outputs": "hub_torque"})
+                                  "inputs": np.array(["joint1_angle", "joint1_rate"], object),
+                                  "outputs": "joint1_torque"})
     law = fx.load_linear(tmp_path / "pd.mat")
-    assert [s.name for s in law.inputs] == ["hub_angle", "hub_rate"]
+    assert [s.name for s in law.inputs] == ["joint1_angle", "joint1_rate"]
     arm = fx.load_plant(ARM)
-    run = fx.simulate(arm, law, inputs={"hub_torque": fx.bang_bang(0.05, 0.1)}, duration=0.3)
-    assert np.isfinite(run["tip"]).all()
+    run = fx.simulate(arm, law, inputs={"joint1_torque": fx.bang_bang(0.05, 0.1)}, duration=0.3)
+    assert np.isfinite(run["tip_displacement"]).all()
 
 
 @pytest.mark.skipif(shutil.which("octave") is None, reason="needs octave")
@@ -225,6 +228,6 @@ def test_octave_computes_the_same_poles(plant: fx.SecondOrder, tmp_path: Path) -
 
 def test_a_reference_is_followed_by_their_controller_with_two_degrees_of_freedom(arm: fx.Plant) -> None:
     """Inputs of their controller that are no outputs of the plant are refused with a name, not ignored."""
-    law = control.ss([], [], [], [[-0.4, 0.4]], 1e-3, inputs=["hub_angle", "wanted"], outputs=["hub_torque"])
+    law = control.ss([], [], [], [[-0.4, 0.4]], 1e-3, inputs=["joint1_angle", "wanted"], outputs=["joint1_torque"])
     with pytest.raises(fx.DefinitionError, match="wanted"):
         fx.simulate(arm, law, quintic(0.0, 0.1, 0.2), duration=0.1)

@@ -38,11 +38,12 @@ from flexctl.motion.moves import quintic
 
 PLANT = "tokhi_azad_1994"
 DAMPED = {"model.sections": 8, "damping.kind": "modal", "damping.ratio": 0.01}
-REQUIREMENTS = {"gain_margin": 1.2, "hub_angle.max_error": 0.1}
+REQUIREMENTS = {"gain_margin": 1.2, "joint1_angle.max_error": 0.1}
 
 def design(plant):
     gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.05]]}
-    return LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-0.3, 0.3)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    return LinearLaw(1e-3, *names, **gains).limited(-0.3, 0.3)
 
 def scenarios(plant):
     return [Scenario(f"{g} g", quintic(0.0, 0.1, 0.2), 0.4, {**DAMPED, "payload.mass": g / 1000}) for g in (0, 20)]
@@ -92,9 +93,9 @@ class TestLqg:
     def test_encoders(self, found: fx.Certificate, bits: int, ripple: float) -> None:
         """Computed independently: 12 bits limit-cycle at full torque, 14, 16, 20 bits leave 0.1, 0.025, 0.0015 N m."""
         (run,) = (q for q in found.quantised if q.bits == bits)
-        assert run.quanta == {"hub_angle": 2 * np.pi / 2**bits, "tip_angle": 2 * np.pi / 2**bits}
-        assert run.ripple["hub_torque"] == pytest.approx(ripple, rel=0.1)
-        assert found.still["hub_torque"] < 1e-4
+        assert run.quanta == {"joint1_angle": 2 * np.pi / 2**bits, "chord1_angle": 2 * np.pi / 2**bits}
+        assert run.ripple["joint1_torque"] == pytest.approx(ripple, rel=0.1)
+        assert found.still["joint1_torque"] < 1e-4
 
     def test_a_linear_plant_parts_from_the_prediction_at_the_torque_limit_only(self, found: fx.Certificate) -> None:
         valid = found.validity
@@ -110,8 +111,9 @@ class TestLqg:
         assert loop.stable
         assert loop.smallest("disk_margin") == pytest.approx(0.30, rel=0.1)
         assert loop.hidden > 20
-        assert found.saturation["hub_torque"] == pytest.approx(found.runs["5 deg"]["hub_torque.peak"] / 0.3, rel=1e-12)
-        assert found.runs["5 deg"]["tip_angle.settle_1pct_s"] == pytest.approx(0.437, rel=0.05)
+        peak = found.runs["5 deg"]["joint1_torque.peak"]
+        assert found.saturation["joint1_torque"] == pytest.approx(peak / 0.3, rel=1e-12)
+        assert found.runs["5 deg"]["chord1_angle.settle_1pct_s"] == pytest.approx(0.437, rel=0.05)
 
     def test_everything_is_json(self, found: fx.Certificate) -> None:
         from flexctl.cli.common import as_text
@@ -195,7 +197,7 @@ def test_growth_is_that_of_a_run() -> None:
     run = fx.simulate(
         plant, linear_law(law(), plant.model), quintic(0.0, 0.0, 1.0), duration=1.5, initial=(q, 0 * q), method="exact"
     )
-    t, tip = run.t, np.abs(run["tip"])
+    t, tip = run.t, np.abs(run["tip_displacement"])
     early, late = (tip[(t >= a) & (t < a + 0.1)].max() for a in (0.9, 1.4))
     assert math.log(late / early) / 0.5 == pytest.approx(rate, rel=0.05)
 
@@ -203,11 +205,11 @@ def test_growth_is_that_of_a_run() -> None:
 def test_the_linear_part_of_wrapped_and_scheduled_laws() -> None:
     plant = arm().model
     bare = linear_law(law(), plant).feedback()
-    wrapped = fx.Noisy(fx.Quantised(fx.Saturated(law(), 0.1), {"hub_angle": 1e-3}), {"hub_angle": 1e-4})
+    wrapped = fx.Noisy(fx.Quantised(fx.Saturated(law(), 0.1), {"joint1_angle": 1e-3}), {"joint1_angle": 1e-4})
     linear = linear_law(wrapped, plant)
     assert np.array_equal(linear.feedback().A, bare.A)
     assert np.isinf(linear.law.upper).all()
-    scheduled = Blended((law().law, law().law), (-1.0, 1.0), "hub_angle")
+    scheduled = Blended((law().law, law().law), (-1.0, 1.0), "joint1_angle")
     blend, z = linear_law(fx.Delayed(scheduled), plant).feedback(), np.array([0.9 + 0.1j])
     assert np.abs(blend.transfer(z)) == pytest.approx(np.abs(bare.transfer(z)), rel=1e-9)
 
@@ -220,7 +222,7 @@ def test_the_linear_part_of_wrapped_and_scheduled_laws() -> None:
 
 def test_a_scheduled_law_has_margins_in_the_table_of_its_runs() -> None:
     plant = arm()
-    scheduled = fx.Delayed(Blended((law().law, law().law), (-1.0, 1.0), "hub_angle"))
+    scheduled = fx.Delayed(Blended((law().law, law().law), (-1.0, 1.0), "joint1_angle"))
     item = fx.Scenario("move", quintic(0.0, 0.1, 0.2), 0.3)
     ((margins, stable),) = robustness(scheduled, plant, [item]).values()
     ((wanted, _),) = robustness(law(), plant, [item]).values()
@@ -279,7 +281,7 @@ def test_a_nonlinear_plant_parts_from_the_prediction_as_the_square_of_the_amplit
 def test_encoders_take_the_place_of_those_of_the_law() -> None:
     """A law with encoders of 20 bits is examined with 12 bits, not with both."""
     plant, item = arm(), fx.Scenario("5 deg", quintic(0.0, math.radians(5.0), 0.4), 1.0, options={"method": "march"})
-    fine = fx.Quantised(law(), {"hub_angle": 2 * math.pi / 2**20})
+    fine = fx.Quantised(law(), {"joint1_angle": 2 * math.pi / 2**20})
     one, other = (runs.quantised(plant, x, item, 12) for x in (fine, law()))
     assert one.scores == other.scores
 
@@ -348,8 +350,8 @@ class TestCommand:
         for word in ("Spill-over", "UNSTABLE" if "UNSTABLE" in result.stdout else "stable", "gain_margin", "met"):
             assert word in result.stdout
         told = json.loads(Path("out/pd_certificate.json").read_text())
-        assert {v["name"] for v in told["requirements"]} == {"stable", "gain_margin", "hub_angle.max_error"}
-        assert told["quantisation"][0]["quanta"]["hub_rate"] < 0.1, "twice the largest rate in 2^12 steps"
+        assert {v["name"] for v in told["requirements"]} == {"stable", "gain_margin", "joint1_angle.max_error"}
+        assert told["quantisation"][0]["quanta"]["joint1_rate"] < 0.1, "twice the largest rate in 2^12 steps"
 
     def test_another_formulation(self, place: Path) -> None:
         """Designed on finite differences, examined on a nonlinear beam, in the words of the law."""
@@ -359,11 +361,11 @@ class TestCommand:
         assert (told["model"], own["model"]) == ("timoshenko_planar", "finite_difference")
         assert set(told["scores"]) == set(own["scores"])
         for run, scores in told["scores"].items():
-            assert scores["hub_torque.peak"] == pytest.approx(own["scores"][run]["hub_torque.peak"], rel=0.05)
-        one, other = (next(iter(x["loops"].values()))["margins"]["hub_torque"] for x in (told, own))
+            assert scores["joint1_torque.peak"] == pytest.approx(own["scores"][run]["joint1_torque.peak"], rel=0.05)
+        one, other = (next(iter(x["loops"].values()))["margins"]["joint1_torque"] for x in (told, own))
         assert one["phase_margin_deg"] == pytest.approx(other["phase_margin_deg"], rel=0.1)
         assert [limit["what"] for limit in told["limits"]] == [limit["what"] for limit in own["limits"]]
-        assert told["quantisation"][0]["quanta"]["hub_angle"] == pytest.approx(2 * math.pi / 2**12)
+        assert told["quantisation"][0]["quanta"]["joint1_angle"] == pytest.approx(2 * math.pi / 2**12)
         assert 0.0 < told["linear_validity"]["deviation"][0] < 0.02
 
     def test_exit_code_1_when_a_requirement_fails(self, place: Path) -> None:

@@ -33,7 +33,8 @@ DAMPED = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}, "pay
 REQUIREMENTS = {"payload_kg": (0.0, 0.02)}
 
 class Law:
-    sample_time, measures, drives, follows = 1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",)
+    sample_time, measures = 1e-3, ("joint1_angle", "joint1_rate")
+    drives, follows = ("joint1_torque",), ("joint1_angle",)
     def initial(self):
         return 0.0
     def step(self, state, t, y, r):
@@ -78,10 +79,11 @@ class TestLawsWithoutLinearPart:
             "model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}, "payload.mass": 0.01
         })
         gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.0]]}
-        exact = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains)
+        exact = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), **gains)
         wanted = examine(arm.linearise(), exact)
         assert loop["slowest_decay_1_s"] == pytest.approx(wanted.decay, rel=1e-6)
-        assert loop["margins"]["hub_torque"]["disk_margin"] == pytest.approx(wanted.smallest("disk_margin"), rel=1e-6)
+        found = loop["margins"]["joint1_torque"]["disk_margin"]
+        assert found == pytest.approx(wanted.smallest("disk_margin"), rel=1e-6)
         assert told["mu"]["largest"] >= told["mu"]["attained"] > 0.0
 
     def test_positive_feedback_clipped_at_the_limit(self, place: Path) -> None:
@@ -96,7 +98,7 @@ class TestLawsWithoutLinearPart:
         assert next(iter(told["loops"].values()))["stable"], "about rest it is a good law"
         assert code == 1
         assert verdicts(told)["stable"] == "not met"
-        assert "hub_angle" in told["does_not_settle"]["move"]
+        assert "joint1_angle" in told["does_not_settle"]["move"]
         assert told["grid"][0]["state"] == "DOES NOT SETTLE"
 
     def test_a_relay_is_not_examined_and_goes_on_for_ever(self, place: Path) -> None:
@@ -106,7 +108,7 @@ class TestLawsWithoutLinearPart:
         found = verdicts(told)
         assert found["stable"] == "not met"
         assert found["disk_margin"] == "not examined"
-        assert "hub_torque" in told["does_not_settle"]["move"]
+        assert "joint1_torque" in told["does_not_settle"]["move"]
         assert told["holds"].startswith("Holds for no set: the linear loop was not examined")
         assert any("not linear about rest" in reason for reason in told["not_examined"])
 
@@ -126,7 +128,7 @@ def lqg() -> fx.Certificate:
     script = fx.load_controller("tokhi_azad_lqg")
     move = fx.Scenario("5 deg", quintic(0.0, np.radians(5.0), 0.4), 2.5, {**script.SETTINGS, "payload.mass": 0.01})
     return fx.certify(script, scenarios=[move], bits=(), workers=1, requirements={
-        "5 deg: tip_angle.settle_1pct_s": 0.5, "ripple_at_bits": {20: 0.01}, "mu": 1.0
+        "5 deg: chord1_angle.settle_1pct_s": 0.5, "ripple_at_bits": {20: 0.01}, "mu": 1.0
     })
 
 
@@ -176,16 +178,16 @@ class TestTheSet:
 def test_a_law_without_limits_gets_a_load_too() -> None:
     """A sixth of the largest command of its scenario; a proportional law gives way by load over gain."""
     gains = {"Dy": [[-0.4, -0.2]], "Dr": [[0.4, 0.2, 0.0]]}
-    law = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains)
+    law = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), **gains)
     settings = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.05}}
     item, arm = fx.Scenario("move", quintic(0.0, 0.1, 0.3), 4.0, settings), fx.load_plant("tokhi_azad_1994")
     (size,) = loads.sizes(law, {}).values()
-    found = loads.load_step(arm, law, item, "hub_torque", size, "")
-    assert found.size == pytest.approx(item.run(law, arm).scores["hub_torque.peak"] / 6.0, rel=1e-6)
+    found = loads.load_step(arm, law, item, "joint1_torque", size, "")
+    assert found.size == pytest.approx(item.run(law, arm).scores["joint1_torque.peak"] / 6.0, rel=1e-6)
     assert found.left == pytest.approx(found.size / 0.4, rel=0.02)
     assert math.isinf(found.recovery)
     idle = replace(item, reference=quintic(0.0, 0.0, 0.3))
-    assert "no output that moves" in loads.load_step(arm, law, idle, "hub_torque", size, "").failure
+    assert "no output that moves" in loads.load_step(arm, law, idle, "joint1_torque", size, "").failure
 
 
 class TestTogether:
@@ -220,7 +222,7 @@ class TestTogether:
         script = fx.load_controller("planar_2r_scheduled")
         plant = fx.load_plant(script.PLANT)
         item = next(s for s in script.scenarios(plant) if s.plant(plant).arm.payload.mass == 0.0)
-        arm, known, _ = item.fitted(fx.simulate.__globals__["as_law"](script.design(plant)), plant)
+        arm, known = item.plant(plant), item.own_law(script.design(plant))
         at = fx.OperatingPoint.at_rest(arm.model)
         law = linear_law(known, arm.model, at)
         return arm.linearise(at), law, examine(arm.linearise(at), law)
@@ -255,7 +257,7 @@ class TestRanges:
             (("--vary", "joint.1.stiffness"), "KEY=LOW..HIGH"),
             (("--vary", "payload.mas=0..0.01"), "payload.mas"),
             (("--vary", "payload.mass=0.02..0.01"), "write the lower value first"),
-            (("--load", "hub_torque"), "NAME=VALUE"),
+            (("--load", "joint1_torque"), "NAME=VALUE"),
         ],
     )
     def test_wrong_words_are_refused_before_anything_is_computed(
@@ -318,7 +320,7 @@ class TestWhatCannotBeComputed:
         Path("law.py").write_text(HEAD.replace("BODY", PD).replace("MOVE", QUINTIC))
         result = CliRunner().invoke(cli, ["certify", "law.py", "--load", "hub_torqe=0.05"])
         assert result.exit_code == 2
-        assert 'did you mean "hub_torque"' in result.stderr.replace("\n", " ")
+        assert 'did you mean "joint1_torque"' in result.stderr.replace("\n", " ")
 
 
 class TestVerdictAndSentenceAgree:

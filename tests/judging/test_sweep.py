@@ -51,7 +51,8 @@ SETTINGS = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}}
 def design(plant, limit=0.3):
     k, d = GAINS.angle, GAINS.rate
     gains = {"Dy": [[-k, -d]], "Dr": [[k, d, plant.arm.payload.mass]]}
-    return LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-limit, limit)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    return LinearLaw(1e-3, *names, **gains).limited(-limit, limit)
 
 def scenarios(plant):
     with pathlib.Path(__file__).with_name("called").open("a") as stream:
@@ -159,18 +160,18 @@ class TestCases:
     def test_arguments_of_design_and_fields_of_the_scenario(self, place: Path) -> None:
         over = {"controller.limit": [0.05, 0.3], "scenario.duration": [0.3, 0.6], "scenario.method": ["march"]}
         table = sweep("pd.py", over=over, scenarios=["move"], workers=1)
-        columns = (table[name] for name in ("controller.limit", "scenario.duration", "hub_torque.peak"))
+        columns = (table[name] for name in ("controller.limit", "scenario.duration", "joint1_torque.peak"))
         peaks = {(limit, duration): peak for limit, duration, peak in zip(*columns, strict=True)}
         assert peaks[0.05, 0.3] == 0.05
         assert peaks[0.3, 0.3] == peaks[0.3, 0.6] > 0.05
-        assert table["hub_angle.final_error"][0] != table["hub_angle.final_error"][1]
+        assert table["joint1_angle.final_error"][0] != table["joint1_angle.final_error"][1]
 
     def test_the_design_does_not_know_what_changes_unless_it_is_told(self, place: Path) -> None:
         """The feedforward gain of this controller is the payload's mass."""
         over = {"payload.mass": [0.0, 0.02]}
         blind, told = (sweep("pd.py", over=over, redesign=r, scenarios=["move"], workers=1) for r in (False, True))
-        assert blind["hub_torque.rms"][0] == told["hub_torque.rms"][0]
-        assert blind["hub_torque.rms"][1] != told["hub_torque.rms"][1]
+        assert blind["joint1_torque.rms"][0] == told["joint1_torque.rms"][0]
+        assert blind["joint1_torque.rms"][1] != told["joint1_torque.rms"][1]
 
     def test_all_scenarios_and_the_linear_loop(self, place: Path) -> None:
         table = sweep("pd.py", over={"payload.mass": [0.01]}, linear=True, workers=1)
@@ -209,7 +210,7 @@ class TestCases:
                       scenarios=["move"], workers=1)
         assert table["status"] == ["ok", "failed"]
         assert "diverge" in table["reason"][1]
-        assert table["hub_torque.peak"][1] is None
+        assert table["joint1_torque.peak"][1] is None
 
     def test_what_is_wrong_with_the_whole_study_is_said_at_once(self, place: Path) -> None:
         for arguments, message in (
@@ -234,8 +235,8 @@ class TestTable:
         rows = list(csv.DictReader(table.save("a.csv").open()))
         assert list(rows[0]) == list(table.columns)
         assert [float(row["payload.mass"]) for row in rows] == [0.0, -1.0, 0.01]
-        assert float(rows[2]["hub_torque.rms"]) == table["hub_torque.rms"][2]
-        assert rows[1]["hub_torque.rms"] == ""
+        assert float(rows[2]["joint1_torque.rms"]) == table["joint1_torque.rms"][2]
+        assert rows[1]["joint1_torque.rms"] == ""
         assert rows[1]["reason"] == table["reason"][1]
 
     def test_netcdf(self, table: fx.Table, place: Path) -> None:
@@ -243,8 +244,8 @@ class TestTable:
 
         with netcdf_file(table.save("a.nc"), mmap=False) as data:
             assert data.variables["payload.mass"][:].tolist() == [0.0, -1.0, 0.01]
-            assert math.isnan(data.variables["hub_torque.rms"][1])
-            assert data.variables["hub_torque.rms"][2] == table["hub_torque.rms"][2]
+            assert math.isnan(data.variables["joint1_torque.rms"][1])
+            assert data.variables["joint1_torque.rms"][2] == table["joint1_torque.rms"][2]
             texts = [b"".join(row).decode().rstrip("\0") for row in data.variables["reason"][:]]
         assert texts == table["reason"]
 
@@ -255,7 +256,7 @@ class TestTable:
         assert list(found) == list(table.columns)
         assert found["payload.mass"] == [0.0, -1.0, 0.01]
         assert found["reason"] == table["reason"]
-        assert found["hub_torque.rms"] == table["hub_torque.rms"]
+        assert found["joint1_torque.rms"] == table["joint1_torque.rms"]
 
     def test_a_sweep_writes_parquet(self, place: Path) -> None:
         import pyarrow.parquet
@@ -302,7 +303,7 @@ class TestResume:
                       progress=lambda done, failed, total: seen.append(done))
         assert seen == [3, 4, 5]
         assert len(Path("called").read_text()) == 1 + 2, "once to check the study, once for each missing case"
-        assert table["hub_torque.rms"] == whole["hub_torque.rms"]
+        assert table["joint1_torque.rms"] == whole["joint1_torque.rms"]
         assert Path("out.csv").exists()
         assert not Path("out.csv.journal").exists()
 
@@ -345,17 +346,17 @@ class TestJournal:
         self.interrupted(4)
         journal = Path("out.csv.journal")
         lines = journal.read_text().splitlines(keepends=True)
-        at = lines[2].index("hub_torque.rms") + len('hub_torque.rms": 0.0')
+        at = lines[2].index("joint1_torque.rms") + len('joint1_torque.rms": 0.0')
         lines[2] = lines[2][:at] + ("1" if lines[2][at] != "1" else "2") + lines[2][at + 1 :]
         journal.write_text("".join(lines))
         with pytest.warns(UserWarning, match="1 of 4 lines are damaged; their cases are computed again"):
             seen, table = self.finished()
         assert seen == [3, 4, 5]
-        assert table["hub_torque.rms"] == whole["hub_torque.rms"]
+        assert table["joint1_torque.rms"] == whole["joint1_torque.rms"]
 
     def test_damage_of_any_kind_raises_only_our_own_errors(self, place: Path) -> None:
         """Bytes that are changed, lost or added anywhere: refused, or the same table as ever."""
-        whole = sweep("pd.py", over=self.OVER, scenarios=["move"], workers=1)["hub_torque.rms"]
+        whole = sweep("pd.py", over=self.OVER, scenarios=["move"], workers=1)["joint1_torque.rms"]
         self.interrupted(3)
         journal, rng = Path("out.csv.journal"), np.random.default_rng(5)
         good, refused = journal.read_bytes(), 0
@@ -372,7 +373,7 @@ class TestJournal:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    found = self.finished()[1]["hub_torque.rms"]
+                    found = self.finished()[1]["joint1_torque.rms"]
             except fx.DefinitionError as error:
                 message = str(error)
             refused += bool(message)
@@ -640,7 +641,7 @@ def test_a_dask_cluster_loses_a_worker_and_nothing_else(place: Path) -> None:
         assert table["status"] == ["ok"] * 30
         one = {"controller.limit": [table["controller.limit"][17]]}
         here = sweep("slow.py", over=one, scenarios=["move"], workers=1)
-        assert here["hub_torque.rms"] == [table["hub_torque.rms"][17]]
+        assert here["joint1_torque.rms"] == [table["joint1_torque.rms"][17]]
 
 
 @needs_dask

@@ -38,7 +38,7 @@ def test_an_open_crane_parts_as_the_square_of_the_amplitude():
 def test_a_linear_arm_never_parts():
     arm = fx.load_plant("tokhi_azad_1994")
     assert isinstance(arm.model, LinearMechanics)
-    found = fx.linear_validity(arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.4, amplitudes=(1.0, 100.0))
+    found = fx.linear_validity(arm, {"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.4, amplitudes=(1.0, 100.0))
     assert found.parting == math.inf
     assert found.deviation.max() < 1e-6
 

@@ -78,7 +78,7 @@ def test_in_a_slow_acceleration_the_root_asks_for_nothing():
     law = strain_feedback(PLANT, gain=1.0, frequency=50.0, damping=0.7, sample_time=1e-3, measure="root_curvature")
     torque = 0.01
     run = fx.simulate(
-        PLANT.with_modal_damping(0.5), inputs={"hub_torque": _constant(torque)},
+        PLANT.with_modal_damping(0.5), inputs={"joint1_torque": _constant(torque)},
         duration=2.0, step=1e-3, method="exact",
     )
     J = 0.0498 + 0.01 * 0.96**2

@@ -17,10 +17,10 @@ from flexctl.testing import check_law
 from flexctl.testing.laws import ABILITIES
 
 PD = fx.LinearLaw(
-    4e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), Dy=np.array([[-0.9, -0.12]]),
+    4e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), Dy=np.array([[-0.9, -0.12]]),
     Dr=np.array([[0.9, 0.12, 0.0]]),
 )
-MOVE = {"hub_angle": fx.quintic(0.0, 0.3, 0.5)}
+MOVE = {"joint1_angle": fx.quintic(0.0, 0.3, 0.5)}
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Preview:
 
     target: float = 0.0
     sample_time: float = 4e-3
-    measures: tuple[str, ...] = ("hub_angle", "hub_rate")
-    drives: tuple[str, ...] = ("hub_torque",)
-    follows: tuple[str, ...] = ("hub_angle",)
+    measures: tuple[str, ...] = ("joint1_angle", "joint1_rate")
+    drives: tuple[str, ...] = ("joint1_torque",)
+    follows: tuple[str, ...] = ("joint1_angle",)
 
     def with_references(self, references: Any) -> Preview:
-        return replace(self, target=references["hub_angle"].target)
+        return replace(self, target=references["joint1_angle"].target)
 
     def initial(self) -> None:
         return None
@@ -46,12 +46,12 @@ class Preview:
 LAWS: dict[str, Any] = {
     "linear": PD,
     "delayed, limited, quantised, noisy": fx.Delayed(
-        fx.Saturated(fx.Quantised(fx.Noisy(PD, {"hub_angle": 1e-4}), {"hub_angle": 1e-3}), 0.2), 1
+        fx.Saturated(fx.Quantised(fx.Noisy(PD, {"joint1_angle": 1e-4}), {"joint1_angle": 1e-3}), 0.2), 1
     ),
     "limited": fx.Saturated(PD, 0.2),
     "continuous": replace(PD, sample_time=0.0),
     "scheduled": ScheduledLaw((0.5,), (PD, replace(PD, Dy=0.5 * PD.Dy))),
-    "blended": Blended((PD, replace(PD, Dy=0.5 * PD.Dy)), (0.0, 1.0), "hub_angle"),
+    "blended": Blended((PD, replace(PD, Dy=0.5 * PD.Dy)), (0.0, 1.0), "joint1_angle"),
     "preview": Preview(),
     "delayed preview": fx.Delayed(Preview(), 2),
 }
@@ -73,13 +73,13 @@ def test_simulate_gives_a_law_its_references_under_the_new_name_only() -> None:
     plant = fx.load_plant("tokhi_azad_1994", model={"sections": 4})
     for law in (Preview(), fx.Delayed(Preview(), 1)):
         run = fx.simulate(plant, law, MOVE, duration=0.02)
-        assert run["hub_torque"][2:8].max() > 0.05  # the reference itself has hardly begun: the target is known
+        assert run["joint1_torque"][2:8].max() > 0.05  # the reference itself has hardly begun: the target is known
 
     class Old(Preview):
         told = Preview.with_references
         with_references = None  # type: ignore[assignment]
 
-    assert abs(fx.simulate(plant, Old(), MOVE, duration=0.02)["hub_torque"]).max() < 1e-9
+    assert abs(fx.simulate(plant, Old(), MOVE, duration=0.02)["joint1_torque"]).max() < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_simulate_gives_a_law_its_references_under_the_new_name_only() -> None:
         ({"with_references": lambda self, references: PD.limited(-1, 1)}, None),
         ({"with_references": lambda self, references: replace(PD, sample_time=1.0)}, "changes sample_time"),
         ({"feedback": lambda self: PD.feedback().A}, "not a FirstOrder"),
-        ({"designed_for": {"hub_angle": (1.0, 0.0)}}, "designed_for: hub_angle from 1.0 to 0.0"),
+        ({"designed_for": {"joint1_angle": (1.0, 0.0)}}, "designed_for: joint1_angle from 1.0 to 0.0"),
         ({"limit": -1.0}, "is not positive"),
     ],
 )

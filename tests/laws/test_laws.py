@@ -33,8 +33,8 @@ WEIGHTS = LqgWeights(
     rate=5.9e-6, energy=3.4e-5, integral=0.18, command=7.9e-5, disturbance=0.21, noise=(1.65e-7, 0.38e-7)
 )
 design_lqg = partial(
-    lqg, weights=WEIGHTS, modes=2, sample_time=TS, measures=("hub_angle", "tip_angle"), drive="hub_torque",
-    follow="tip_angle", limit=0.3,
+    lqg, weights=WEIGHTS, modes=2, sample_time=TS, measures=("joint1_angle", "chord1_angle"), drive="joint1_torque",
+    follow="chord1_angle", limit=0.3,
 )
 
 
@@ -100,7 +100,7 @@ def design_model() -> tuple[Array, Array, Array, Array, Array]:
     shapes = normal.shapes[:, :3]
     M, D, K = (shapes.T @ m @ shapes for m in (p.M, p.D, p.K))
     names = [s.name for s in p.outputs]
-    C = p.Cq[[names.index("hub_angle"), names.index("tip_angle")]] @ shapes
+    C = p.Cq[[names.index("joint1_angle"), names.index("chord1_angle")]] @ shapes
     order = np.argsort(np.diag(K))
     Phi, Gamma, rows = held(M, D, np.diag(np.diag(K)), shapes.T @ p.B, C)
     return Phi, Gamma, rows, rows[1], np.sqrt(np.maximum(np.diag(K)[order], 0.0))
@@ -133,7 +133,7 @@ def test_closed_loop_poles_are_those_of_regulator_and_estimator(measured: tuple[
     """The separation principle, with both halves designed again here."""
     Phi, Gamma, C, tip, omega = design_model()
     C = C[list(measured)]
-    names, noise = (tuple(x[i] for i in measured) for x in (("hub_angle", "tip_angle"), WEIGHTS.noise))
+    names, noise = (tuple(x[i] for i in measured) for x in (("joint1_angle", "chord1_angle"), WEIGHTS.noise))
     law = design_lqg(plant(), measures=names, weights=replace(WEIGHTS, noise=noise))
     K, correct = gains(Phi, Gamma, C, tip, omega, noise)
     A, B = with_delay_and_integral(Phi, Gamma, tip)
@@ -190,37 +190,37 @@ def test_lqg_on_the_whole_plant(grams: float, stable: bool) -> None:
 ])
 def test_lqg_settles_as_fast_as_the_study_says(grams: float, one_percent: float, per_mille: float) -> None:
     run = simulate(arm(grams), designed(), quintic(0.0, np.radians(5.0), 0.4), duration=1.5)
-    assert run.scores["tip_angle.settle_1pct_s"] == pytest.approx(one_percent, rel=0.05)
-    assert run.scores["tip_angle.settle_0p1pct_s"] == pytest.approx(per_mille, rel=0.05)
-    assert run.scores["hub_torque.peak"] <= 0.3
+    assert run.scores["chord1_angle.settle_1pct_s"] == pytest.approx(one_percent, rel=0.05)
+    assert run.scores["chord1_angle.settle_0p1pct_s"] == pytest.approx(per_mille, rel=0.05)
+    assert run.scores["joint1_torque.peak"] <= 0.3
 
 
 def test_lqg_removes_a_constant_load_by_its_slowest_pole() -> None:
-    load = {"hub_torque": PiecewiseConstant((0.5,), (0.0, 0.05))}
+    load = {"joint1_torque": PiecewiseConstant((0.5,), (0.0, 0.05))}
     run = simulate(arm(), designed(), quintic(0.0, np.radians(5.0), 0.4), duration=12.0, inputs=load)
-    error = run["tip_angle"] - np.radians(5.0)
+    error = run["chord1_angle"] - np.radians(5.0)
     poles = full_loop(10.0, designed().feedback())
     slowest = np.log(np.abs(poles).max()) / TS
     assert np.log(error[8000] / error[4000]) / 4.0 == pytest.approx(slowest, rel=1e-3)
     assert abs(error[-1]) < 0.02 * np.abs(error[1000:]).max()
-    assert run["hub_torque"][-1] == pytest.approx(0.0, abs=1e-5)  # the command balances the load
+    assert run["joint1_torque"][-1] == pytest.approx(0.0, abs=1e-5)  # the command balances the load
 
 
 def test_lqg_keeps_its_limit_and_recovers() -> None:
     """60 deg in 0.9 s is as fast as 0.3 N m can do: the command is limited, and the integral is not wound up by it."""
     run = simulate(arm(), designed(), quintic(0.0, np.radians(60.0), 0.9), duration=2.5)
-    assert np.abs(run["hub_torque"]).max() == pytest.approx(0.3)
-    assert run.scores["tip_angle.overshoot_pct"] < 5.0
-    assert run.scores["tip_angle.settle_1pct_s"] < 1.5
+    assert np.abs(run["joint1_torque"]).max() == pytest.approx(0.3)
+    assert run.scores["chord1_angle.overshoot_pct"] < 5.0
+    assert run.scores["chord1_angle.settle_1pct_s"] < 1.5
 
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"sample_time": 0.0}, "sample_time = 0.0 s must be positive"),
     ({"modes": -1}, "modes = -1 must lie between 0 and 40"),
     ({"modes": 99}, "modes = 99"),
-    ({"measures": ("hub_angle",)}, "2 noise variances for 1 measured outputs"),
-    ({"measures": ("hub_angle", "hub_rate")}, "reads rates, accelerations or the input"),
-    ({"follow": "tip_angel"}, r'did you mean "tip_angle"\?'),
+    ({"measures": ("joint1_angle",)}, "2 noise variances for 1 measured outputs"),
+    ({"measures": ("joint1_angle", "joint1_rate")}, "reads rates, accelerations or the input"),
+    ({"follow": "chord1_angel"}, r'did you mean "chord1_angle"\?'),
     ({"drive": "torque"}, "unknown input"),
     ({"weights": replace(WEIGHTS, command=0.0)}, r"must be positive; got .*command=0\.0"),
     ({"weights": replace(WEIGHTS, noise=(1e-7, -1.0))}, "must be positive"),
@@ -252,7 +252,7 @@ SETTINGS = {"kp": 4.4, "kd": 0.05, "filter_time": 2e-3, "sample_time": TS}
 def test_inertia_and_quasi_static_flexibility() -> None:
     """J in closed form; q_h from the static bending under unit torque and the inertia forces that balance it."""
     p, model = plant(), arm()
-    J, q_h = rigid_and_bending(p, "hub_angle", "hub_torque")
+    J, q_h = rigid_and_bending(p, "joint1_angle", "joint1_torque")
     n = model.sections
     inertia = HUB + RHO * L**3 / 3 * (1 + 1 / (2 * n**2)) + 0.010 * L**2
     assert pytest.approx(inertia, rel=1e-9) == J
@@ -269,13 +269,13 @@ def test_flexibility_counts_the_feed_through_of_an_arm_without_hub() -> None:
         linearise(build(tokhi_arm(hub), "finite_difference", sections=12)) for hub in (1e-9, 0.0)
     )
     assert none.Du.any()
-    pair = [rigid_and_bending(p, "hub_angle", "hub_torque") for p in (small, none)]
+    pair = [rigid_and_bending(p, "joint1_angle", "joint1_torque") for p in (small, none)]
     np.testing.assert_allclose(pair[0], pair[1], rtol=1e-4)
 
 
 def test_pd_is_its_formula_step_by_step() -> None:
     law = joint_pd(plant(), **SETTINGS)
-    J, q_h = rigid_and_bending(plant(), "hub_angle", "hub_torque")
+    J, q_h = rigid_and_bending(plant(), "joint1_angle", "joint1_torque")
     kp, kd, tf = SETTINGS["kp"], SETTINGS["kd"], SETTINGS["filter_time"]
     rng, state = np.random.default_rng(5), law.initial()
     lagged, before = 0.0, 0.0
@@ -304,7 +304,7 @@ def test_pd_poles_of_the_loop_and_the_hold_of_its_limit() -> None:
     law = joint_pd(plant(), **SETTINGS, limit=0.2)
     assert np.abs(full_loop(10.0, law.feedback())).max() < 1.0
     run = simulate(arm(), law, quintic(0.0, 1.0, 0.6), duration=0.8)
-    assert np.abs(run["hub_torque"]).max() == 0.2
+    assert np.abs(run["joint1_torque"]).max() == 0.2
     strong = joint_pd(plant(), **{**SETTINGS, "kd": 5.0})
     assert np.abs(full_loop(10.0, strong.feedback())).max() > 1.0
 
@@ -313,19 +313,19 @@ def test_the_quasi_static_hub_reference_follows_the_tip_better() -> None:
     """Without it the PD fights the bending."""
     law = joint_pd(plant(), **SETTINGS)
     plain = law.Dr.copy()
-    J, _ = rigid_and_bending(plant(), "hub_angle", "hub_torque")
+    J, _ = rigid_and_bending(plant(), "joint1_angle", "joint1_torque")
     plain[0, 2] = J
     without = replace(law, Dr=plain, C=law.C * [1.0, 0.0])
     move = quintic(0.0, 0.5, 1.0)
-    good, bad = (simulate(arm(), x, move, duration=1.2).scores["tip_angle.rms_error"] for x in (law, without))
+    good, bad = (simulate(arm(), x, move, duration=1.2).scores["chord1_angle.rms_error"] for x in (law, without))
     assert good < 0.6 * bad
 
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"sample_time": 0.0}, "sample_time = 0.0 s must be positive"),
     ({"filter_time": -1.0}, "filter_time = -1.0 s must be positive"),
-    ({"measure": "hub_angel"}, r'did you mean "hub_angle"\?'),
-    ({"measure": "hub_rate"}, '"hub_torque" does not turn the rigid arm as "hub_rate" reads it'),
+    ({"measure": "joint1_angel"}, r'did you mean "joint1_angle"\?'),
+    ({"measure": "joint1_rate"}, '"joint1_torque" does not turn the rigid arm as "joint1_rate" reads it'),
     ({"limit": -0.1}, "limits: lower"),
 ])
 def test_pd_refuses_by_name(change: dict, message: str) -> None:

@@ -51,7 +51,7 @@ class Hidden(OnlyStep):
 class Static:
     """u = f(y), of one angle."""
 
-    sample_time, measures, drives, follows = DT, ("hub_angle",), ("hub_torque",), ("hub_angle",)
+    sample_time, measures, drives, follows = DT, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)
 
     def __init__(self, f: Any) -> None:
         self.f = f
@@ -99,7 +99,8 @@ def test_the_law_itself_is_left_alone() -> None:
 def test_references_are_realised_too() -> None:
     """The feedforward of the value, rate and acceleration, and a limit that does not act about rest."""
     gains = {"Dy": [[-0.4, -0.05]], "Dr": [[0.4, 0.05, 0.06]]}
-    law = fx.LinearLaw(DT, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **gains).limited(-0.3, 0.3)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    law = fx.LinearLaw(DT, *names, **gains).limited(-0.3, 0.3)
     found = realised(OnlyStep(law), [0.7, 0.0], [0.7])
     assert found.Dr == pytest.approx(law.Dr, rel=1e-9)
     assert found.Dy == pytest.approx(law.Dy, rel=1e-9)
@@ -174,7 +175,7 @@ def test_readings_that_multiply_one_another_are_no_linear_law() -> None:
     """Each alone does nothing, all at once do."""
 
     class Product(Static):
-        measures = ("hub_angle", "hub_rate")
+        measures = ("joint1_angle", "joint1_rate")
 
         def step(self, state: None, t: float, y: Any, r: Any) -> Any:
             return np.array([0.3 * y[0] + y[1] * (y[0] * y[1] > 0.0)]), None

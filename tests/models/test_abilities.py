@@ -24,7 +24,7 @@ def around() -> dict[str, Any]:
     planar = fx.load_plant("planar_2r_flexible").model
     return {
         "motion-driven": fx.motion_driven(planar, {"joint1_torque": "joint1"}),
-        "motion-driven and linear": fx.motion_driven("tokhi_azad_1994", {"hub_torque": "theta"}),
+        "motion-driven and linear": fx.motion_driven("tokhi_azad_1994", {"joint1_torque": "theta"}),
         "cylinders": fx.load_plant("ralf", model={"modes": 1}).model,
         "servos": fx.load_plant("planar_2r_servo").model,
     }

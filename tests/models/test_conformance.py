@@ -30,7 +30,9 @@ def beam(hub: float, mass: float = 0.0, inertia: float = 0.0, **tables: Any) -> 
     return lambda n, **options: build(arm, "finite_difference", sections=n, **options)
 
 
-joint = partial(Case, drive="hub_torque", angle="hub_angle", rate="hub_rate", gains=(0.9, 0.12), period=4e-3, rigid=1)
+joint = partial(
+    Case, drive="joint1_torque", angle="joint1_angle", rate="joint1_rate", gains=(0.9, 0.12), period=4e-3, rigid=1
+)
 beams = partial(joint, kind="finite_difference")
 ALONG = {
     "sensors": (Sensor("bend", "displacement", 0.63), Sensor("shake", "acceleration", 0.31)),
@@ -199,11 +201,11 @@ CASES = [
     beams("slope, modal damping", build=beam(HUB, damping=Damping("modal", ratio=0.01)), damped=True),
     beams(
         "slope, sensors and actuators", build=beam(HUB, 0.01, **ALONG),
-        twins=(("hub_torque", "bend"), ("puff", "hub_angle")),
+        twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
     ),
     beams(
         "paper, sensors and actuators", build=partial(beam(HUB, 0.01, **ALONG), form="paper"),
-        twins=(("hub_torque", "bend"), ("puff", "hub_angle")),
+        twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
     ),
     planars(
         # the paper's beam on another scale: r / L = 4e-4, so that its shear and rotary inertia are below 1e-5

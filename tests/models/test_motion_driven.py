@@ -29,7 +29,7 @@ def arm(sections: int = 6, **tables) -> MechanicalModel:
 
 DRIVEN = {
     "crane": lambda: motion_driven(toys.Crane(), {"force": "x"}),
-    "arm": lambda: motion_driven(arm(), {"hub_torque": "theta"}),
+    "arm": lambda: motion_driven(arm(), {"joint1_torque": "theta"}),
     "chain": lambda: motion_driven(toys.Chain(3, d=0.4), {"force": "x1"}),
 }
 driven = pytest.mark.parametrize("make", DRIVEN.values(), ids=DRIVEN)
@@ -45,7 +45,7 @@ def test_derivatives_and_names(make) -> None:
     check_closures(model, x)
     assert model.inputs[0].name == f"{model.coordinates[0].name}_acceleration"
     assert model.inputs[0].unit == f"{model.coordinates[0].unit}/s^2"
-    assert model.outputs[-1].name in ("force", "hub_torque")
+    assert model.outputs[-1].name in ("force", "joint1_torque")
 
 
 @driven
@@ -123,7 +123,7 @@ def test_linear_plant_is_elimination_by_hand() -> None:
 
 def test_poles_are_the_clamped_arm_and_a_double_integrator() -> None:
     inner = arm(12)
-    plant = linearise(motion_driven(inner, {"hub_torque": "theta"}))
+    plant = linearise(motion_driven(inner, {"joint1_torque": "theta"}))
     n = len(plant.M)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [np.linalg.solve(plant.M, -plant.K), np.zeros((n, n))]])
     found = np.sort(np.abs(sla.eigvals(A)))
@@ -149,7 +149,7 @@ def test_both_wrappers_and_all_methods_agree(name: str) -> None:
 
 def test_inputs_that_stay_still_act() -> None:
     model = arm(actuators=(Actuator("puff", 0.5, 0.5),))
-    plant = linearise(motion_driven(model, {"hub_torque": "theta"}))
+    plant = linearise(motion_driven(model, {"joint1_torque": "theta"}))
     assert names(plant.inputs) == ["theta_acceleration", "puff"]
     np.testing.assert_array_equal(plant.B[1:, 1], model.B[1:, 1])
     assert plant.B[0, 1] == 0.0
@@ -159,7 +159,7 @@ def test_inputs_that_stay_still_act() -> None:
 def test_the_payload_changes_inside_the_wrapper(name: str) -> None:
     heavy = DRIVEN[name]().with_payload(0.9, 0.0)
     inner = toys.Crane(m=0.9) if name == "crane" else arm().with_payload(0.9)
-    joints = {"force": "x"} if name == "crane" else {"hub_torque": "theta"}
+    joints = {"force": "x"} if name == "crane" else {"joint1_torque": "theta"}
     x, wanted = some_motion(heavy), motion_driven(inner, joints)
     np.testing.assert_allclose(heavy.mass(x.q), wanted.mass(x.q))
     np.testing.assert_allclose(heavy.output(x.q, x.v, x.a, x.u), wanted.output(x.q, x.v, x.a, x.u))

@@ -37,7 +37,7 @@ from flexctl.linear.discrete import newmark_plant, scheme_plant
 NAME = "tokhi_azad_1994"
 PLANT = fx.load_plant(NAME, model={"sections": 4}, overrides={"damping.kind": "modal", "damping.ratio": 0.01})
 LINEAR = PLANT.linearise()
-LAW = fx.LinearLaw(4e-3, ("hub_angle", "hub_rate"), ("hub_torque",), Dy=np.array([[-0.9, -0.12]]))
+LAW = fx.LinearLaw(4e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), Dy=np.array([[-0.9, -0.12]]))
 TWO = fx.load_plant("planar_2r_flexible", model={"elements": 1})
 
 
@@ -58,8 +58,8 @@ LINEAR_PLANTS: dict[str, Callable[[Any], Any]] = {
     "modes": lambda x: fx.modes(x, 2),
     "response": lambda x: fx.frequency_response(x, [1.0, 2.0]),
     "grid": lambda x: grid(x, 1.0, 20.0, points=5),
-    "margins": lambda x: margins(series(x, fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["hub_angle"],
-                                                          outputs=["hub_torque"]))),
+    "margins": lambda x: margins(series(x, fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["joint1_angle"],
+                                                          outputs=["joint1_torque"]))),
     "loop_gain": lambda x: loop_gain(x, LAW),
     "balanced_truncation": lambda x: fx.balanced_truncation(x, 4),
     "modal_truncation": lambda x: fx.modal_truncation(x, 2),
@@ -71,7 +71,7 @@ LINEAR_PLANTS: dict[str, Callable[[Any], Any]] = {
     "plot.migration": lambda x: migration({0.0: x, 1.0: x}, "k"),
     "plant_poles": lambda x: plant_poles(x),
     "shaper_for": lambda x: shaper_for(x, "zv"),
-    "sampled_model": lambda x: sampled_model(x, ("hub_angle",), ("hub_torque",), 4e-3),
+    "sampled_model": lambda x: sampled_model(x, ("joint1_angle",), ("joint1_torque",), 4e-3),
 }
 SECOND_ORDER: dict[str, Callable[[Any], Any]] = {
     "lock": lambda x: fx.lock(x, ["theta"]),
@@ -79,20 +79,22 @@ SECOND_ORDER: dict[str, Callable[[Any], Any]] = {
     "newmark_plant": lambda x: newmark_plant(x, 1e-3),
     "joint_pd": lambda x: joint_pd(x, kp=0.9, kd=0.12, filter_time=2e-3, sample_time=4e-3),
     "rigid_feedforward": lambda x: rigid_feedforward(
-        x, sample_time=4e-3, drive="hub_torque", follow="hub_angle"
+        x, sample_time=4e-3, drive="joint1_torque", follow="joint1_angle"
     ),
-    "bryson": lambda x: bryson(x, bandwidth=1.0, measures=("hub_angle",), drive="hub_torque", follow="hub_angle"),
-    "design_model": lambda x: design_model(x, 1, ("hub_angle",), ("hub_torque",), ("hub_angle",)),
+    "bryson": lambda x: bryson(
+        x, bandwidth=1.0, measures=("joint1_angle",), drive="joint1_torque", follow="joint1_angle"
+    ),
+    "design_model": lambda x: design_model(x, 1, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)),
 }
 MODELS: dict[str, Callable[[Any], Any]] = {
     "linearise": lambda x: fx.linearise(x),
     "equilibrium": lambda x: fx.equilibrium(x, hold={"theta": 0.0}),
     "rest_point": lambda x: fx.rest_point(x),
-    "simulate": lambda x: fx.simulate(x, inputs={"hub_torque": fx.bang_bang(0.1, 0.01)}, duration=0.03, step=1e-3),
+    "simulate": lambda x: fx.simulate(x, inputs={"joint1_torque": fx.bang_bang(0.1, 0.01)}, duration=0.03, step=1e-3),
     "nonlinear": lambda x: fx.nonlinear(x),
     "compare_methods": lambda x: fx.compare_methods(
-        x, duration=0.02, steps=[1e-3], methods=["trapezoidal"], outputs=["tip"],
-        inputs={"hub_torque": fx.bang_bang(0.1, 0.01)},
+        x, duration=0.02, steps=[1e-3], methods=["trapezoidal"], outputs=["tip_displacement"],
+        inputs={"joint1_torque": fx.bang_bang(0.1, 0.01)},
     ),
 }
 
@@ -170,10 +172,10 @@ ELSE: dict[str, Callable[[Any], Any]] = {
     "with_servo": lambda x: fx.with_servo(x, {"joint1": fx.Servo(1.0, 1.0)}),
     "design_servos": fx.design_servos,
     "inverse_dynamics": lambda x: fx.inverse_dynamics(x, {"joint1": MOVE}, duration=0.1),
-    "motion_driven": lambda x: fx.motion_driven(x, {"hub_torque": "theta"}),
+    "motion_driven": lambda x: fx.motion_driven(x, {"joint1_torque": "theta"}),
     "transfer_matrix_run": lambda x: fx.transfer_matrix_run(x, {"joint1": MOVE}, duration=0.1),
     "save_linear": lambda x: fx.save_linear(x, "never.npz"),
-    "linear_validity": lambda x: fx.linear_validity(x, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.2),
+    "linear_validity": lambda x: fx.linear_validity(x, {"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.2),
     "compare": lambda x: fx.compare(["tokhi_azad_pd"], [x]),
     "mode_shapes": lambda x: mode_shapes(x, 2),
     "robust_bound": lambda x: robust_bound(x, LAW, []),

@@ -24,7 +24,7 @@ ARM = {"model.sections": 8}
 
 def exact_run(frequency: float, **options: float) -> fx.Response:
     arm = fx.load_plant("tokhi_azad_1994", overrides=ARM)
-    return fx.simulate(arm, inputs={"hub_torque": Sine(0.1, frequency, 0.0, 0.05)}, duration=0.1, **options)
+    return fx.simulate(arm, inputs={"joint1_torque": Sine(0.1, frequency, 0.0, 0.05)}, duration=0.1, **options)
 
 
 def test_the_exact_method_follows_inputs_that_curve_within_a_step() -> None:
@@ -45,7 +45,7 @@ def test_an_input_beyond_the_step_is_named() -> None:
 
 def test_piecewise_constant_inputs_are_exact() -> None:
     arm = fx.load_plant("tokhi_azad_1994", overrides=ARM)
-    found = fx.simulate(arm, inputs={"hub_torque": bang_bang(0.1, 0.05)}, duration=0.2)
+    found = fx.simulate(arm, inputs={"joint1_torque": bang_bang(0.1, 0.05)}, duration=0.2)
     assert set(found.error.values()) == {0.0}
 
 

@@ -130,7 +130,7 @@ def test_derivatives_of_analog_loops(inner: Any) -> None:
     """With sensors that read positions and rates, and others that see the inputs directly."""
     names = {
         "crane": ("load", "cart_rate"), "rod pendulum": ("angle", "rate"), "chain": ("first", "first_rate"),
-        "finite_difference": ("tip", "hub_rate"),
+        "finite_difference": ("tip_displacement", "joint1_rate"),
     }
     law = LinearLaw(
         0.0, names[inner.kind], (inner.inputs[0].name,), (names[inner.kind][0],), A=[[-3.0, 1.0], [0.4, -2.0]],
@@ -154,13 +154,14 @@ def test_feedback_of_its_own_command_is_folded_into_a_continuous_law() -> None:
 def test_payload_changes_in_an_analog_loop() -> None:
     arm = build(tokhi_arm(), "finite_difference", sections=4)
     law = LinearLaw(
-        0.0, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]]
+        0.0, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",),
+        Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]],
     )
     whole = simulate(arm, law, Step(0.0, 0.2), duration=0.4, payload=[(0.2, 0.02, 0.0)], record_states=True)
     tail = simulate(
         arm.with_payload(0.02), law, Step(0.2, 0.2), duration=0.2, initial=(whole.q[200], whole.v[200])
     )
-    np.testing.assert_allclose(whole["tip"][200:], tail["tip"], atol=1e-12)
+    np.testing.assert_allclose(whole["tip_displacement"][200:], tail["tip_displacement"], atol=1e-12)
 
 
 @pytest.mark.parametrize(("law", "message"), [

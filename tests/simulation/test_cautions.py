@@ -99,7 +99,7 @@ def test_a_run_of_an_unstable_design_is_warned_of():
     with pytest.warns(HiddenInstability, match=r"unstable on its own linear plant: \+"):
         fx.simulate(arm, pd_design(-1.0), fx.quintic(0.0, 0.1, 0.5), duration=0.2)
     with pytest.warns(HiddenInstability):  # inside a wrapper too
-        fx.simulate(arm, fx.Quantised(pd_design(-1.0), {"hub_angle": 1e-5}), fx.quintic(0.0, 0.1, 0.5), duration=0.2)
+        fx.simulate(arm, fx.Quantised(pd_design(-1.0), {"joint1_angle": 1e-5}), fx.quintic(0.0, 0.1, 0.5), duration=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fx.simulate(arm, pd_design(1.0), fx.quintic(0.0, 0.1, 0.5), duration=0.2)

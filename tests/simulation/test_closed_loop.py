@@ -85,16 +85,18 @@ def test_all_methods_run_the_same_laws(method: str) -> None:
     """Also with jumps off the grid, an inner payload change and more steps than one per period."""
     arm = build(tokhi_arm(), "finite_difference", sections=5)
     law = Delayed(Quantised(LinearLaw(
-        4e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]]
-    ), {"hub_angle": 1e-5}), 1)
+        4e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",),
+        Dy=[[-0.9, -0.1]], Dr=[[0.9, 0.1, 0.0]],
+    ), {"joint1_angle": 1e-5}), 1)
     options: dict[str, Any] = {
-        "model": arm, "method": method, "step": 5e-4, "inputs": {"hub_torque": bang_bang(0.05, 0.0633, 0.0417)},
+        "model": arm, "method": method, "step": 5e-4, "inputs": {"joint1_torque": bang_bang(0.05, 0.0633, 0.0417)},
         "payload": [(0.2022, 0.01, 0.0), (0.2022, 0.02, 0.0), (0.0, 0.001, 0.0)],
     }
     one, other = run(law, **options), run(Called(law), **options)
     assert_same(one, other, 1e-9)
     exact = run(law, **{**options, "method": "exact"})
-    np.testing.assert_allclose(one["tip"], exact["tip"], atol=0.02 * np.abs(exact["tip"]).max())
+    wanted = exact["tip_displacement"]
+    np.testing.assert_allclose(one["tip_displacement"], wanted, atol=0.02 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("when", [0.0, 0.1, 0.1037])
@@ -106,7 +108,7 @@ def test_the_law_is_called_once_per_period_whatever_the_payload_does(when: float
             calls.append(t)
             return self.law.step(state, t, y, r)
 
-    law = LinearLaw(PERIOD, ("hub_angle",), ("hub_torque",), Dy=[[-0.3]])
+    law = LinearLaw(PERIOD, ("joint1_angle",), ("joint1_torque",), Dy=[[-0.3]])
     arm = build(tokhi_arm(), "finite_difference", sections=4)
     payload = [(when, 0.01, 0.0), (when, 0.02, 0.0)]
     run(Counting(law), arm, reference=None, duration=0.2, step=None, payload=payload)
@@ -115,11 +117,11 @@ def test_the_law_is_called_once_per_period_whatever_the_payload_does(when: float
 
 @pytest.mark.parametrize("hide", [False, True])
 def test_a_payload_taken_between_two_calls_leaves_the_command_held(hide: bool) -> None:
-    law = LinearLaw(PERIOD, (), ("hub_torque",), ("tip",), Dr=[[1.0, 0.0, 0.0]])
+    law = LinearLaw(PERIOD, (), ("joint1_torque",), ("tip_displacement",), Dr=[[1.0, 0.0, 0.0]])
     arm = build(tokhi_arm(), "finite_difference", sections=4)
     payload = [(0.1037, 0.01, 0.0)]
     found = run(Called(law) if hide else law, arm, reference=Step(0.0, 0.02), duration=0.2, payload=payload)
-    np.testing.assert_array_equal(found["hub_torque"], 0.02)
+    np.testing.assert_array_equal(found["joint1_torque"], 0.02)
 
 
 # ---- what the wrappers do -------------------------------------------------------------------------------------------

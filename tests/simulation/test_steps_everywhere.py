@@ -53,7 +53,7 @@ def drive(name: str) -> str:
 
 def angle(name: str) -> str:
     known = [s.name for s in arm(name).model.outputs]
-    return next(found for found in ("joint1_angle", "hub_angle", "chord1_angle") if found in known)
+    return next(found for found in ("joint1_angle", "joint1_angle", "chord1_angle") if found in known)
 
 
 def jumping(name: str) -> dict[str, Any]:

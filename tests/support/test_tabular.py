@@ -46,7 +46,7 @@ class Requirements(fx.Certificate):
 def results() -> dict[str, Tabular]:
     plant = fx.load_plant("tokhi_azad_1994")
     linear = plant.linearise()
-    run = fx.simulate(plant, inputs={"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3)
+    run = fx.simulate(plant, inputs={"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3)
     runs = (Compared(NASTY, "5 deg", run, 0.3), Compared("b", "5 deg", None, None, "unstable"))
     return {
         "response": run, "frequency": linear.frequency_response([1.0, 20.0, 300.0]), "modes": linear.modes(3),

@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import DefinitionError
 from ...machine.arm import Arm, Sensor
 from ...model import ComplexArray, Signal
-from ...models.sensors import chord_signals
+from ...models.sensors import chord_signals, gauge, sensor_signal
 from .chain import Chain
 
 U, W, THETA, MOMENT, GAP_U, GAP_W, GAP_THETA = 0, 1, 2, 5, 6, 7, 8
-SENSOR_UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
 
 
 class Sweep(NamedTuple):
@@ -52,11 +50,8 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
         signals += chord_signals(i)
     for name, unit in (("tip", "m"), ("tip_acceleration", "m/s^2"), ("tip_error", "m")):
         signals += [Signal(f"{name}_{letter}", unit) for letter in "xy"]
-    taken = {s.name for s in signals}
-    for s in arm.sensors:
-        if s.name in taken:
-            raise DefinitionError(f'the name "{s.name}" is taken by the model; choose another for the sensor')
-        signals.append(Signal(s.name, SENSOR_UNITS[s.kind], f"{s.kind} at {s.position:g} L of link {s.link}"))
+    for sensor in arm.sensors:
+        signals.append(sensor_signal(sensor, signals))
     motions = [i for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
     return (*signals, *(Signal(f"joint{i}_torque", "N m") for i in motions))
 
@@ -158,10 +153,5 @@ def _sensor(
         return np.asarray(sensor.position * arm.links[link].length * angle + at[GAP_W])
     if sensor.kind == "acceleration":
         return np.asarray(s**2 * at[W])
-    section = arm.links[link].section_at(sensor.position)
     curvature = at[MOMENT] * chain.compliance[link, sensor.position] / softening
-    if sensor.kind == "curvature":
-        return np.asarray(curvature)
-    if section.outer_distance is None:
-        raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
-    return np.asarray(section.outer_distance * curvature)
+    return np.asarray(gauge(sensor, arm.links[link]) * curvature)

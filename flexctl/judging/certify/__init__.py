@@ -36,7 +36,7 @@ from .certificate import Certificate
 from .collect import collected
 from .jobs import jobs, perform
 from .loads import checked_loads
-from .requirements import check_scenarios, checked, judged
+from .requirements import check_scenarios, check_signals, checked, judged
 from .task import prepared
 from .varied import checked_ranges
 
@@ -114,6 +114,7 @@ def certify(
     asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
     check_scenarios(stated, [item.name for item in task.items])
+    check_signals(stated, task.signals())
     if "vary" in stated:
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
     every, given = (*task.poses, *poses), checked_loads(loads or {}, task)

@@ -90,9 +90,9 @@ def _no_loop(task: Task) -> str:
     """Return why the linear loop of a law that measures something is not known."""
     if not task.law.measures:
         return ""
-    arm, known, _ = task.chosen.fitted(task.law, task.plant)
+    arm, law = task.chosen.plant(task.plant), task.chosen.own_law(task.law)
     try:
-        linear_law(known, arm.model, runs.start_point(arm, task.chosen))
+        linear_law(law, arm.model, runs.start_point(arm, task.chosen))
     except NotAvailable as error:
         return str(error)
     return ""

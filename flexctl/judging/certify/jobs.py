@@ -14,12 +14,11 @@ from ...laws.realised import copied
 from ...simulation.path_stability import law_at
 from ...simulation.simulate import as_law
 from ..scenario import Scenario, variants
-from ..translate import Fitted, fitted
 from ..variations import changed
 from . import loads, robust, runs, varied
 from .bound import CrossedBounds
 from .loops import Loop, examine
-from .robust import Point, changed_fitted
+from .robust import Point, overridden
 from .settling import NO_TAIL, has_tail, sustained
 from .task import Task
 
@@ -72,9 +71,9 @@ def jobs(task: Task) -> dict[str, Job]:
     item, found = task.chosen, _runs(task)
     for mass, change, text in grid(task):
         found[f"grid: {text}"] = (robust.point, (task.plant, task.law, item, Point(mass, change, None)))
-    base, known, _ = item.fitted(task.law, task.plant)
+    base = item.plant(task.plant)
     try:
-        linear_law(known, base.model, runs.start_point(base, item))
+        linear_law(item.own_law(task.law), base.model, runs.start_point(base, item))
     except NotAvailable:
         return found
     if item.track is None:
@@ -157,19 +156,18 @@ def _loops(task: Task) -> dict[str, Job]:
     law, item = task.law, task.chosen
     found: dict[str, Job] = {}
     for variant, arm in variants([one.plant(task.plant) for one in task.items]).items():
-        on = fitted(arm, law)
-        found[f"loop {variant}"] = (_loop, (on, item, variant))
+        found[f"loop {variant}"] = (_loop, (arm, law, item, variant))
         for sign, end in zip((-1, 1), ENDS, strict=True):
             search = ("frequency_change", (0.0, 0.02 * sign, end), variant)
-            found[f"limit {variant} {sign}"] = (robust.stability_limit, (on, item, *search))
+            found[f"limit {variant} {sign}"] = (robust.stability_limit, (arm, law, item, *search))
     low, high = payloads(task)
     upwards = (low, 0.25 * (high or 0.01), 100.0 * (high or 0.01))
     base = item.plant(task.plant)
     for text, pose, own in [("", None, law), *posed(task)]:
-        on = fitted(base, own)
         if text:
-            found[f"loop {text}"] = (_loop, (on, item, text, pose))
-        found[f"payload limit {text}"] = (robust.stability_limit, (on, item, "payload_kg", upwards, text, pose))
+            found[f"loop {text}"] = (_loop, (base, own, item, text, pose))
+        search = ("payload_kg", upwards, text)
+        found[f"payload limit {text}"] = (robust.stability_limit, (base, own, item, *search, pose))
     return found
 
 
@@ -185,10 +183,9 @@ def _bounds(task: Task) -> dict[str, Job]:
 
 
 def _bound(
-    base: Plant, law: Any, item: Scenario, low: float, high: float, text: str, pose: Sequence[float] | None
+    arm: Plant, law: Any, item: Scenario, low: float, high: float, text: str, pose: Sequence[float] | None
 ) -> Any:
-    arm, known, _ = fitted(base, law)
-    found = robust.payload_bound(arm, known, low, high, runs.start_point(arm, item, pose), text)
+    found = robust.payload_bound(arm, law, low, high, runs.start_point(arm, item, pose), text)
     return Failed(found) if isinstance(found, str) else found
 
 
@@ -205,7 +202,7 @@ def _posed(task: Task) -> dict[str, Job]:
 
 def _posed_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float]) -> Point:
     extra = changed(base, about.payload, about.frequency)
-    return robust.loop_point(changed_fitted(base, law, extra), item, about, pose)
+    return robust.loop_point(overridden(base, extra), law, item, about, pose)
 
 
 def _dampings(task: Task) -> dict[str, Job]:
@@ -221,7 +218,7 @@ def _dampings(task: Task) -> dict[str, Job]:
 
 def _damped(arm: Plant, law: Any, item: Scenario, about: Point) -> Point:
     (table,) = about.values.values()
-    return robust.loop_point(changed_fitted(arm, law, {"damping": table}), item, about)
+    return robust.loop_point(overridden(arm, {"damping": table}), law, item, about)
 
 
 def _varied(task: Task) -> dict[str, Job]:
@@ -252,11 +249,11 @@ def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
     return {key: ends for key, ends in ranges.items() if key in task.requirements["vary"] or ends[0] < ends[1]}
 
 
-def _loop(on: Fitted, item: Scenario, variant: str, pose: Sequence[float] | None = None) -> Loop:
-    plant, law, words = on
-    point = runs.start_point(plant, item, pose)
-    found = examine(plant.linearise(point), linear_law(law, plant.model, point), variant)
-    return replace(found, margins={words.told(name): margin for name, margin in found.margins.items()})
+def _loop(
+    arm: Plant, law: Any, item: Scenario, variant: str, pose: Sequence[float] | None = None
+) -> Loop:
+    point = runs.start_point(arm, item, pose)
+    return examine(arm.linearise(point), linear_law(law, arm.model, point), variant)
 
 
 def unsettled(task: Task, found: Mapping[str, Any], decay: float) -> dict[str, str]:

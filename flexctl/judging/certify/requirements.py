@@ -85,8 +85,8 @@ class Verdict:
 def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
     """Return the requirements, or refuse a name or bound that is not understood, before anything is computed.
 
-    Besides the names of this module any score is one, as an upper bound for all runs: "tip_angle.settle_1pct_s", or for
-    those of some scenarios: "5 deg: tip_angle.settle_1pct_s" is about "5 deg" and "5 deg, 20 g".
+    Besides the names of this module any score is one, as an upper bound for all runs: "chord1_angle.settle_1pct_s", or
+    for those of some scenarios: "5 deg: chord1_angle.settle_1pct_s" is about "5 deg" and "5 deg, 20 g".
     """
     found: dict[str, Any] = {}
     for name, bound in requirements.items():
@@ -221,6 +221,15 @@ def check_scenarios(requirements: Mapping[str, Any], scenarios: Collection[str])
     for name in requirements:
         if not any(concerns(name, scenario) for scenario in scenarios):
             raise unknown(f'requirement "{name}": scenario', name.rpartition(": ")[0], scenarios)
+
+
+def check_signals(requirements: Mapping[str, Any], signals: Collection[str]) -> None:
+    """Refuse a score of a signal that the arm does not have; "tip" is where it is on a path."""
+    known = {*signals, "tip"}
+    for name in requirements:
+        signal, dot, _ = name.rpartition(": ")[2].rpartition(".")
+        if dot and signal not in known:
+            raise unknown(f'requirement "{name}": signal', signal, known)
 
 
 def _score(found: Certificate, name: str, bound: float) -> Verdict:

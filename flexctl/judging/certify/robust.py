@@ -17,7 +17,6 @@ from ...errors import DefinitionError, FlexctlError, NotAvailable
 from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
 from ...model import OperatingPoint
-from ..translate import Fitted, fitted
 from ..variations import changed
 from . import bound
 from .bound import PayloadBound
@@ -114,10 +113,10 @@ def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
     """Return the loop and the run of a scenario on a plant with the payload and the frequencies of a point."""
     extra = changed(item.plant(plant), about.payload, about.frequency)
     item, found = replace(item, overrides={**item.overrides, **extra}), about
-    arm, known, _ = item.fitted(law, plant)
+    arm, own = item.plant(plant), item.own_law(law)
     try:
         at = start_point(arm, item)
-        found = replace(about, loop=examine(arm.linearise(at), linear_law(known, arm.model, at), about.where()))
+        found = replace(about, loop=examine(arm.linearise(at), linear_law(own, arm.model, at), about.where()))
     except FlexctlError as error:
         found = replace(about, unknown=str(error) if law.measures else "")
     if found.loop is not None and not found.loop.stable:
@@ -131,16 +130,17 @@ def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
     return replace(found, scores=run.scores, sustained=rests)
 
 
-def loop_point(on: Fitted, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
+def loop_point(
+    arm: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None
+) -> Point:
     """Return a point of which only the linear loop is examined, in a pose [rad] or where the scenario begins."""
-    arm, law, _ = on
     at = start_point(arm, item, pose)
     return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), False))
 
 
-def changed_fitted(base: Plant, law: Any, extra: Mapping[str, Any]) -> Fitted:
-    """Return a plant with overrides, and the law in its words."""
-    return fitted(base.with_(overrides=extra) if extra else base, law)
+def overridden(plant: Plant, extra: Mapping[str, Any]) -> Plant:
+    """Return a plant with overrides, the same one without any."""
+    return plant.with_(overrides=extra) if extra else plant
 
 
 @dataclass(frozen=True)
@@ -166,15 +166,15 @@ class Limit:
 
 
 def stability_limit(
-    on: Fitted, item: Scenario, what: str, span: tuple[float, float, float], label: str,
+    plant: Plant, law: Any, item: Scenario, what: str, span: tuple[float, float, float], label: str,
     pose: Sequence[float] | None = None,
 ) -> Limit:
     """Return how far a parameter may go from where it starts, in steps that double, until the linear loop is unstable.
 
     Parameters
     ----------
-    on : Fitted
-        The arm and the law in its words.
+    plant, law
+        The arm, and any law with a linear part.
     item : Scenario
         Where it begins is the pose, unless one is given.
     what : str
@@ -186,11 +186,10 @@ def stability_limit(
     pose : sequence of float, optional
         Joint angles [rad].
     """
-    plant, law, _ = on
 
     def stable(value: float) -> bool:
         extra = changed(plant, **{"payload" if what == "payload_kg" else "frequency": value})
-        arm = plant.with_(overrides=extra) if extra else plant
+        arm = overridden(plant, extra)
         at = start_point(arm, item, pose)
         linear = linear_law(law, arm.model, at)
         return growth(loop_poles(arm.linearise(at), linear), linear.feedback().dt) < 0.0

@@ -20,7 +20,6 @@ from ...motion.moves import Motion
 from ...motion.track import Track
 from ...simulation.response import Response
 from ...simulation.simulate import simulate
-from ..translate import UNITS, told_back
 from ..validity import LinearValidity, ScaledSignal, Scaling, alike, compared
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def ripples(run: Response, law: Any, track: Track | None = None) -> dict[str, fl
 
 def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:
     """Return what 2^bits steps of each sensor span: one turn for angles, twice the largest reading otherwise."""
-    units = {**UNITS, **{signal.name: signal.unit for signal in item.plant(plant).model.outputs}}
+    units = {signal.name: signal.unit for signal in item.plant(plant).model.outputs}
     found = {name: 2 * np.pi for name in law.measures if units.get(name) == "rad"}
     if len(found) < len(law.measures):
         run = item.run(law, plant)
@@ -153,19 +152,17 @@ def full_scales(plant: Plant, law: Any, item: Scenario) -> dict[str, float]:
 
 def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
     """Return the run of the law without limits on the linear plant, everything counted from the operating point."""
-    arm, known, words = item.fitted(law, plant)
+    arm, own = item.plant(plant), item.own_law(law)
     point = start_point(arm, item)
     read = arm.model.output(point.q, point.v, point.a, point.u)
     start = dict(zip(names(arm.model.outputs), (float(x) for x in read), strict=True))
-    start |= {own: factor * start[name] for own, (name, factor) in words.outputs.items()}
     references = item.motions(law)
     # a torque that is fed forward carries the weight from the start
     start |= {name: Scaled(m, 1.0).begin for name, m in references.items() if is_torque(m)}
     moved = {name: Scaled(m, 1.0, start.get(name, 0.0)) for name, m in references.items()}
-    inputs = {words.inputs.get(name, name): signal for name, signal in item.inputs.items()}
-    linear, free = arm.linearise(point), linear_law(known, arm.model, point)
+    linear, free = arm.linearise(point), linear_law(own, arm.model, point)
     same = alike(arm.model, item.options)
-    return told_back(simulate(linear, free, moved, duration=item.duration, inputs=inputs, **same), words, moved)
+    return simulate(linear, free, moved, duration=item.duration, inputs=item.inputs, **same)
 
 
 def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:

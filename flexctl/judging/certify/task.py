@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, require, unknown
 from ...machine.given import as_plant
+from ...model import names
 from ...simulation.simulate import as_law
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
@@ -58,6 +59,11 @@ class Task:
     poses: tuple[Sequence[float], ...]
     bits: tuple[int, ...] = ()
     loads: Mapping[str, float] = field(default_factory=dict)
+
+    def signals(self) -> set[str]:
+        """Return the names of all inputs and outputs of the arms on which the scenarios run, and of what is driven."""
+        models = [item.plant(self.plant).model for item in self.items]
+        return {*self.law.drives, *(name for model in models for name in names((*model.inputs, *model.outputs)))}
 
 
 def prepared(

@@ -22,7 +22,7 @@ from ...errors import DefinitionError, FlexctlError, require
 from ...laws.linear_part import linear_law
 from ..variations import changed
 from .loops import examine, growth, loop_poles
-from .robust import Point, changed_fitted
+from .robust import Point, overridden
 from .runs import start_point
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ def about(values: Mapping[str, float]) -> Point:
 
 def varied_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
     """Return the linear loop with its margins on a plant with other values."""
-    on = changed_fitted(base, law, {**about.values, **changed(base, about.payload, about.frequency)})
-    at = start_point(on.plant, item, pose)
-    return replace(about, loop=examine(on.plant.linearise(at), linear_law(on.law, on.plant.model, at)))
+    arm = overridden(base, {**about.values, **changed(base, about.payload, about.frequency)})
+    at = start_point(arm, item, pose)
+    return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at)))
 
 
 def searched(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Point:
@@ -159,7 +159,7 @@ def _slowest(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Mapping[s
 
 
 def _rate(base: Plant, law: Any, item: Scenario, at: Point) -> float:
-    on = changed_fitted(base, law, {**at.values, **changed(base, at.payload, at.frequency)})
-    point = start_point(on.plant, item)
-    linear = linear_law(on.law, on.plant.model, point)
-    return growth(loop_poles(on.plant.linearise(point), linear), linear.feedback().dt)
+    arm = overridden(base, {**at.values, **changed(base, at.payload, at.frequency)})
+    point = start_point(arm, item)
+    linear = linear_law(law, arm.model, point)
+    return growth(loop_poles(arm.linearise(point), linear), linear.feedback().dt)

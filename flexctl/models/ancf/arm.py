@@ -13,7 +13,8 @@ from ...errors import NotAvailable, require
 from ...machine.arm import Arm
 from ...model import FloatArray
 from ..ranges import CHORD, Driven, squared
-from ..rest import settle
+from ..rest import commanded_joints, settle
+from ..sensors import rigid_tip
 from ..timoshenko_planar.rigid import Motion
 from .mesh import AncfMesh, Expanded, chain, expand
 from .rigid import rigid_motion, rigid_torques, turning
@@ -118,7 +119,7 @@ class AncfArm(ABC):
 
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
-        return self.sensors.rigid_tip(np.asarray(angles, float))
+        return np.asarray(rigid_tip(self.sensors.lengths, angles))
 
     def turning(self, rates: Any, angles: Any = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
@@ -153,9 +154,7 @@ class AncfArm(ABC):
 
         Bent by the weight if every joint is commanded; otherwise the arm is undeformed, other joints as defined.
         """
-        angles, rates = np.array([joint.angle for joint in self.arm.joints]), np.zeros(len(self.arm.joints))
-        for i in range(angles.size):
-            angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
+        angles, rates = commanded_joints(self.arm, commands)
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
         every = len(commands) == angles.size - self.clamped and any(self.arm.gravity[:2]) and not self.closures
         return (self.rest(angles) if every else q), v

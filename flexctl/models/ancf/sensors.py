@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DefinitionError, require
 from ...machine.arm import Arm, Sensor
 from ...model import FloatArray, OutputTangent, Signal
-from ..sensors import UNITS
+from ..sensors import between_middles, check_moves, gauge, rigid_tip, sensor_signal, within
 from .element import shape
 from .mesh import AncfMesh, Expanded, chain
 
@@ -72,10 +71,7 @@ def build_channels(mesh: AncfMesh, arm: Arm, clamped: bool) -> tuple[tuple[Signa
         if joint.drive == "servo":
             add(f"joint{i + 1}_torque", "N m", "applied by the servo", SERVO, i)
     for sensor in arm.sensors:
-        if sensor.name in {signal.name for signal, _ in found}:
-            raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
-        text = f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}"
-        found.append((Signal(sensor.name, UNITS[sensor.kind], text), _channel(mesh, arm, sensor)))
+        found.append((sensor_signal(sensor, [signal for signal, _ in found]), _channel(mesh, arm, sensor)))
     return tuple(s for s, _ in found), tuple(c for _, c in found)
 
 
@@ -84,20 +80,10 @@ def _channel(mesh: AncfMesh, arm: Arm, sensor: Sensor) -> Channel:
     own = np.flatnonzero(mesh.link == i)
     ends = mesh.station[own]
     if sensor.kind in ("curvature", "strain"):
-        distance = link.section_at(sensor.position).outer_distance
-        if sensor.kind == "strain" and distance is None:
-            raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section')
-        middle = ends.mean(axis=1)  # where the turn of a section that is linear in x is best
-        k = int(np.clip(np.searchsorted(middle, sensor.position), 1, max(own.size - 1, 1)))
-        one, other = k - 1, min(k, own.size - 1)
-        span = middle[other] - middle[one]
-        weight = (sensor.position - middle[one]) / span if span > 0 else 0.0
-        scale = float(distance or 0.0) if sensor.kind == "strain" else 1.0
-        return Channel(CURVATURE, int(own[one]), int(own[other]), float(weight), scale)
-    k = min(int(np.searchsorted(ends[:, 1], sensor.position)), own.size - 1)
-    xi = float((sensor.position - ends[k, 0]) / (ends[k, 1] - ends[k, 0]))
-    still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
-    require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+        pair = between_middles(ends, sensor.position)  # where the turn of a section that is linear in x is best
+        return Channel(CURVATURE, int(own[pair.first]), int(own[pair.second]), pair.weight, gauge(sensor, link))
+    k, xi = within(ends, sensor.position)
+    check_moves(sensor, fixed=i == 0)
     kind = DISPLACEMENT if sensor.kind == "displacement" else TRANSVERSE
     return Channel(kind, int(own[k]), i, xi, sensor.position * link.length)
 
@@ -123,11 +109,6 @@ class AncfSensors:
         """Return the joint angles [rad]."""
         return np.asarray(np.append(q, [self.base, 1.0, 0.0])[self.mesh.joint])
 
-    def rigid_tip(self, phi: FloatArray) -> FloatArray:
-        """Return the tip (x, y) [m] of the rigid arm with joint angles phi [rad]."""
-        angle = np.cumsum(phi, axis=-1)
-        return np.stack([np.cos(angle) @ self.lengths, np.sin(angle) @ self.lengths], axis=-1)
-
     def read(self, q: FloatArray, v: FloatArray, u: FloatArray, full: Expanded, B: FloatArray) -> FloatArray:
         """Return all readings; B is the input matrix."""
         mesh, y = self.mesh, np.zeros(len(self.channels))
@@ -139,7 +120,7 @@ class AncfSensors:
             elif c.kind in (PLACE, ACCELERATION):
                 y[row] = (x if c.kind == PLACE else a)[c.place]
             elif c.kind == ERROR:
-                y[row] = full.x[-1, c.place] - self.rigid_tip(phi)[c.place]
+                y[row] = full.x[-1, c.place] - rigid_tip(self.lengths, phi)[c.place]
             elif c.kind == CHORD:
                 y[row] = phi[c.place] + self._lean(full.x, c.place)
                 if c.place:

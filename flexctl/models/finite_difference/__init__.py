@@ -4,9 +4,9 @@
     y = 0,                Ih y_xtt - EI y_xx  = tau(t)                   x = 0
     Mp y_tt - EI y_xxx = 0,  Ip y_xtt + EI y_xx = 0                      x = L
 
-y(x, t) [m] is the displacement along the arc, rigid rotation included; y_x at the hub is the hub angle. The link has n
-sections of length dx and nodes 0 .. n. With D the second differences at nodes 1 .. n-1 (y_0 = 0) the elastic energy of
-the interior is (EI/dx^3) |D y|^2 / 2 and the mass rho dx per node, half of it at node n:
+y(x, t) [m] is the displacement along the arc, rigid rotation included; y_x at the hub is the joint angle. The link has
+n sections of length dx and nodes 0 .. n. With D the second differences at nodes 1 .. n-1 (y_0 = 0) the elastic energy
+of the interior is (EI/dx^3) |D y|^2 / 2 and the mass rho dx per node, half of it at node n:
 
     M y'' + K y = B u,      K = (EI/dx^3) D'D + ends,      M = rho dx diag(1, .., 1, 1/2) + ends
 
@@ -15,15 +15,15 @@ the interior is (EI/dx^3) |D y|^2 / 2 and the mass rho dx per node, half of it a
 "slope" (default)
     Central slopes at both ends; the moment at the ghost node is elastic. theta = y_x(0) is a coordinate if Ih > 0,
     phi = y_x(L) if Ip > 0:  K += (2EI/dx^3)(y_1 - dx theta)^2 and (2EI/dx^3)(y_{n-1} - y_n + dx phi)^2, as quadratic
-    forms; M is diagonal. Second order. For Ih = 0 the hub angle is y_1/dx + dx tau/(2EI).
+    forms; M is diagonal. Second order. For Ih = 0 the joint angle is y_1/dx + dx tau/(2EI).
 "paper"
     The scheme of the paper, its misprints removed: one-sided slopes y_1/dx and (y_n - y_{n-1})/dx, hence
-    M += (Ih/dx^2) e_1 e_1' + (Ip/dx^2)(e_n - e_{n-1})(e_n - e_{n-1})', hub angle y_1/dx. First order if Ih or Ip > 0:
+    M += (Ih/dx^2) e_1 e_1' + (Ip/dx^2)(e_n - e_{n-1})(e_n - e_{n-1})', joint angle y_1/dx. First order if Ih or Ip > 0:
     the hub then acts as Ih/(1 + w^2 Ih dx/(2EI)) at frequency w.
 
 Both are symmetric, K is zero for y = x theta, and Mp = 0, Ip = 0, Ih = 0 need no special case. Assumptions: slender,
-small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. For Ih = 0 the hub rate is
-y_1'/dx, the rate that the torque works on: the hub angle jumps with the torque, and this is its slope between jumps.
+small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. For Ih = 0 the joint rate is
+y_1'/dx, the rate that the torque works on: the joint angle jumps with the torque, and this is its slope between jumps.
 
 Source: M. O. Tokhi and A. K. M. Azad, "Real-time finite difference simulation of a single-link flexible manipulator
 system", Research Report 541, ACSE, University of Sheffield, 1994: (1)-(3) the beam, (10)-(39) the scheme. Wrong there,
@@ -46,6 +46,7 @@ from ...machine.arm import Actuator, Arm, Payload, Sensor
 from ...model import FloatArray, LinearMechanics, OutputTangent, Signal
 from ..features import takers
 from ..ranges import ARC, BENDING, Driven, squared
+from ..sensors import gauge, sensor_signal
 from .inputs import InputHistory
 from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
 from .mesh import second_differences, unit_load, weights
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from ...linear import FirstOrder
 
 FORMS = ("slope", "paper")
-OUTPUTS = {"hub_angle": "rad", "hub_rate": "rad/s", "tip": "m", "tip_angle": "rad"}
-UNITS = {"displacement": "m", "acceleration": "m/s^2", "curvature": "1/m", "strain": "1"}
+OUTPUTS = {"joint1_angle": "rad", "joint1_rate": "rad/s", "tip_displacement": "m", "chord1_angle": "rad"}
+"""What every planar formulation calls so. There are no tip_x and tip_y: they are not linear in the joint's angle."""
 
 
 class FiniteDifference(LinearMechanics):
@@ -95,10 +96,10 @@ class FiniteDifference(LinearMechanics):
         first = int(self.has_theta)
         self.nodes = slice(first, first + sections)
         self.coordinates = self._coordinates()
-        self.inputs = (Signal("hub_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
+        self.inputs = (Signal("joint1_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
         self.outputs = (
             *(Signal(name, unit) for name, unit in OUTPUTS.items()),
-            *(Signal(s.name, UNITS[s.kind], f"{s.kind} at {s.position:g} L") for s in arm.sensors),
+            *(sensor_signal(sensor, []) for sensor in added_sensors(arm)),
         )
         self.K, self.B = self._stiffness(), self._input_matrix()
         self.M = self._hub_and_link_mass()
@@ -254,7 +255,7 @@ class FiniteDifference(LinearMechanics):
         return np.zeros_like(self.M)
 
     def _sensors(self) -> OutputTangent:
-        """Return the output rows: hub angle, hub rate, tip, tip angle y(L)/L, then the sensors along the link."""
+        """Return the rows of `OUTPUTS`, of which the chord's angle is y(L)/L, then those of the sensors."""
         ny, n, p = len(self.outputs), len(self.coordinates), len(self.inputs)
         rows = OutputTangent(*(np.zeros((ny, width)) for width in (n, n, n, p)))
         rows.position[0, 0] = rows.rate[1, 0] = 1.0 if self.has_theta else 1.0 / self.dx
@@ -262,7 +263,7 @@ class FiniteDifference(LinearMechanics):
             rows.input[0, 0] = self.dx / (2.0 * self.arm.links[0].bending_stiffness)
         rows.position[2, self.nodes.stop - 1] = 1.0
         rows.position[3, self.nodes.stop - 1] = 1.0 / self.arm.links[0].length
-        for i, sensor in enumerate(self.arm.sensors, len(OUTPUTS)):
+        for i, sensor in enumerate(added_sensors(self.arm), len(OUTPUTS)):
             self._fill(rows, i, sensor)
         return rows
 
@@ -298,6 +299,11 @@ class FiniteDifference(LinearMechanics):
         return q, a, u
 
 
+def added_sensors(arm: Arm) -> list[Sensor]:
+    """Return the sensors whose readings are no outputs anyway: one of the tip's displacement may have its name."""
+    return [s for s in arm.sensors if (s.name, s.kind, s.position) != ("tip_displacement", "displacement", 1.0)]
+
+
 def _load(actuator: Actuator, n: int) -> FloatArray:
     require(actuator.end > 0, f'actuator "{actuator.name}": a force on the root does nothing; give end above 0')
     return unit_load(actuator.start, actuator.end, n)[1:]
@@ -308,12 +314,7 @@ def strain_scale(arm: Arm, sensor: Sensor) -> float:
     if arm.payload.inertia == 0:
         free = f'sensor "{sensor.name}": the curvature at the free tip is zero; give a position below 1'
         require(sensor.position < 1, free)
-    if sensor.kind == "curvature":
-        return 1.0
-    distance = arm.links[0].section.outer_distance
-    if distance is None:
-        raise DefinitionError(f'sensor "{sensor.name}": strain = c curvature needs outer_distance in [[link]]')
-    return distance
+    return gauge(sensor, arm.links[0])
 
 
 def _check(arm: Arm, sections: Any, form: Any) -> None:
@@ -325,5 +326,6 @@ def _check(arm: Arm, sections: Any, form: Any) -> None:
         raise unknown("form of finite_difference", str(form), FORMS)
     weight = f"gravity = {tuple(arm.gravity)} m/s^2; set it to zero, or use {takers('gravity')}"
     require(not any(arm.gravity), f"finite_difference is horizontal, {weight}")
-    for name in {s.name for s in arm.sensors} & set(OUTPUTS) | {a.name for a in arm.actuators} & {"hub_torque"}:
+    sensors, actuators = {s.name for s in added_sensors(arm)}, {a.name for a in arm.actuators}
+    for name in sensors & set(OUTPUTS) | actuators & {"joint1_torque"}:
         raise DefinitionError(f'the name "{name}" is taken by the model; choose another for the sensor or actuator')

@@ -41,8 +41,8 @@ class March:
     ----------
     dt : float
         Time step [s].
-    hub_angle, tip : ndarray
-        Hub angle [rad] and tip displacement along the arc [m] at the times `t`.
+    joint1_angle, tip_displacement : ndarray
+        Joint angle [rad] and displacement of the tip along the arc [m] at the times `t`.
     stride : int
         Steps between the rows of `coordinates`.
     coordinates : ndarray
@@ -53,8 +53,8 @@ class March:
     """
 
     dt: float
-    hub_angle: FloatArray
-    tip: FloatArray
+    joint1_angle: FloatArray
+    tip_displacement: FloatArray
     stride: int
     coordinates: FloatArray
     position: FloatArray
@@ -63,11 +63,11 @@ class March:
     @property
     def t(self) -> FloatArray:
         """Times, start and end included [s]."""
-        return np.asarray(self.dt * np.arange(self.tip.size), np.float64)
+        return np.asarray(self.dt * np.arange(self.tip_displacement.size), np.float64)
 
     def __repr__(self) -> str:
-        steps = self.tip.size - 1
-        return f"March({steps} steps, {steps * self.dt:g} s, tip {self.tip[-1]:.6g} m at the end)"
+        steps = self.tip_displacement.size - 1
+        return f"March({steps} steps, {steps * self.dt:g} s, tip {self.tip_displacement[-1]:.6g} m at the end)"
 
 
 def scheme(model: FiniteDifference, dt: float) -> tuple[FloatArray, FloatArray]:

@@ -39,6 +39,8 @@ from ...model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
 from ..features import takers
 from ..null_space import unheld
 from ..ranges import CHORD, Driven, squared
+from ..rest import commanded_joints
+from ..sensors import rigid_tip
 from ..serial import STRONG
 from ..timoshenko_planar.rigid import Motion
 from .mesh import build_chain, coordinate_signals, input_signals
@@ -181,7 +183,7 @@ class FiniteSegment(Unconstrained):
 
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
-        return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
+        return np.asarray(rigid_tip(self.sensors.lengths, angles))
 
     def rest(self, angles: Sequence[float] | FloatArray) -> FloatArray:
         """Return the arm at rest under its weight, its joints held at (servo joints: commanded to) these angles."""
@@ -205,9 +207,7 @@ class FiniteSegment(Unconstrained):
 
         Bent by the weight if every joint is commanded; otherwise the arm is undeformed, other joints as defined.
         """
-        angles, rates = np.array([joint.angle for joint in self.arm.joints]), np.zeros(len(self.arm.joints))
-        for i in range(angles.size):
-            angles[i], rates[i] = commands.get(f"joint{i + 1}", (angles[i], 0.0))
+        angles, rates = commanded_joints(self.arm, commands)
         q, v, _ = self.rigid_motion(angles, rates, 0.0 * rates)
         return (self.rest(angles) if len(commands) == angles.size and self.gravity.any() else q), v
 

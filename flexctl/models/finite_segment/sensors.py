@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DefinitionError, require
+from ...errors import DefinitionError
 from ...machine.arm import Arm, Sensor
 from ...model import FloatArray, OutputTangent, Signal
-from ..sensors import UNITS, angle_of, chord_signals
+from ..sensors import angle_of, check_moves, chord_signals, gauge, rigid_tip, sensor_signal, within
 from .mesh import Chain
 
 Array = npt.NDArray[Any]
@@ -56,10 +56,7 @@ def build_channels(chain: Chain, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Ch
             signals.append(Signal(f"{name}_{letter}", unit, text))
             channels.append(Channel(kind, axis, 0, 0, 0.0, 1.0))
     for sensor in arm.sensors:
-        if sensor.name in {s.name for s in signals}:
-            raise DefinitionError(f'the name "{sensor.name}" is taken by the model; choose another for the sensor')
-        text = f"{sensor.kind} at {sensor.position:g} L of link {sensor.link}"
-        signals.append(Signal(sensor.name, UNITS[sensor.kind], text))
+        signals.append(sensor_signal(sensor, signals))
         channels.append(_channel(chain, arm, sensor))
     return tuple(signals), tuple(channels)
 
@@ -68,12 +65,9 @@ def _channel(chain: Chain, arm: Arm, sensor: Sensor) -> Channel:
     i = sensor.link - 1
     if sensor.kind in ("curvature", "strain"):
         return _bending(chain, arm, sensor)
-    still = sensor.position > 0 or (sensor.kind == "acceleration" and i > 0)
-    require(still, f'sensor "{sensor.name}": the root does not move; give a position above 0')
+    check_moves(sensor, fixed=i == 0)
     own = np.flatnonzero((chain.link == i) & (chain.length > 0))
-    begin, end = chain.station[own].T
-    k = min(int(np.searchsorted(end, sensor.position)), own.size - 1)
-    part = float((sensor.position - begin[k]) / (end[k] - begin[k]))
+    k, part = within(chain.station[own], sensor.position)
     kind = DISPLACEMENT if sensor.kind == "displacement" else TRANSVERSE
     reach = sensor.position * arm.links[i].length
     return Channel(kind, int(own[k]), int(chain.root[i]), int(chain.joint[i]), part, reach)
@@ -85,13 +79,7 @@ def _bending(chain: Chain, arm: Arm, sensor: Sensor) -> Channel:
     if own.size == 0:
         message = f'sensor "{sensor.name}": link {sensor.link} has no spring that bends; use more segments'
         raise DefinitionError(message)
-    scale = 1.0
-    if sensor.kind == "strain":
-        distance = arm.links[sensor.link - 1].section_at(sensor.position).outer_distance
-        if distance is None:
-            message = f'sensor "{sensor.name}": strain = c curvature needs outer_distance in its section'
-            raise DefinitionError(message)
-        scale = distance
+    scale = gauge(sensor, arm.links[sensor.link - 1])
     k = int(np.clip(np.searchsorted(chain.place[own], sensor.position), 1, max(own.size - 1, 1)))
     one, two = int(own[k - 1]), int(own[min(k, own.size - 1)])
     gap = chain.place[two] - chain.place[one]
@@ -105,12 +93,6 @@ class SegmentSensors:
     def __init__(self, chain: Chain, arm: Arm) -> None:
         self.chain, self.lengths = chain, np.array([link.length for link in arm.links])
         self.signals, self.channels = build_channels(chain, arm)
-
-    def rigid_tip(self, phi: Array) -> Array:
-        """Return the tip (.., 2) [m] of the rigid arm with joint angles phi [rad]."""
-        angle = np.cumsum(phi, axis=-1)
-        tip: Array = np.stack([np.cos(angle) @ self.lengths, np.sin(angle) @ self.lengths], axis=-1)
-        return tip
 
     def relative(self, x: Array) -> Array:
         """Return the value of each joint from those of the bodies."""
@@ -140,7 +122,7 @@ class SegmentSensors:
             elif c.kind in (TIP, TIP_ACCELERATION):
                 y[row] = (position if c.kind == TIP else acceleration)[c.body] @ self._levers(c)
             elif c.kind == ERROR:
-                y[row] = position[c.body] @ self._levers(c) - self.rigid_tip(self.relative(theta))[c.body]
+                y[row] = position[c.body] @ self._levers(c) - rigid_tip(self.lengths, self.relative(theta))[c.body]
             elif c.kind == DISPLACEMENT:
                 before = theta[c.joint - 1] if c.joint else 0.0
                 y[row] = c.scale * (theta[c.other] - before) + T[:, c.other] @ (position @ self._levers(c))

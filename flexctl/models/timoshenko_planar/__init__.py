@@ -36,6 +36,7 @@ import numpy.typing as npt
 from ...machine.arm import Arm
 from ...model import Energy, FloatArray, OutputTangent, Tangent
 from ..null_space import unheld
+from ..sensors import rigid_tip
 from ..serial import SerialArm
 from .mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .rigid import Motion, prestress, rigid_motion, turning
@@ -116,7 +117,7 @@ class TimoshenkoPlanar(SerialArm):
 
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
-        return np.asarray(self.sensors.rigid_tip(np.asarray(angles, float)))
+        return np.asarray(rigid_tip(self.sensors.lengths, angles))
 
     def stepper(self, *arguments: Any) -> Any:
         """Return the compiled stepper (see `timoshenko_planar.stepper`), or None with strong modal damping."""

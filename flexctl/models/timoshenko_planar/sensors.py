@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ...machine.arm import Arm, Sensor
 from ...model import FloatArray, OutputTangent, Signal
-from ..sensors import angle_of, between_middles, check_moves, chord_signals, gauge, sensor_signal, within
+from ..sensors import angle_of, between_middles, check_moves, chord_signals, gauge, rigid_tip, sensor_signal, within
 from .mesh import Mesh, spread
 
 Array = npt.NDArray[Any]
@@ -86,17 +86,11 @@ class PlanarSensors:
         self.mesh, self.lengths = mesh, np.array([link.length for link in arm.links])
         self.signals, self.channels = build_channels(mesh, arm)
 
-    def rigid_tip(self, phi: Array) -> Array:
-        """Return the tip (x, y) [m] of the rigid arm with joint angles phi [rad]."""
-        angle = np.cumsum(phi, axis=-1)
-        tip: Array = np.stack([np.cos(angle) @ self.lengths, np.sin(angle) @ self.lengths], axis=-1)
-        return tip
-
     def read(self, q: Array, v: Array, a: Array) -> Array:
         """Return all readings."""
         mesh = self.mesh
         local, acceleration = spread(mesh, q), spread(mesh, a)
-        error = q[mesh.node[-1, :2]] - self.rigid_tip(q[mesh.joint])
+        error = q[mesh.node[-1, :2]] - rigid_tip(self.lengths, q[mesh.joint])
         curvature = (local[:, 5] - local[:, 2]) / mesh.length
         y = np.zeros(len(self.channels), np.result_type(q, v, a))
         for row, c in enumerate(self.channels):

@@ -46,7 +46,7 @@ def motion_driven(model: ModelGiven, joints: Mapping[str, str]) -> MechanicalMod
     model : MechanicalModel
         The model with these joints driven by torque; its closures must leave the driven joints free to move.
     joints : mapping
-        Input name of each driven joint and the name of its coordinate, e.g. ``{"hub_torque": "theta"}``.
+        Input name of each driven joint and the name of its coordinate, e.g. ``{"joint1_torque": "theta"}``.
 
     Examples
     --------

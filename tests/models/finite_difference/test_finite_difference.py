@@ -259,7 +259,8 @@ def test_is_a_mechanical_model_with_names() -> None:
     m = mesh("20 g, Ip", 5)
     assert isinstance(m, MechanicalModel)
     assert [str(q) for q in m.coordinates] == ["theta [rad]", *(f"y{i} [m]" for i in range(1, 6)), "phi [rad]"]
-    assert [str(y) for y in m.outputs] == ["hub_angle [rad]", "hub_rate [rad/s]", "tip [m]", "tip_angle [rad]"]
+    wanted = ["joint1_angle [rad]", "joint1_rate [rad/s]", "tip_displacement [m]", "chord1_angle [rad]"]
+    assert [str(y) for y in m.outputs] == wanted
     assert names(mesh("hub", 5, "paper").coordinates) == ["y1", "y2", "y3", "y4", "y5"]
     assert names(mesh("no hub", 5).coordinates) == ["y1", "y2", "y3", "y4", "y5"]
     plant = linearise(m)
@@ -296,8 +297,8 @@ def test_build_and_options() -> None:
         ({"sensors": (Sensor("x", "displacement", 0.0),)}, {}, "does not move"),
         ({"sensors": (Sensor("x", "acceleration", 0.0),)}, {}, "does not move"),
         ({"sensors": (Sensor("x", "strain", 1.0),)}, {}, "free tip"),
-        ({"sensors": (Sensor("tip", "displacement", 0.5),)}, {}, 'name "tip" is taken'),
-        ({"actuators": (Actuator("hub_torque", 0.1, 0.2),)}, {}, 'name "hub_torque" is taken'),
+        ({"sensors": (Sensor("tip_displacement", "displacement", 0.5),)}, {}, 'name "tip_displacement" is taken'),
+        ({"actuators": (Actuator("joint1_torque", 0.1, 0.2),)}, {}, 'name "joint1_torque" is taken'),
         ({"actuators": (Actuator("x", 0.0, 0.0),)}, {}, "does nothing"),
     ],
 )

@@ -13,7 +13,7 @@ from analytical import CASES, tokhi_arm
 from flexctl.exact.euler_bernoulli import ExactBeam
 from flexctl.machine.arm import Actuator, Damping, Sensor
 from flexctl.model import names
-from flexctl.models.finite_difference import FiniteDifference
+from flexctl.models.finite_difference import OUTPUTS, FiniteDifference
 from flexctl.models.finite_difference.mesh import unit_load, weights
 
 FORMS = ("paper", "slope")
@@ -63,7 +63,7 @@ def test_transfer_functions_against_the_exact_beam(form: str, n: int) -> None:
             assert value == pytest.approx(printed, abs=0.501 * 10.0**-digits)
 
 
-def test_hub_angle_near_its_zero() -> None:
+def test_joint_angle_near_its_zero() -> None:
     """50 Hz lies next to the zero at 50.128 Hz: only an absolute bound makes sense there."""
     s = 100j * np.pi
     for form in FORMS:
@@ -93,16 +93,16 @@ def test_sensors_are_of_second_order(case: str) -> None:
 
     coarse, fine = (np.mean([wrong(n) for n in (k, k + 1, k + 2)], axis=0) for k in (60, 240))
     order = np.log(coarse / fine) / np.log(4)
-    rates = dict(zip(["hub_angle", "hub_rate", "tip", "tip_angle", *names(arm.sensors)], order, strict=True))
+    rates = dict(zip([*OUTPUTS, *names(arm.sensors)], order, strict=True))
     if case == "no hub":  # its rate leaves out what jumps with the torque; the root's curvature is exact
-        assert rates.pop("hub_rate") == pytest.approx(1.0, abs=0.1)
+        assert rates.pop("joint1_rate") == pytest.approx(1.0, abs=0.1)
         assert fine[6] < 1e-12 * abs(exact[6])
         rates.pop("root")
     assert min(rates.values()) > 1.9, rates
     assert np.all(fine[[0, 2, 3, 4, 5, 7, 8, 9]] < 5e-4 * np.abs(exact[[0, 2, 3, 4, 5, 7, 8, 9]]))
 
 
-def test_hub_angle_needs_its_feed_through() -> None:
+def test_joint_angle_needs_its_feed_through() -> None:
     """Ih = 0: with dx tau/(2 EI) the angle is of second order, without it of first."""
     s = 40j * np.pi
     exact = ExactBeam(tokhi_arm(0.0)).transfer([s])[0, 0, 0]
@@ -153,7 +153,7 @@ def test_distributed_force_by_reciprocity(case: str) -> None:
     exact = np.array([mean, beam.station([s], 0.77)[0]])
     found = [FiniteDifference(arm, sections=n) for n in (61, 62, 63, 241, 242, 243)]
     errors_left = np.array([np.abs(transfer(m, s)[0, 1:] - exact) for m in found]).reshape(2, 3, 2).mean(axis=1)
-    assert names(found[0].inputs) == ["hub_torque", "patch", "point"]
+    assert names(found[0].inputs) == ["joint1_torque", "patch", "point"]
     assert [u.unit for u in found[0].inputs] == ["N m", "N", "N"]
     assert np.all(np.log(errors_left[0] / errors_left[1]) / np.log(241 / 61) > 1.8)
     assert np.all(errors_left[1] < 1e-3 * np.abs(exact))

@@ -74,7 +74,7 @@ def test_tip_of_the_manoeuvre(case: str, form: str) -> None:
     table = np.array(TIP[case, form].split(), float).reshape(3, 3)
     for n, expected in zip((19, 40, 80), table, strict=True):
         run = mesh(case, n, form).march(BANG_BANG, ref.step_of(0.2, n), duration=1.2001)
-        tip = np.interp([0.3, 0.6, 1.2], run.t, run.tip)
+        tip = np.interp([0.3, 0.6, 1.2], run.t, run.tip_displacement)
         assert tip == pytest.approx(expected, abs=TIME_ERROR[n][case != "no hub"] + 0.6e-7)
 
 
@@ -86,7 +86,7 @@ def test_distance_from_the_exact_beam(key: tuple[Any, ...]) -> None:
     for case, bound in zip(cases, DISTANCE[key], strict=True):
         run = mesh(case, n, start[-1]).march(BANG_BANG, ref.step_of(0.2, n), duration=1.2001)
         exact = ExactBeam(tokhi_arm(*CASES[case])).time_response(t, [0.0, 0.3, 0.6], [0.1, -0.1, 0.0])[2]
-        furthest = 1e3 * np.abs(np.interp(t, run.t, run.tip) - exact).max()
+        furthest = 1e3 * np.abs(np.interp(t, run.t, run.tip_displacement) - exact).max()
         assert 0.5 * bound < furthest <= bound
 
 
@@ -147,9 +147,9 @@ def test_march_is_the_dense_scheme(case: str, form: str) -> None:
     Y = ref.dense_march(A, B[:, 0], torque)
     run = m.march(torque, dt, steps=400, stride=1)
     assert run.coordinates == pytest.approx(Y, abs=1e-11 * np.abs(Y).max())
-    assert run.tip == pytest.approx(Y[:, m.nodes.stop - 1], abs=1e-11 * np.abs(Y).max())
+    assert run.tip_displacement == pytest.approx(Y[:, m.nodes.stop - 1], abs=1e-11 * np.abs(Y).max())
     angle = Y @ m.sensors.position[0] + m.sensors.input[0, 0] * np.append(torque, torque[-1])
-    assert run.hub_angle == pytest.approx(angle, abs=1e-11 * np.abs(angle).max())
+    assert run.joint1_angle == pytest.approx(angle, abs=1e-11 * np.abs(angle).max())
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 20, 33])
@@ -180,7 +180,7 @@ def test_distributed_forces(form: str) -> None:
     run = m.march(u[:, 0], dt, steps=300, forces={"point": u[:, 2], "near": u[:, 1]})
     assert run.position == pytest.approx(Y[-1], abs=1e-12 * np.abs(Y).max())
     quiet = m.march(u[:, 0], dt, steps=300, forces={"near": 0.0})
-    assert quiet.tip == pytest.approx(m.march(u[:, 0], dt, steps=300).tip, abs=0)
+    assert quiet.tip_displacement == pytest.approx(m.march(u[:, 0], dt, steps=300).tip_displacement, abs=0)
     with pytest.raises(errors.DefinitionError, match=r'"pont" \(did you mean "point"\?\)'):
         m.march(0.0, dt, steps=3, forces={"pont": 1.0})
 
@@ -200,7 +200,8 @@ def test_payload_changes_during_the_run(form: str) -> None:
     run = m.march(torque, dt, steps=900, payload=[(300 * dt, loads[1]), (301.2 * dt, loads[2])], stride=1)
     assert run.coordinates == pytest.approx(Y, abs=1e-11 * np.abs(Y).max())
     at_start = m.march(torque[:50], dt, steps=50, payload=[(0.0, loads[2])])
-    assert at_start.tip == pytest.approx(m.with_payload(0.03, 3e-5).march(torque[:50], dt, steps=50).tip, abs=0)
+    loaded = m.with_payload(0.03, 3e-5).march(torque[:50], dt, steps=50)
+    assert at_start.tip_displacement == pytest.approx(loaded.tip_displacement, abs=0)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -222,12 +223,12 @@ def test_payload_inertia_that_comes_and_goes(form: str) -> None:
     increment = first.rate - 0.5 * pull(m, first.position)  # over the last step, per dt
     q = with_phi(first.position)
     second = carried.march(0.1, dt, steps=300, initial=(q, with_phi(increment) + 0.5 * pull(carried, q)))
-    assert run.tip[400:701] == pytest.approx(second.tip, abs=1e-12)
+    assert run.tip_displacement[400:701] == pytest.approx(second.tip_displacement, abs=1e-12)
     increment = second.rate - 0.5 * pull(carried, second.position)
     keep = slice(0, len(m.coordinates))
     q = second.position[keep]
     third = m.march(0.1, dt, steps=200, initial=(q, increment[keep] + 0.5 * pull(m, q)))
-    assert run.tip[700:] == pytest.approx(third.tip, abs=1e-12)
+    assert run.tip_displacement[700:] == pytest.approx(third.tip_displacement, abs=1e-12)
     assert run.position == pytest.approx(third.position, abs=1e-12)
 
 
@@ -235,11 +236,11 @@ def test_payload_slows_but_does_not_stop_the_tip() -> None:
     m, dt = mesh(), ref.step_of(0.2, 19)
     run = m.march(BANG_BANG, dt, duration=1.2, payload=[(0.8, Payload(0.02))])
     change = round(0.8 / dt)
-    speed = np.diff(run.tip)[change - 3 : change + 3] / dt
+    speed = np.diff(run.tip_displacement)[change - 3 : change + 3] / dt
     assert np.abs(np.diff(speed)).max() < 1.1 * np.abs(np.diff(speed)[:2]).max()  # no impact
     heavy = m.with_payload(0.02)
     spectrum = [np.sqrt(sla.eigvalsh(x.K, x.M)[1]) / (2 * np.pi) for x in (m, heavy)]
-    t, tip = run.t[change:], run.tip[change:]
+    t, tip = run.t[change:], run.tip_displacement[change:]
     crossings = np.flatnonzero(np.diff(np.sign(tip - np.polyval(np.polyfit(t, tip, 1), t))))
     period = 2 * np.diff(t[crossings]).mean()
     assert abs(1 / period - spectrum[1]) < 0.5 * abs(spectrum[0] - spectrum[1])
@@ -282,8 +283,8 @@ def test_leapfrog_frequencies() -> None:
     def misfit(f: Array) -> float:
         angles = np.outer(run.t[after], np.concatenate([f, leap[3:]]))
         basis = np.column_stack([np.ones(after.sum()), run.t[after], np.cos(angles), np.sin(angles)])
-        solution = np.linalg.lstsq(basis, run.tip[after], rcond=None)[0]
-        return float(np.linalg.norm(basis @ solution - run.tip[after]))
+        solution = np.linalg.lstsq(basis, run.tip_displacement[after], rcond=None)[0]
+        return float(np.linalg.norm(basis @ solution - run.tip_displacement[after]))
 
     best = misfit(leap[:3])
     for i, shift in ((0, 3e-5), (1, 3e-5)):
@@ -302,7 +303,8 @@ def test_scheme_plant_is_the_march(form: str, alpha: float) -> None:
     plant = m.scheme_plant(dt)
     assert plant.dt == dt
     assert len(plant.states) == 2 * len(m.coordinates)
-    assert names(plant.outputs) == ["hub_angle", "hub_rate", "tip", "tip_angle", "middle", "push", "bend"]
+    own = ["joint1_angle", "joint1_rate", "tip_displacement", "chord1_angle"]
+    assert names(plant.outputs) == [*own, "middle", "push", "bend"]
     assert str(plant.states[-1]) == ("phi_rate [rad/s]" if form == "slope" else "y12_rate [m/s]")
     torque = np.sin(0.3 * np.arange(200.0))
     torque[0] = 1.0
@@ -316,14 +318,14 @@ def test_scheme_plant_is_the_march(form: str, alpha: float) -> None:
     c, v, a = m.sensors, (Y[2:] - Y[:-2]) / (2 * dt), (Y[2:] - 2 * Y[1:-1] + Y[:-2]) / dt**2
     expected = Y[1:-1] @ c.position.T + v @ c.rate.T + a @ c.acceleration.T + np.outer(torque[1:], c.input[:, 0])
     assert got / np.abs(expected).max(axis=0) == pytest.approx(expected / np.abs(expected).max(axis=0), abs=1e-9)
-    assert got[:, 2] == pytest.approx(run.tip[1:-1], abs=1e-12)
+    assert got[:, 2] == pytest.approx(run.tip_displacement[1:-1], abs=1e-12)
 
 
 def test_mass_damping_decays_the_rigid_motion() -> None:
     m, dt = mesh(damping=Damping("rayleigh", alpha=2.0)), ref.step_of(0.2, 19)
     run = m.march(0.0, dt, duration=0.5, initial=(np.zeros(20), rigid(m)))
     assert run.rate == pytest.approx(np.exp(-2 * run.t[-1]) * rigid(m), rel=1e-6)
-    assert run.hub_angle[-1] == pytest.approx((1 - np.exp(-2 * run.t[-1])) / 2, rel=1e-6)
+    assert run.joint1_angle[-1] == pytest.approx((1 - np.exp(-2 * run.t[-1])) / 2, rel=1e-6)
     with pytest.raises(errors.NotAvailable, match="no place for damping"):
         m.scheme(dt)
 
@@ -335,5 +337,5 @@ def test_a_run_continues_where_it_ended(form: str) -> None:
     whole = m.march(torque, dt, steps=500)
     first = m.march(torque[:201], dt, steps=200)
     second = m.march(torque[200:], dt, steps=300, initial=(first.position, first.rate))
-    assert second.tip == pytest.approx(whole.tip[200:], abs=1e-13)
+    assert second.tip_displacement == pytest.approx(whole.tip_displacement[200:], abs=1e-13)
     assert second.rate == pytest.approx(whole.rate, abs=1e-10)

@@ -56,10 +56,10 @@ def test_averages_keep_impulse_and_moment() -> None:
 
 def test_forms_of_torque() -> None:
     m, dt = mesh(n=8), ref.step_of(0.2, 8)
-    flat = m.march(0.3, dt, steps=20).tip
+    flat = m.march(0.3, dt, steps=20).tip_displacement
     functions = (lambda t: 0.3, lambda t: 0.3 + 0 * t, lambda t: 0.3 if t < 9 else 0.0)
     for torque in (np.full(20, 0.3), np.full(21, 0.3), *functions):
-        assert m.march(torque, dt, steps=20).tip == pytest.approx(flat, rel=1e-12)
+        assert m.march(torque, dt, steps=20).tip_displacement == pytest.approx(flat, rel=1e-12)
     assert m.march(0.3, dt, duration=20.4 * dt).t.size == 21
     sine = step_averages(np.sin, 0.01, 100)
     assert sine[1:] == pytest.approx(np.sin(0.01 * np.arange(1, 101)) * (1 - 0.01**2 / 12), abs=1e-9)
@@ -96,8 +96,8 @@ def test_unstable_steps_are_refused_with_the_number() -> None:
         ({"steps": 0}, "positive whole number"),
         ({"steps": 2.5}, "positive whole number"),
         ({"steps": None, "duration": 1e-9}, "below one step"),
-        ({"torque": float("nan")}, "hub_torque has values that are not finite"),
-        ({"torque": np.zeros(7)}, "hub_torque has shape"),
+        ({"torque": float("nan")}, "joint1_torque has values that are not finite"),
+        ({"torque": np.zeros(7)}, "joint1_torque has shape"),
         ({"torque": lambda t: np.zeros(3)}, "shape"),
         ({"initial": (np.zeros(3), np.zeros(3))}, r"not \(20,\)"),
         ({"payload": [(0.5, Payload())]}, "payload change at 0.5 s"),
