@@ -27,6 +27,7 @@ from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
 from ..support.checks import number
 from ..support.memory import room_for
+from .accuracy import DEFAULT
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
@@ -47,7 +48,7 @@ def simulate(
     *,
     duration: float,
     step: float | None = None,
-    rtol: float = 1e-2,
+    rtol: float = DEFAULT,
     method: str = "auto",
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
@@ -135,7 +136,7 @@ def simulate(
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    _check_numbers(duration, step, rtol, method, scheme)
+    check_settings(duration, step, rtol, method, scheme)
     references = None
     if isinstance(law, MotionCommand):
         references = _references(plant, law, reference)
@@ -226,9 +227,11 @@ def _state_space(controller: Any) -> Any:
         raise DefinitionError(message) from error
 
 
-def _check_numbers(
-    duration: float, step: float | None, rtol: float, method: str, scheme: Scheme | None
+def check_settings(
+    duration: float, step: float | None = None, rtol: float = DEFAULT, method: str = "auto",
+    scheme: Scheme | None = None,
 ) -> None:
+    """Raise `DefinitionError` for a length, step, tolerance or method with which nothing can be run."""
     part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
     require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
     for name, value in (("duration", duration), ("step", step)):
