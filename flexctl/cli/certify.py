@@ -196,6 +196,7 @@ def certify(
     with progress(1) as bar:
         # one line in a log, the name of each part on a terminal
         report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
+        report("preparing", 0.0)
         found = examined(
             script, arm, requirements=requirements(required), scenario=scenario,
             model=None if kind is None else specs.formulation(kind), workers=workers,
@@ -396,10 +397,8 @@ def vibrations(found: Certificate) -> list[str]:
 
 def parted(found: LinearValidity) -> list[str]:
     """Return where run and prediction part, and every output that does so within the range, the first one first."""
-    from ..judging.validity import where
-
-    each = [f"{name} {where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
-    return [f"they part (5 %) {where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
+    each = [f"{name} {found.where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
+    return [f"they part (5 %) {found.where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
 
 
 def predictions(found: Certificate) -> list[str]:

@@ -534,7 +534,7 @@ class TestCommand:
             ("controller.LIMITS=1,2", "unknown parameter of pd.py"), ("controller.GAINS.angel=1", 'mean "angle"'),
             ("scenario.length=1,2", "unknown parameter of the scenario"), ("model.kind=ancff", 'did you mean "ancf"?'),
             ("scenario.duration=long", "long"), ("payload.mass=heavy", "is not a number"),
-            ("scenario.method=marsh", 'did you mean "march"?'), ("scenario.method=march,marsh", 'did you mean "march"?'),
+            ("scenario.method=marsh", 'mean "march"?'), ("scenario.method=march,marsh", 'mean "march"?'),
             ("model.kind=finite_difference,ancff", 'did you mean "ancf"?'), ("scenario.rtol=5", "rtol = 5"),
             ("damping.kind=modal,moda", 'did you mean "modal"?'), ("scenario.step=0,-1ms", "must be positive"),
         ):
