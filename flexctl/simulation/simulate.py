@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, kind_of, provenance_of
+from ..abilities import (
+    Analysed,
+    ContinuousLoop,
+    HasArm,
+    Identified,
+    PayloadChecking,
+    innermost,
+    kind_of,
+    provenance_of,
+)
 from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
@@ -150,6 +159,7 @@ def simulate(
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
     law = with_references(law, references)
+    looped = bool(law is not None and law.measures) or _has_own_loops(system)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
@@ -181,7 +191,7 @@ def simulate(
             with _bar(progress, duration) as report:
                 run.go(report)
         except ConvergenceError as error:
-            raise explained(error, controller, run.t, run.record.y, plant.outputs) from error
+            raise explained(error, controller, run.t, run.record.y, plant.outputs, looped) from error
         response = run.response(_provenance(system), time.perf_counter() - started)
     response = with_range(plant, response, record_states)
     track = track_of(references.values())
@@ -225,6 +235,13 @@ def _state_space(controller: Any) -> Any:
         remedy = "add poles, e.g. a filter of the derivative"
         message = f"the transfer function of the controller has no state space: {error}; {remedy}"
         raise DefinitionError(message) from error
+
+
+def _has_own_loops(system: Any) -> bool:
+    """Whether servos or cylinders of an arm close loops of their own."""
+    inner: Any = innermost(as_model(system))
+    joints = inner.arm.joints if isinstance(inner, HasArm) else ()
+    return any(joint.drive in ("servo", "hydraulic") for joint in joints)
 
 
 def check_settings(
