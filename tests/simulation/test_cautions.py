@@ -62,7 +62,7 @@ def test_without_a_loop_none_is_blamed(kind):
         "pushed in": {"inputs": {"joint2_force": fx.bang_bang(-400.0, 4.0)}},
         "pulled by a motion": {"motions": {"joint2": fx.Cycloid(0.5, -0.2, 1.0)}},
     }[kind]
-    with pytest.raises(fx.ConvergenceError, match="has retracted to .* change the motion or the load") as caught:
+    with pytest.raises(fx.ConvergenceError, match=r"has retracted to .* change the motion or the load") as caught:
         fx.simulate(sliding_arm(), duration=1.5, **driven_by)
     for word in ("loop", "Design.poles", "not growing", "smaller step"):
         assert word not in str(caught.value)
@@ -71,7 +71,7 @@ def test_without_a_loop_none_is_blamed(kind):
 def test_a_loop_that_shakes_a_slide_into_its_guide_is_blamed():
     """The extension fed back with the wrong sign."""
     law = fx.LinearLaw(1e-3, ["joint2_extension"], ["joint2_force"], Dy=[[2e3]])
-    with pytest.raises(fx.ConvergenceError, match="has retracted to .* growing before.*Look for an unstable loop"):
+    with pytest.raises(fx.ConvergenceError, match=r"has retracted to .* growing before.*Look for an unstable loop"):
         fx.simulate(sliding_arm(), law, duration=2.0, inputs={"joint2_force": fx.bang_bang(-1001.0, 8.0)})
 
 
