@@ -108,8 +108,8 @@ def outcome_of(folder: Path, tests: Sequence[str], limit: float, *options: str) 
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
     try:
         done = subprocess.run(
-            [*command, *(placed(test, folder) for test in tests)], cwd=folder, timeout=limit, capture_output=True, text=True,
-            env={**known, **one, "PYTHONPATH": str(folder)}, check=False,
+            [*command, *(placed(test, folder) for test in tests)], cwd=folder, timeout=limit, capture_output=True,
+            text=True, env={**known, **one, "PYTHONPATH": str(folder)}, check=False,
         )
     except subprocess.TimeoutExpired:
         return None, f"no end after {limit:g} s"

@@ -129,7 +129,8 @@ _ASSUMED = (
     ),
     _mutation(
         "by_dz = -2.0 * Hdz + 2j * w * slope", "by_dz = -Hdz + 2j * w * slope",
-        "test_conformance.py::test_conformance[derivatives_against_differences-tree, two links that shorten and stretch]",
+        "test_conformance.py::test_conformance"
+        "[derivatives_against_differences-tree, two links that shorten and stretch]",
     ),
     _mutation(
         "motion.bend(i, f, points.acceleration - f.c0 * tree.gravity, K)",

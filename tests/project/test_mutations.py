@@ -37,7 +37,8 @@ def test_a_text_or_a_test_that_is_not_there_stops_it(tmp_path: Path) -> None:
     assert mutants.placed("test_a.py::test_x[1-b]", tmp_path) == "tests/b/test_a.py::test_x[1-b]"
     for wrong, message in (
         (good._replace(old="y = 2"), "found 2 times"), (good._replace(old="z"), "found 0 times"),
-        (good._replace(new="x ="), "not Python"), (good._replace(tests=("test_b.py",)), "test test_b.py: found 0 times"),
+        (good._replace(new="x ="), "not Python"),
+        (good._replace(tests=("test_b.py",)), "test test_b.py: found 0 times"),
     ):
         with pytest.raises(mutants.Broken, match=message):
             mutants.located([wrong], tmp_path)
