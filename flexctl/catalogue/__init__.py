@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, models
-from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..errors import DefinitionError, NotAvailable, listed, require, unknown
 from ..machine.arm import Arm, Payload
 from ..machine.plausible import check_plausible
 from ..models import outside
@@ -85,6 +85,9 @@ def locate(folder: str, name: str | Path) -> tuple[Path, str]:
     if isinstance(name, Path) or path.suffix == ending or len(path.parts) > 1:
         return path, str(name)
     if name not in _names(folder):
+        other = next((kind for kind in ENDINGS if kind != folder and name in _names(kind)), "")
+        own = folder.removesuffix("s")
+        require(not other, f"{name} is a {other.removesuffix('s')}, not a {own}; {own}s: {listed(_names(folder))}")
         error = unknown(folder.removesuffix("s"), str(name), _names(folder))
         raise DefinitionError(f"{error}; or give the path of a {ending} file")
     return find(folder) / f"{name}{ending}", f"{folder}/{name}{ending}"

@@ -21,6 +21,7 @@ from .common import (
     csv,
     identity,
     json_option,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
@@ -93,7 +94,8 @@ def bode(
     """
     targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)
-    linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
+    with patiently(f"linear plant of {plant}"):
+        linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
     about = {**identity(linear), **points.described(linear)}
     into, out_of = shown_signals(linear, inputs, outputs, everything)

@@ -74,28 +74,38 @@ def vary(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def requirements(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds of `NAME=BOUND` words: a number, a range LOW,HIGH, or BITS:RIPPLE."""
+def requirements(texts: Sequence[str], signals: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the bounds of `NAME=BOUND` words: a number, a range LOW,HIGH, or BITS:RIPPLE.
+
+    The units of the plant's signals tell in what a score is that has the unit of its signal.
+    """
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, bound = (part.strip() for part in text.partition("="))
         require(bool(equals and bound), f'requirement "{text}" is not understood; write NAME=BOUND: disk_margin=0.3')
-        unit, most = requirement_unit(name)
+        unit, most = requirement_unit(name, signals or {})
         if ":" in bound:
             bits, _, ripple = bound.partition(":")
             require(bits.strip().isdigit(), f'requirement "{text}": "{bits}" is not a number of bits; write 16:0.03')
-            found.setdefault(name, {})[int(bits)] = quantity(ripple, "", name)
+            found.setdefault(name, {})[int(bits)] = quantity(ripple, unit, name, most)
         else:
             found[name] = ends(bound, unit, name, most) if "," in bound else quantity(bound, unit, name, most)
     return found
 
 
-def requirement_unit(name: str) -> tuple[str, float | None]:
+def requirement_unit(name: str, signals: Mapping[str, str]) -> tuple[str, float | None]:
     """Return the unit in which a requirement is stated, as its name says, and the largest number without a unit."""
+    from ..judging.certify.requirements import LEAST, MOST, VIBRATION
+
     if name == "frequency_change":
         return "1", 1.0
-    ends_with = {"_deg": "deg", "_kg": "kg", "_s": "s", "_pct": "", "delay_margin": "s", "decay_rate": "1/s"}
-    return next((unit for ending, unit in ends_with.items() if name.endswith(ending)), ""), None
+    ends_with = {"_deg": "deg", "_kg": "kg", "_s": "s", "_pct": "%", "delay_margin": "s", "decay_rate": "1/s"}
+    stated = next((unit for ending, unit in ends_with.items() if name.endswith(ending)), None)
+    if stated is not None:
+        return stated, None
+    if name in (*LEAST, *MOST, VIBRATION):
+        return "1", math.inf
+    return signals.get(name.rpartition(": ")[2].partition(".")[0], ""), math.inf
 
 
 def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
@@ -196,17 +206,21 @@ def certify(
     place = None if output is None else _place(output)
     script = load_controller(controller)
     arm = load(plant or own_plant(script, controller), settings, None)
+    units = {**signal_units(arm.model.inputs), **signal_units(arm.model.outputs)}
+    units = {"tip": "m", "ripple_at_bits": arm.model.inputs[0].unit, **units}  # ripple is that of commands
+    asked: dict[str, Any] = {
+        "requirements": requirements(required, units), "scenario": scenario,
+        "model": None if kind is None else specs.formulation(kind), "workers": workers,
+        "payload": payloads(payload, arm),
+        "frequency": None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
+        "poses": [pose(text, arm) for text in poses], "vary": vary(varied) or None,
+        "loads": named("--load", loaded, signal_units(arm.model.inputs), "input"),
+    }
     with progress(1) as bar:
         # one line in a log, the name of each part on a terminal
         report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
-        found = examined(
-            script, arm, requirements=requirements(required), scenario=scenario,
-            model=None if kind is None else specs.formulation(kind), workers=workers,
-            progress=report, payload=payloads(payload, arm),
-            frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
-            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None,
-            loads=named("--load", loaded, signal_units(arm.model.inputs), "input"),
-        )
+        report("preparing", 0.0)
+        found = examined(script, arm, progress=report, **asked)
     if place is not None:
         _write(place, found)
     write_report(found, page)
@@ -400,10 +414,8 @@ def vibrations(found: Certificate) -> list[str]:
 
 def parted(found: LinearValidity) -> list[str]:
     """Return where run and prediction part, and every output that does so within the range, the first one first."""
-    from ..judging.validity import where
-
-    each = [f"{name} {where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
-    return [f"they part (5 %) {where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
+    each = [f"{name} {found.where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
+    return [f"they part (5 %) {found.where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
 
 
 def predictions(found: Certificate) -> list[str]:

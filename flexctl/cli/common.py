@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,8 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 """Errors of a computation, not of the input."""
 WORDS = "flexctl.words"
 PICTURES = (".png", ".pdf", ".svg")
+PATIENCE = 1.0
+"""Time after which a command says what it is doing [s]."""
 ORDER = (
     "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
     "new", "doctor",
@@ -266,6 +269,33 @@ def progress(total: int = 1) -> Iterator[Callable[[str, float], None]]:
             bar.update(task, completed=sum(done.values()), description=printable(what))
 
         yield report
+
+
+@contextmanager
+def patiently(what: str) -> Iterator[None]:
+    """Say on stderr what is being done when it takes more than a second, with the time that it takes on a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = stderr()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    bar.add_task(printable(what), total=None)
+
+    def show() -> None:
+        if console.is_terminal:
+            bar.start()
+        else:
+            console.print(f"  {what}")
+
+    timer = threading.Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
 
 
 def target(path: str | Path, suffixes: Sequence[str]) -> Path:

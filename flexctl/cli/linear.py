@@ -16,6 +16,7 @@ from .common import (
     identity,
     json_option,
     load,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
@@ -86,11 +87,12 @@ def modes(
 
     PLANT may also be a linear plant in a .mat, .npz or .json file.
     """
-    linear = linear_plant(plant, settings, kind, where)
+    with patiently(f"modes of {plant}"):
+        linear = linear_plant(plant, settings, kind, where)
+        found = linear.modes(count if as_json else count or 10)
     if as_json:
-        print_json({**linear.modes(count).to_dict(), **identity(linear), **points.described(linear)})
+        print_json({**found.to_dict(), **identity(linear), **points.described(linear)})
         return
-    found = linear.modes(count or 10)
     about = identity(linear)
     heads, whose = ("mode", "frequency [Hz]", "damping ratio [1]"), any(found.owners)
     listed = table(*heads, *(["of<"] if whose else []))
@@ -135,14 +137,18 @@ def linearise(
     pose, load, held and joint_rates what was given.
     """
     targets = [target(name, SAVED) for name in files]
-    linear = linear_plant(plant, settings, kind, where)
-    if count is not None or form is not None:
-        linear = _first_order(linear, form or "modal", count)
+    with patiently(f"linear plant of {plant}"):
+        linear = linear_plant(plant, settings, kind, where)
+        if count is not None or form is not None:
+            linear = _first_order(linear, form or "modal", count)
     for path in targets:
-        linear.save(path)
+        with patiently(f"writing {path}"):
+            linear.save(path)
         tell(path)
     if as_json:
-        print_json({**_summary(linear), **identity(linear), **points.described(linear)})
+        with patiently(f"poles of {plant}"):
+            summary = _summary(linear)
+        print_json({**summary, **identity(linear), **points.described(linear)})
     elif not targets:
         _print_plant(linear)
 
@@ -183,7 +189,8 @@ def _print_plant(linear: LinearPlant) -> None:
     listed.add_row(f"{len(columns)} {'coordinates' if second else 'states'}", _few(names(columns)))
     listed.add_row(f"{len(linear.inputs)} inputs", ", ".join(map(str, linear.inputs)))
     listed.add_row(f"{len(linear.outputs)} outputs", ", ".join(map(str, linear.outputs)))
-    found = linear.modes(5)
+    with patiently(f"modes of {about['plant']}"):
+        found = linear.modes(5)
     listed.add_row("rigid modes", str(found.rigid_modes))
     listed.add_row("lowest modes", ", ".join(f"{f:.5g}" for f in found.frequencies_hz) + " Hz")
     print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)

@@ -79,6 +79,7 @@ def run(
     from ..catalogue import load_controller
     from ..judging.scenario import design, on_plants, path_stabilities, robustness, scenarios
     from ..judging.variations import vibration_ratios
+    from ..simulation.simulate import check_settings
 
     place = _place(output)
     script = load_controller(controller)
@@ -86,6 +87,7 @@ def run(
     wanted = scenarios(script, arm, only)
     plants = {_plant_label(arm): arm, **_others(others, plant or own_plant(script, controller), settings, kind)}
     require(len(plants) == 1 + len(others), f"two plants are the same: {list(plants)}; give each other values")
+    check_settings(1.0, method=method or "auto")
     with progress(len(wanted) * len(plants)) as report, telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)

@@ -21,6 +21,7 @@ from .common import (
     identity,
     json_option,
     load,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
@@ -130,12 +131,14 @@ def simulate(
     from ..simulation.simulate import simulate as simulated
 
     targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
-    arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
-    model = as_model(arm)
+    with patiently(f"reading {plant}"):
+        arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
+        model = as_model(arm)
     inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)
-    law = None if script is None else design(script, arm)
+    with patiently(f"designing {controller}"):
+        law = None if script is None else design(script, arm)
     units = {signal.name: signal.unit for signal in model.outputs}
     reference = specs.reference(references, units, law.follows if isinstance(law, Controller) else (), _reach(arm))
     length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])

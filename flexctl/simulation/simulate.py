@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, kind_of, provenance_of
+from ..abilities import (
+    Analysed,
+    ContinuousLoop,
+    HasArm,
+    Identified,
+    PayloadChecking,
+    innermost,
+    kind_of,
+    provenance_of,
+)
 from ..errors import ConvergenceError, DefinitionError, NotAvailable, did_you_mean, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
@@ -27,6 +36,7 @@ from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
 from ..support.checks import number
 from ..support.memory import room_for
+from .accuracy import DEFAULT
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
@@ -47,7 +57,7 @@ def simulate(
     *,
     duration: float,
     step: float | None = None,
-    rtol: float = 1e-2,
+    rtol: float = DEFAULT,
     method: str = "auto",
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
@@ -135,7 +145,7 @@ def simulate(
     plant, law = as_model(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    _check_numbers(duration, step, rtol, method, scheme)
+    check_settings(duration, step, rtol, method, scheme)
     references = None
     if isinstance(law, MotionCommand):
         references = _references(plant, law, reference)
@@ -149,6 +159,7 @@ def simulate(
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
     law = with_references(law, references)
+    looped = bool(law is not None and law.measures) or _has_own_loops(system)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
@@ -180,7 +191,7 @@ def simulate(
             with _bar(progress, duration) as report:
                 run.go(report)
         except ConvergenceError as error:
-            raise explained(error, controller, run.t, run.record.y, plant.outputs) from error
+            raise explained(error, controller, run.t, run.record.y, plant.outputs, looped) from error
         response = run.response(_provenance(system), time.perf_counter() - started)
     response = with_range(plant, response, record_states)
     track = track_of(references.values())
@@ -226,9 +237,18 @@ def _state_space(controller: Any) -> Any:
         raise DefinitionError(message) from error
 
 
-def _check_numbers(
-    duration: float, step: float | None, rtol: float, method: str, scheme: Scheme | None
+def _has_own_loops(system: Any) -> bool:
+    """Whether servos or cylinders of an arm close loops of their own."""
+    inner: Any = innermost(as_model(system))
+    joints = inner.arm.joints if isinstance(inner, HasArm) else ()
+    return any(joint.drive in ("servo", "hydraulic") for joint in joints)
+
+
+def check_settings(
+    duration: float, step: float | None = None, rtol: float = DEFAULT, method: str = "auto",
+    scheme: Scheme | None = None,
 ) -> None:
+    """Raise `DefinitionError` for a length, step, tolerance or method with which nothing can be run."""
     part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
     require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
     for name, value in (("duration", duration), ("step", step)):

@@ -12,12 +12,14 @@ from ...errors import FlexctlError, NotAvailable
 from ...laws.linear_part import linear_law
 from ...laws.realised import copied
 from ...simulation.path_stability import law_at
+from ...simulation.response import Response
 from ...simulation.simulate import as_law
 from ..scenario import Scenario, variants
 from ..variations import changed
 from . import loads, robust, runs, varied
 from .bound import CrossedBounds
 from .loops import Loop, examine
+from .requirements import LINEAR
 from .robust import Point, overridden
 from .settling import NO_TAIL, has_tail, sustained
 from .task import Task
@@ -77,7 +79,8 @@ def jobs(task: Task) -> dict[str, Job]:
     except NotAvailable:
         return found
     if item.track is None:
-        found["linear prediction"] = (runs.predicted, (task.plant, task.law, item))
+        for label, one in (("", item), *((("finer ", item.finer()),) if LINEAR in task.requirements else ())):
+            found[f"{label}linear prediction"] = (runs.predicted, (task.plant, task.law, one))
     return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task)}
 
 
@@ -87,6 +90,8 @@ def _runs(task: Task) -> dict[str, Job]:
     # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it
     for factor in () if item.track is not None else AMPLITUDES:
         found[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
+        if LINEAR in task.requirements:
+            found[f"finer amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item.finer(), factor))
     for one in task.items:
         found[f"run {one.name}"] = (one.run, (law, plant))
     for one in task.bases:
@@ -95,10 +100,15 @@ def _runs(task: Task) -> dict[str, Job]:
         found[f"finer {one.name}"] = (one.finer().run, (law, plant))
     for resolution in sorted({*task.bits, *task.requirements.get("ripple_at_bits", {})} if law.measures else ()):
         found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
+        if resolution in task.requirements.get("ripple_at_bits", {}):
+            found[f"finer {resolution} bits"] = (runs.quantised, (plant, law, item.finer(), resolution))
     if law.measures and item.track is None:
         for variant, one in _by_variant(task).items():
             for drive, size in loads.sizes(law, task.loads).items():
                 found[f"load {variant} {drive}"] = (loads.load_step, (plant, law, one, drive, size, variant))
+                if "load_recovery_s" in task.requirements:
+                    finer = plant, law, one.finer(), drive, size, variant
+                    found[f"finer load {variant} {drive}"] = (loads.load_step, finer)
     return found
 
 
@@ -265,7 +275,9 @@ def unsettled(task: Task, found: Mapping[str, Any], decay: float) -> dict[str, s
             continue
         law = as_law(task.law)
         motions = one.motions(law)
-        text = sustained(run, law, motions, decay)
+        finer = found.get(f"finer {one.name}")
+        twice = (run, finer) if isinstance(finer, Response) else (run,)
+        text = next(filter(None, (sustained(each, law, motions, decay) for each in twice)), "")
         if not text and not np.isfinite(decay) and not has_tail(run, motions):
             text = f"not examined {NO_TAIL}"
         if text:

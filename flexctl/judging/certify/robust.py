@@ -26,6 +26,7 @@ from .settling import sustained
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
+    from ...simulation.response import Response
     from ..scenario import Scenario
 
 
@@ -123,11 +124,21 @@ def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
         return found
     try:
         run = item.run(law, plant)
+        rate = np.inf if found.loop is None else found.loop.decay
+        return replace(found, scores=run.scores, sustained=_sustained(plant, law, item, run, rate))
     except FlexctlError as error:
         return replace(found, failure=str(error))
-    rate = np.inf if found.loop is None else found.loop.decay
-    rests = sustained(run, law, item.motions(law), rate) if law.measures else ""
-    return replace(found, scores=run.scores, sustained=rests)
+
+
+def _sustained(plant: Plant, law: Any, item: Scenario, run: Response, decay: float) -> str:
+    """Return what does not come to rest; where the error of the run leaves that open, of a finer run."""
+    if not law.measures:
+        return ""
+    motions = item.motions(law)
+    told = sustained(run, law, motions, decay)
+    if not told and sustained(run, law, motions, decay, doubted=True):
+        told = sustained(item.finer().run(law, plant), law, motions, decay)
+    return told
 
 
 def loop_point(

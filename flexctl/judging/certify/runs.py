@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class QuantisedRun:
         Scores of the run.
     failure : str
         Why there is no run.
+    errors : mapping
+        Error of every ripple, by what a second run at a finer tolerance changes; empty without one.
     """
 
     bits: int
@@ -56,6 +58,7 @@ class QuantisedRun:
     ripple: Mapping[str, float]
     scores: Mapping[str, float]
     failure: str = ""
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
