@@ -89,6 +89,29 @@ def as_arm(given: Any) -> Arm:
     return arm
 
 
+def as_simulated(given: Any) -> MechanicalModel:
+    """Return what `simulate` runs: a model as `as_model` returns it, or a plant in states as one.
+
+    Raises
+    ------
+    DefinitionError
+        For anything else; it says what is taken.
+    """
+    from ..linear import FirstOrder
+    from ..linear.state_model import StateModel
+
+    found = opened(given)
+    inside = plain_model(found)
+    if isinstance(inside, StateModel):
+        return inside
+    if isinstance(found, FirstOrder) or is_control(found):
+        return StateModel(as_first_order(found))
+    try:
+        return as_model(found)
+    except DefinitionError as error:
+        raise DefinitionError(str(error).replace(MODEL, f"{MODEL}, a FirstOrder or a control.StateSpace")) from error
+
+
 def as_model(given: Any) -> MechanicalModel:
     """Return the mechanical model of a plant, a model itself, or a linear plant made movable.
 
@@ -98,6 +121,7 @@ def as_model(given: Any) -> MechanicalModel:
         For anything else; it says what is taken.
     """
     from ..linear import FirstOrder, SecondOrder
+    from ..linear.state_model import StateModel
 
     found = opened(given)
     if isinstance(found, SecondOrder):
@@ -105,13 +129,14 @@ def as_model(given: Any) -> MechanicalModel:
 
         return LinearModel(found)
     model = plain_model(found)
-    if isinstance(model, MechanicalModel) and not isinstance(model, type):
+    in_states = isinstance(model, StateModel)
+    if isinstance(model, MechanicalModel) and not isinstance(model, type) and not in_states:
         return model
     has, wanted = set(dir(model)), {name for name in dir(MechanicalModel) if not name.startswith("_")}
     remedy = f"as a model it lacks {', '.join(sorted(wanted - has))}" if {"mass", "force"} <= has else ""
     if isinstance(found, Arm):
         remedy = "fx.build(arm, kind) makes a model of an Arm"
-    elif isinstance(found, FirstOrder) or is_control(found):
+    elif isinstance(found, FirstOrder) or in_states or is_control(found):
         remedy = "it has states, not coordinates with mass and stiffness; fx.from_matrices(M=.., K=..) makes a plant"
     raise refused("a mechanical model", found, MODEL, remedy)
 
