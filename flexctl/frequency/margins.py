@@ -115,7 +115,8 @@ def margins(
         Of several loops, the one to break while the others stay closed (name of the input); may be left out for one.
     lo, hi : float, optional
         Frequencies to search [rad/s]; needed only where the poles are not known. Default: from two decades below the
-        slowest pole, further if the gain still rises there, to a decade above the fastest or the Nyquist frequency.
+        slowest pole, further if the gain still rises there, to a decade above the fastest, or the Nyquist frequency of
+        a sampled loop.
 
     Examples
     --------
@@ -180,7 +181,8 @@ def _range(L: Curve, poles: ComplexArray | None, dt: float, lo: float | None, hi
     size = np.abs(poles[poles != 0.0]) if poles is not None and np.any(poles != 0.0) else np.array([1.0])
     nyquist = math.pi / dt if dt else math.inf
     low = float(lo) if lo is not None else min(1e-2 * float(size.min()), 0.1 * nyquist)
-    high = min(float(hi) if hi is not None else 10.0 * float(size.max()), nyquist)
+    # a delayed law turns the phase of a sampled loop all the way to the Nyquist frequency, however slow its poles are
+    high = min(float(hi) if hi is not None else nyquist if dt else 10.0 * float(size.max()), nyquist)
 
     def gain(omega: float) -> float:
         return abs(complex(L(np.array([omega]))[0]))

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import DefinitionError, did_you_mean
 from ..laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at, with_references
+from ..laws.given import feedback_of
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal, names
 from ..motion.moves import Motion
@@ -183,7 +184,7 @@ class Translated:
 
     def feedback(self) -> FirstOrder:
         """Return the law's linear part."""
-        linear: FirstOrder = self.law.feedback()
+        linear = feedback_of(self.law)
         factor = _factors(self.law, self.words)
         return replace(
             linear, B=linear.B * factor, D=linear.D * factor, inputs=tuple(Signal(m) for m in self.measures),

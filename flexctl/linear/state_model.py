@@ -1,7 +1,7 @@
 """A plant in states as a model that `simulate` runs: x' = A x + B u, y = C x + D u, or its sampled sister.
 
-The coordinates are the states, so that the balance of `MechanicalModel` is 0 a + 1 v - A q = B u: it has no inertia, and
-only exact steps integrate it (`flexctl.simulation.states`). `run.q` then holds the states of a run.
+The coordinates are the states, so that the balance of `MechanicalModel` is 0 a + 1 v - A q = B u: it has no inertia,
+and only exact steps integrate it (`flexctl.simulation.states`). `run.q` then holds the states of a run.
 """
 
 from __future__ import annotations

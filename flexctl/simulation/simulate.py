@@ -18,12 +18,12 @@ from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, k
 from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
-from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
+from ..laws.controller import with_references
+from ..laws.given import as_law
 from ..laws.motion_command import MotionCommand
-from ..linear import FirstOrder
 from ..linear.state_model import StateModel
 from ..machine.given import as_simulated, is_control, opened
-from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
+from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
 from ..support.checks import number
@@ -81,10 +81,10 @@ def simulate(
         The error that any displacement (angle, place, deflection, strain) may have, as a part of its range in the run;
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
-        "exact" (linear models; the default for them, and the only one for plants in states), "march" (central differences), "generalised_alpha" (the default
-        otherwise), "sdirk" (of fourth order, not for closures; the default for rtol below 3e-3), "newmark",
-        "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled" (backward Euler steps
-        after jumps); see `flexctl.kernels.schemes`.
+        "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
+        differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order, not for closures; the
+        default for rtol below 3e-3), "newmark", "trapezoidal", and with other iterations or steps "modified_newton",
+        "broyden", "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
@@ -168,8 +168,8 @@ def simulate(
         model, law = analog_loop(plant, law, references, signals), None
     if isinstance(model, StateModel):
         if method not in ("auto", "exact") or scheme is not None:
-            raise NotAvailable(f'{model.kind} is a plant in states: it is propagated exactly, leave method = "{method}" '
-                               "and scheme out")
+            told = f'{model.kind} is a plant in states, which is propagated exactly'
+            raise NotAvailable(f'{told}: leave method = "{method}" and scheme out')
         method = "exact"
     elif method == "auto":
         small = step is None and rtol < SMALL_RTOL and not (law is not None and law.sample_time == 0)
@@ -200,42 +200,6 @@ def simulate(
         warn_if_unstable(plant, controller, track, f"{method}, step {h:.3g} s")
     after_run(controller, response)
     return response
-
-
-def as_law(controller: Any) -> Any:
-    """Return the controller, a linear system made one, or None."""
-    if controller is None or isinstance(controller, Controller):
-        return bare(controller)
-    law: Any = controller
-    if isinstance(controller, FirstOrder):
-        inputs, outputs = names(controller.inputs), names(controller.outputs)
-    elif is_control(controller):
-        law = _state_space(controller)
-        inputs, outputs = law.input_labels, law.output_labels
-        named = not {*inputs, *outputs} & {"u[0]", "y[0]"}
-        remedy = "control.ss(..., inputs=[plant outputs], outputs=[plant inputs])"
-        require(named, f"the signals of the controller have no names: give them, {remedy}, or control.tf likewise")
-    else:
-        raise not_a_law(controller)
-    timed = law.dt is not True  # python-control's "sampled, period unknown"
-    require(timed, "the controller is sampled, but with dt = True: give its sample time in seconds")
-    return LinearLaw(
-        float(law.dt or 0.0), tuple(inputs), tuple(outputs), A=law.A, By=law.B, C=law.C, Dy=law.D
-    )
-
-
-def _state_space(controller: Any) -> Any:
-    """Return a control.StateSpace, or a control.TransferFunction as one with the same names."""
-    import control
-
-    if isinstance(controller, control.StateSpace):
-        return controller
-    try:
-        return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
-    except ValueError as error:
-        remedy = "add poles, e.g. a filter of the derivative"
-        message = f"the transfer function of the controller has no state space: {error}; {remedy}"
-        raise DefinitionError(message) from error
 
 
 def _check_numbers(

@@ -171,8 +171,8 @@ class SampledStates(_States):
 def algebraic(model: StateModel) -> NotAvailable:
     """Return the error for a sampled plant that feeds a command through to what the law reads in the same sample."""
     return NotAvailable(
-        f"an algebraic loop: {model.kind} feeds its inputs through to what the law measures, within one sample, and the "
-        "command depends on that reading; delay the law by a sample (fx.Delayed), or take another sensor"
+        f"an algebraic loop: {model.kind} feeds its inputs through to what the law measures, within one sample, and "
+        "the command depends on that reading; delay the law by a sample (fx.Delayed), or take another sensor"
     )
 
 

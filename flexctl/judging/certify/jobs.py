@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FlexctlError, NotAvailable
+from ...laws.given import as_law
 from ...laws.linear_part import linear_law
 from ...laws.realised import copied
 from ...simulation.path_stability import law_at
-from ...simulation.simulate import as_law
 from ..scenario import Scenario, variants
 from ..translate import Fitted, fitted
 from ..variations import changed

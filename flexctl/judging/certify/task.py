@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DefinitionError, require, unknown
+from ...laws.given import as_law
 from ...machine.given import as_plant
-from ...simulation.simulate import as_law
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
 from .requirements import concerns

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DefinitionError, FlexctlError, require
+from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
 from ..variations import changed
 from .loops import examine, growth, loop_poles
@@ -162,4 +163,4 @@ def _rate(base: Plant, law: Any, item: Scenario, at: Point) -> float:
     on = changed_fitted(base, law, {**at.values, **changed(base, at.payload, at.frequency)})
     point = start_point(on.plant, item)
     linear = linear_law(on.law, on.plant.model, point)
-    return growth(loop_poles(on.plant.linearise(point), linear), linear.feedback().dt)
+    return growth(loop_poles(on.plant.linearise(point), linear), feedback_of(linear).dt)
