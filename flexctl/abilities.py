@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from .linear import FirstOrder
+    from .linear import FirstOrder, SecondOrder
     from .machine.arm import Arm
     from .model import Compiled, ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal
 
@@ -289,6 +289,16 @@ class HasModel(Protocol):
     @property
     def model(self) -> MechanicalModel:
         """The model."""
+        ...
+
+
+@runtime_checkable
+class IsLinear(Protocol):
+    """Something in the place of an arm that is a linear plant."""
+
+    @property
+    def linear_plant(self) -> SecondOrder | FirstOrder:
+        """The linear plant."""
         ...
 
 

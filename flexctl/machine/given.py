@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..abilities import HasArm, plain_model
+from ..abilities import HasArm, IsLinear, plain_model
 from ..errors import DefinitionError
 from ..model import MechanicalModel
 from .arm import Arm
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 else:  # for annotations alone
     ArmGiven = ModelGiven = LinearGiven = Any
 
-SAVED = (".mat", ".npz", ".json")
+SAVED = (".mat", ".npz", ".json", ".mtx")
 """Files of linear plants; any other path is that of a plant file."""
+FIT = "fit one to it first, or ask for its margins (fx.margins, flexctl margins)"
+"""What to do with a measured response where a plant is needed."""
 PLANT = "a Plant, the name of one or the path of its file"
 MODEL = f"{PLANT}, a mechanical model or a SecondOrder"
 LINEAR = f"{PLANT}, a mechanical model, a SecondOrder, a FirstOrder or a control.StateSpace"
@@ -70,13 +72,24 @@ def opened(given: Any) -> Any:
     return load_plant(given)
 
 
-def as_plant(given: Any) -> Plant:
-    """Return a plant, or that of a name or path, or raise `DefinitionError`."""
-    from ..catalogue import Plant
+def linear_kinds() -> tuple[type, ...]:
+    """Return the classes of linear plants."""
+    from ..linear import FirstOrder, SecondOrder
 
-    found = opened(given)
+    return SecondOrder, FirstOrder
+
+
+def as_plant(given: Any) -> Plant:
+    """Return a plant, or that of a name or path, a linear plant as one, or raise `DefinitionError`."""
+    from ..catalogue import Plant, load_plant
+
+    found = load_plant(given) if isinstance(given, str | Path) else given
+    if isinstance(found, linear_kinds()) or is_control(found):
+        from ..catalogue.linear_plant import LinearSystem
+
+        return LinearSystem(as_linear(found))
     if not isinstance(found, Plant):
-        raise refused("a plant", found, PLANT)
+        raise refused("a plant", found, f"{PLANT}, a SecondOrder, a FirstOrder or a control.StateSpace")
     return found
 
 
@@ -152,6 +165,8 @@ def as_linear(given: Any) -> SecondOrder | FirstOrder:
     from ..linear import FirstOrder, SecondOrder, linearise
 
     found = opened(given)
+    if isinstance(found, IsLinear):
+        return found.linear_plant
     if isinstance(found, SecondOrder | FirstOrder):
         return found
     if is_control(found):
