@@ -106,11 +106,12 @@ def _jsonable(value: Any) -> Any:
 
 
 def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
-    """Return the plant in a .mat, .npz or .json file.
+    """Return the plant in a .mat, .npz or .json file, or of a group of .mtx files by one of them.
 
     Files that `save_linear` wrote give the identical plant. In any other file the matrices M, K and, if present, D (or
     Damping), B (or B_force), Cq (or C), Cv, Ca, Du, G make a second-order plant, A, B, C, D, dt a first-order one; see
     `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units as e.g. input_units.
+    MATLAB files of version 7.3 need h5py. How a group of .mtx files is named is said in `flexctl.io.market`.
 
     Examples
     --------
@@ -201,6 +202,27 @@ _WORDS = {"mass": "M", "stiffness": "K", "damping": "D", "input": "B", "output":
 
 def _foreign(record: Record, path: Path) -> SecondOrder | FirstOrder:
     """Return the plant of a user's own file."""
+    return from_matrices(**_arguments(record), provenance={"plant": path.stem, "source": path.name})
+
+
+def given_in(path: str | Path) -> dict[str, Any]:
+    """Return what the file of a plant gives to `from_matrices`, by name."""
+    record = read_record(path)
+    try:
+        if "flexctl_format" not in record:
+            return _arguments(record)
+        plant = _own(record)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+    signals = {"inputs": plant.inputs, "outputs": plant.outputs}
+    if isinstance(plant, FirstOrder):
+        return {"A": plant.A, "B": plant.B, "C": plant.C, "D": plant.D, "dt": plant.dt, "states": plant.states, **signals}
+    parts = {key: getattr(plant, key) for key in _SECOND}
+    return {**parts, "coordinates": plant.coordinates, **signals}
+
+
+def _arguments(record: Record) -> dict[str, Any]:
+    """Return the arguments of `from_matrices` in a user's own file."""
     second, first = [k for k in ("M", "K") if k in record], "A" in record
     require(not (second and first), f"the file has both {' and '.join(second)} and A; keep one set of matrices")
     aliases = {"Ts": "dt"} if first else _ALIASES
@@ -220,7 +242,7 @@ def _foreign(record: Record, path: Path) -> SecondOrder | FirstOrder:
     for kind in _LABELS:
         if kind in record:
             given[kind] = _units(record, kind)
-    return from_matrices(**given, provenance={"plant": path.stem, "source": path.name})
+    return given
 
 
 def _units(record: Record, kind: str) -> tuple[Signal, ...]:
