@@ -369,6 +369,20 @@ class Preparable(Protocol):
         ...
 
 
+@runtime_checkable
+class Gains(Protocol):
+    """A frequency response: gains on lines, of a model, or measured and then perhaps with standard deviations."""
+
+    omega: FloatArray
+    response: ComplexArray
+    sigma: FloatArray | None
+
+    @property
+    def source(self) -> Any:
+        """The model behind the response, None for data."""
+        ...
+
+
 # a law as the frequency functions see it, which stand below the laws
 
 

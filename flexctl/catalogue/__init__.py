@@ -257,6 +257,7 @@ def _saved(path: Path, overrides: Mapping[str, Any]) -> Plant:
     from ..linear import FirstOrder, SecondOrder
     from .linear_plant import LinearSystem
 
+    require("model.kind" not in overrides, f"{path} is a linear plant, of which there is no other model")
     linear = opened(path)
     if not isinstance(linear, SecondOrder | FirstOrder):
         raise NotAvailable(f"{path} holds {linear!r}: this needs a plant, not a measured response; {FIT}")
@@ -268,7 +269,7 @@ def model_files(name: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
     """Return the files of the models that a plant file and overrides name; these are not loaded."""
     path, source = locate("plants", name)
     if path.suffix.lower() in SAVED:
-        return []
+        return sorted(path.parent.glob("*.mtx")) if path.suffix.lower() == ".mtx" else []
     with located(source):
         tree = _placed(read_tree(path), path.parent)
     if of_matrices(tree):
@@ -343,7 +344,7 @@ def own_plant(script: ModuleType) -> Any:
     if not isinstance(name, str | Path):
         return name
     beside = Path(script.__file__ or "").parent / name
-    return str(beside) if Path(name).suffix == ENDINGS["plants"] and beside.is_file() else str(name)
+    return str(beside) if Path(name).suffix.lower() in (ENDINGS["plants"], *SAVED) and beside.is_file() else str(name)
 
 
 @contextmanager

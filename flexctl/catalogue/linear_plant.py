@@ -126,8 +126,10 @@ class LinearSystem(Plant):
     @property
     def identity(self) -> dict[str, Any]:
         """What every result made from this plant carries: plant, model, overrides, version, source."""
+        before = provenance_of(self.given_linear)
+        changed = {**dict(before.get("overrides", {})), **self.overrides}
         return {
-            "plant": self.name, "model": self.kind, "overrides": dict(self.overrides), "version": __version__,
+            "plant": self.name, "model": before.get("model", self.kind), "overrides": changed, "version": __version__,
             "source": self.source,
         }
 
@@ -189,7 +191,7 @@ class LinearSystem(Plant):
         for word in ("input", "output"):
             for signal in getattr(self.given_linear, f"{word}s"):
                 own.append((f"{word}.{signal.name}.gain", 1.0, "1", f"factor on the {word} {signal}"))
-        told = {key: "chosen: override" for key in self.overrides}
+        told = dict.fromkeys(self.overrides, "chosen: override")
         rows = [
             Row(key, self.overrides.get(key, value), unit, text, key in told, False, told.get(key, "default"))
             for key, value, unit, text in own

@@ -123,7 +123,8 @@ def _matrix(key: str, value: Any, folder: Path) -> Any:
         except (ValueError, OSError) as error:
             raise DefinitionError(f"{key}: {file} is no table of numbers: {error}") from error
     if suffix not in (".mat", ".npz", ".json"):
-        raise DefinitionError(f"{key} = {shown(value)}: give a .mtx, .csv or .txt file, or FILE:NAME of a .mat, .npz, .json")
+        known = "a .mtx, .csv or .txt file, or FILE:NAME of a .mat, .npz or .json"
+        raise DefinitionError(f"{key} = {shown(value)}: give {known}")
     from ..io.records import read_record
 
     record = read_record(file)
@@ -137,7 +138,8 @@ def _rows(key: str, value: Any) -> Any:
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError) as error:
-        raise DefinitionError(f"{key} = {shown(value)} is no matrix: write rows of numbers, or the name of a file") from error
+        told = f"{key} = {shown(value)} is no matrix"
+        raise DefinitionError(f"{told}: write rows of numbers, or the name of a file") from error
 
 
 def _labels(key: str, value: Any) -> list[Signal]:

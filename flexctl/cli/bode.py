@@ -86,7 +86,8 @@ def bode(
     JSON: omega_rad_s, inputs, outputs, modes_outside_hz, response.real and response.imag as [output][input][frequency];
     plant, model, overrides, version, and of pose, load, held and joint_rates what was given.
 
-    PLANT may also be a linear plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, a plant file of matrices, or a measured
+    response in a .mat, .npz or .json file, which is drawn at its own frequencies.
     """
     targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)

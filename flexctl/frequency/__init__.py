@@ -61,6 +61,8 @@ class FrequencyResponse(Tabular):
         The channels.
     provenance : mapping
         Where the numbers come from.
+    sigma : ndarray or None
+        Of a measured response the standard deviation of every gain, sqrt(E |error|^2), of the same shape.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class FrequencyResponse(Tabular):
     outputs: tuple[Signal, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     _source: FrequencyModel | None = field(default=None, repr=False)
+    sigma: FloatArray | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.outputs), len(self.inputs), self.omega.size)
@@ -82,6 +85,8 @@ class FrequencyResponse(Tabular):
             self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"
         )
         require(bool(np.all(np.diff(self.omega) > 0.0)), "omega must be ascending")
+        proper = self.sigma is None or np.shape(self.sigma) in (shape, (0, 0, 0))
+        require(proper, f"sigma has shape {np.shape(self.sigma)}; the response asks for {shape}")
 
     def __repr__(self) -> str:
         ends = f"{self.omega[0]:.4g} to {self.omega[-1]:.4g} rad/s" if self.omega.size else "empty"

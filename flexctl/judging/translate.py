@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, did_you_mean
 from ..laws.controller import Delayed, LinearLaw, Quantised, Saturated, bare, initial_at, with_references
 from ..laws.given import feedback_of
@@ -73,7 +74,7 @@ def dictionary(plant: Plant, law: Any) -> tuple[Plant, Dictionary]:
     if law is None or (outputs.issuperset((*law.measures, *law.follows)) and inputs.issuperset(law.drives)):
         return plant, Dictionary({}, {})
     known = {"hub_angle": ("joint1_angle", 1.0), "hub_rate": ("joint1_rate", 1.0)}
-    if len(plant.arm.links) == 1:
+    if not isinstance(plant, IsLinear) and len(plant.arm.links) == 1:
         known |= {"tip": (TIP, 1.0), "tip_angle": (TIP, 1.0 / plant.arm.links[0].length)}
     wanted = [name for name in dict.fromkeys((*law.measures, *law.follows)) if name not in outputs]
     used = {name: known[name] for name in wanted if name in known}

@@ -137,7 +137,7 @@ def _moved(
     b = w.conj() @ B  # what the inputs do to the complex coordinate of the pair
     held = (value - 1.0) / was if dt else 1.0  # of the continuous pair behind its hold
     b = b / held
-    # z and z' from the complex coordinate eta: z = 2 Re(k eta), z' = 2 Re(k was eta), with 2 Re(k b) = 0 as near as may be
+    # z = 2 Re(k eta) and z' = 2 Re(k was eta) of the complex coordinate eta, with 2 Re(k b) = 0 as near as may be
     total = complex(np.sum(b * b))
     turn = 1j * np.exp(-0.5j * np.angle(total)) if total != 0.0 else 1.0
     # the same z and z' belong to other coordinates of the new pair: k eta + conj = z, k now eta + conj = z'

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ...abilities import IsLinear
 from ...errors import DefinitionError, require, unknown
 from ...laws.given import as_law
 from ...machine.given import as_plant
@@ -58,6 +59,8 @@ class Task:
     poses: tuple[Sequence[float], ...]
     bits: tuple[int, ...] = ()
     loads: Mapping[str, float] = field(default_factory=dict)
+    poses_of_script: bool = False
+    """Whether the script names poses that a linear plant has not."""
 
 
 def prepared(
@@ -93,5 +96,7 @@ def prepared(
     stated = {**own, **(requirements or {})}
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
+    left = isinstance(arm, IsLinear) and bool(poses)
+    poses = () if left else poses
     name = label(script).removesuffix(".py") if is_script else type(law).__name__
-    return Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses)
+    return Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses, poses_of_script=left)
