@@ -1,9 +1,9 @@
 """Matrix Market files (.mtx), a matrix each, as ANSYS, Abaqus, SuiteSparse and others export them.
 
 A plant is a group of them in one folder, named alike but for what each is: ``arm_M.mtx`` and ``arm_K.mtx``, or
-``mass.mtx`` and ``stiffness.mtx``. One of them is given; the others are found beside it. Names may come along as texts,
-one "name [unit]" a line: ``arm_coordinates.txt``, ``arm_inputs.txt``, ``arm_outputs.txt``, ``arm_states.txt``; or as the
-mapping of ANSYS, ``arm.mapping``, with lines "equation node degree-of-freedom".
+``mass.mtx`` and ``stiffness.mtx``. One of them is given; the others are found beside it. Names may come along as texts
+with one "name [unit]" a line, ``arm_coordinates.txt``, ``arm_inputs.txt``, ``arm_outputs.txt``, ``arm_states.txt``; or
+as the mapping of ANSYS, ``arm.mapping``, with lines "equation node degree-of-freedom".
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def read_matrix(path: Path) -> np.ndarray[Any, Any]:
 
     try:
         rows, columns, *_ = mminfo(str(path))
-        with room_for(float(rows) * float(columns), f"{path.name}, {rows} x {columns} in full", "reduce the model first"):
+        what = f"{path.name}, {rows} x {columns} in full"
+        with room_for(float(rows) * float(columns), what, "reduce the model first"):
             found = mmread(str(path))
     except (ValueError, OverflowError, StopIteration, EOFError) as error:
         raise DefinitionError(f"{path}: damaged, or not a Matrix Market file ({error})") from error

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import control
 
     from ..frequency import FrequencyResponse
+    from ..frequency.norms import Norm
     from .modes import Modes
 
 
@@ -90,6 +91,12 @@ class FirstOrder(OldMembers):
 
         return frequency_response(self, omega)
 
+    def norm(self, kind: float | str = 2) -> Norm:
+        """Return the H2 norm, or with `inf` the H-infinity norm, of all inputs to all outputs; see `flexctl.norm`."""
+        from ..frequency.norms import norm
+
+        return norm(self, kind)
+
     def statespace(self) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`."""
         import control
@@ -99,6 +106,13 @@ class FirstOrder(OldMembers):
             states=names(self.states), inputs=names(self.inputs), outputs=names(self.outputs),
             name=str(self.provenance.get("plant", "plant")),
         )
+
+    def discrete(self, dt: float) -> FirstOrder:
+        """Return the exact zero-order-hold discretisation with sample time dt [s]; the plant itself at its own."""
+        from .discrete import zero_order_hold
+        from .seen import resampled
+
+        return resampled(self, dt) if self.dt else zero_order_hold(self, dt)
 
     def save(self, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
@@ -191,6 +205,12 @@ class SecondOrder(OldMembers):
         from .realise import first_order
 
         return first_order(self, form, modes)
+
+    def norm(self, kind: float | str = 2) -> Norm:
+        """Return the H2 norm, or with `inf` the H-infinity norm, of all inputs to all outputs; see `flexctl.norm`."""
+        from ..frequency.norms import norm
+
+        return norm(self, kind)
 
     def statespace(self, form: str = "modal", modes: int | None = None) -> control.StateSpace:
         """Return the plant as a labelled `control.StateSpace`, by default in modal coordinates and with all modes."""

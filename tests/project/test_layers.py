@@ -36,6 +36,7 @@ TIERS = (
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
 CONVENIENCE = {
     ("linear", "frequency"): "plant.frequency_response(), plant.margins()",
+    ("linear", "frequency.norms"): "plant.norm(2)",
     ("linear", "io.python_control"): "plant.save(path)",
     ("model", "kernels.linear"): "LinearMechanics.compiled()",
     ("machine.given", "catalogue"): "the name or path of a plant in place of the plant, everywhere",
