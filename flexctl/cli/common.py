@@ -37,7 +37,8 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 """Errors of a computation, not of the input."""
 PICTURES = (".png", ".pdf", ".svg")
 ORDER = (
-    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
+    "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
+    "compare", "sweep",
 )
 
 

@@ -85,8 +85,8 @@ class FrequencyResponse(Tabular):
             self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"
         )
         require(bool(np.all(np.diff(self.omega) > 0.0)), "omega must be ascending")
-        proper = self.sigma is None or np.shape(self.sigma) in (shape, (0, 0, 0))
-        require(proper, f"sigma has shape {np.shape(self.sigma)}; the response asks for {shape}")
+        given = None if self.sigma is None else self.sigma.shape
+        require(given in (None, shape, (0, 0, 0)), f"sigma has shape {given}; the response asks for {shape}")
 
     def __repr__(self) -> str:
         ends = f"{self.omega[0]:.4g} to {self.omega[-1]:.4g} rad/s" if self.omega.size else "empty"

@@ -153,7 +153,8 @@ def _hold(plant: Any, dt: float) -> ComplexArray:
     s = np.where(omega > 0.0, 1j * omega, 1.0)
     with_hold = np.where(omega > 0.0, (1.0 - np.exp(-s * dt)) / (s * dt), 1.0)
     # data of another sample time: its own hold out, the one of the law in
-    return with_hold / (np.where(omega > 0.0, (1.0 - np.exp(-s * own)) / (s * own), 1.0) if own > 0 else 1.0)
+    before = np.where(omega > 0.0, (1.0 - np.exp(-s * own)) / (s * own), 1.0) if own > 0 else np.ones_like(s)
+    return np.asarray(with_hold / before, complex)
 
 
 def margins_of(
@@ -334,17 +335,19 @@ def _count(curve: _Curve, grid: FloatArray, poles: int) -> tuple[int | None, str
         return None, f"at the last line, {grid[-1]:.4g} rad/s, the loop gain is still {abs(last - 1.0):.2g}"
     turns = np.angle(f[1:] / f[:-1])
     if np.abs(turns).max(initial=0.0) > COARSE:
-        k = int(np.abs(turns).argmax())
-        return None, f"1 + L turns by {math.degrees(abs(turns[k])):.0f} deg at once near {grid[k]:.4g} rad/s"
-    turn = float(turns.sum()) - float(np.angle(last))  # on from the last line, the loop goes to zero
-    size, k = _integrators(curve, grid, f)
+        j = int(np.abs(turns).argmax())
+        return None, f"1 + L turns by {math.degrees(abs(turns[j])):.0f} deg at once near {grid[j]:.4g} rad/s"
+    end = float(np.angle(last))
+    # on from the last line the loop goes to zero; at the Nyquist frequency it is real
+    turn = float(turns.sum()) - (end if grid[-1] < 0.999 * nyquist else end - math.pi * round(end / math.pi))
+    slope, k = _integrators(curve, grid, f)
     if k is None:
-        return None, f"the slope of the first lines, {size:.2f} decades a decade, is none of integrators; measure lower"
-    found = poles - turn / math.pi + 0.5 * k
+        return None, f"the slope of the first lines, {slope:.2f} decades a decade, is none of integrators; measure lower"
+    counted = poles - turn / math.pi + 0.5 * k
     # the first line is not at zero: what is left of the turn must be small
-    count = round(found)
-    if abs(found - count) > 0.3 or count < 0:
-        return None, f"the count is {found:.2f}: the lines begin too high or end too low, or unstable_poles is wrong"
+    count = round(counted)
+    if abs(counted - count) > 0.3 or count < 0:
+        return None, f"the count is {counted:.2f}: the lines begin too high or end too low, or unstable_poles is wrong"
     return count, ""
 
 

@@ -74,11 +74,13 @@ class Norm(float):
     why: str
 
     def __new__(cls, value: float, error: float = math.nan, frequency: float = math.nan, why: str = "") -> Norm:
+        """Return a number with what is known of it."""
         found = super().__new__(cls, value)
         found.error, found.frequency, found.why = error, frequency, why
         return found
 
     def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return what a copy is made from."""
         return float(self), self.error, self.frequency, self.why
 
 
@@ -245,7 +247,7 @@ def _across(pole: complex) -> FloatArray:
 
 def _power(H: Transfer, omega: FloatArray) -> FloatArray:
     values = H(axis(omega.ravel()))
-    return np.sum(np.abs(values) ** 2, axis=(0, 1)).reshape(omega.shape)
+    return np.asarray(np.sum(np.abs(values) ** 2, axis=(0, 1)).reshape(omega.shape))
 
 
 def _gain(H: Transfer, omega: FloatArray) -> FloatArray:
@@ -279,8 +281,8 @@ def _largest(plant: LinearPlant, H: Transfer) -> Norm:
         return Norm(best, math.nan, at, f"{n} states are too many for the second way: searched over frequency alone")
     tolerance = 0.25 * AGREE
     for _ in range(12):
-        near = _crossing(plant, best * (1.0 + 2.0 * tolerance))
-        higher = near[_gain(H, near) > best * (1.0 + tolerance)] if near.size else near
+        close = _crossing(plant, best * (1.0 + 2.0 * tolerance))
+        higher = close[_gain(H, close) > best * (1.0 + tolerance)] if close.size else close
         if not higher.size:
             return Norm(best, 2.0 * tolerance, at)
         around = np.unique(np.concatenate([higher, 0.5 * (higher[1:] + higher[:-1]), 0.999 * higher, 1.001 * higher]))

@@ -1,4 +1,4 @@
-"""MATLAB 7.3 files, which are HDF5: matrices, sparse matrices, texts, cells of texts; h5py reads them where it is there.
+"""MATLAB 7.3 files, which are HDF5: matrices, sparse matrices, texts, cells of texts; h5py reads them if it is there.
 
 A dataset holds a matrix transposed; its class stands in the attribute MATLAB_class, texts are numbers of characters, a
 cell is a dataset of references, a sparse matrix a group of data, ir and jc. Structs, objects and functions are skipped.

@@ -102,7 +102,8 @@ def _labels(path: Path) -> list[tuple[str, str]]:
 
 def _mapping(folder: Path, prefix: str, stem: str) -> list[tuple[str, str]]:
     """Return the coordinates of a mapping of ANSYS, in the order of the equations; empty without one."""
-    file = next((f for f in (folder / f"{n}.mapping" for n in (prefix, stem)) if f.name[0] != "." and f.is_file()), None)
+    places = [folder / f"{name}.mapping" for name in (prefix, stem) if name]
+    file = next((place for place in places if place.is_file()), None)
     if file is None:
         return []
     rows = [_MAPPED.fullmatch(line) for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, did_you_mean, require
+from ..frequency import FrequencyResponse
 from ..linear import FirstOrder, SecondOrder
 from ..linear.equilibrium import accelerations
 from ..linear.matrices import from_matrices, signals
@@ -22,7 +23,8 @@ from ..linear.realise import first_order
 from ..machine.given import LinearGiven, ModelGiven, as_linear, as_model
 from ..model import FloatArray, OperatingPoint, Signal, names
 from ..support.files import write_atomically
-from .records import Record, read_record, suffix_of, write_record
+from .gains import gains_in, holds_gains
+from .records import Record, read_raw, read_record, suffix_of, write_record
 
 if TYPE_CHECKING:
     import control
@@ -127,6 +129,13 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     return plant
 
 
+def load_any(path: str | Path) -> SecondOrder | FirstOrder | FrequencyResponse:
+    """Return the plant in a file, or the measured frequency response (`flexctl.io.gains`) that it holds."""
+    place = Path(path)
+    content = {} if place.suffix.lower() == ".mtx" else read_raw(place)
+    return gains_in(content, place) if holds_gains(content) else load_linear(place)
+
+
 def _own(record: Record) -> SecondOrder | FirstOrder:
     kind, version = _text(record, "kind"), float(_array(record, "flexctl_format", ()))
     require(version <= _FORMAT, f"format {version:g} is newer than this flexctl; update it")
@@ -216,7 +225,8 @@ def given_in(path: str | Path) -> dict[str, Any]:
         raise DefinitionError(f"{path}: {error}") from error
     signals = {"inputs": plant.inputs, "outputs": plant.outputs}
     if isinstance(plant, FirstOrder):
-        return {"A": plant.A, "B": plant.B, "C": plant.C, "D": plant.D, "dt": plant.dt, "states": plant.states, **signals}
+        own = {key: getattr(plant, key) for key in _FIRST}
+        return {**own, "dt": plant.dt, "states": plant.states, **signals}
     parts = {key: getattr(plant, key) for key in _SECOND}
     return {**parts, "coordinates": plant.coordinates, **signals}
 
@@ -280,6 +290,9 @@ def from_control(system: Any) -> FirstOrder:
     """
     import control
 
+    if isinstance(system, control.FrequencyResponseData):
+        remedy = "make it fx.FrequencyResponse(omega, response, inputs, outputs)"
+        raise NotAvailable(f"a FrequencyResponseData has no states: {remedy}")
     if isinstance(system, control.TransferFunction):
         system = control.ss(system, inputs=system.input_labels, outputs=system.output_labels)
     if not isinstance(system, control.StateSpace):

@@ -46,8 +46,9 @@ def as_seen(plant: LinearGiven, dt: float, reads: Sequence[str] = ()) -> FirstOr
     A = np.block([[found.A, np.zeros((n, held))], [np.zeros((held, n + held))]])
     B = np.vstack([found.B, np.eye(p)[columns]])
     D, late = found.D.copy(), np.zeros((len(found.outputs), held))
-    late[rows] = found.D[np.ix_(rows, columns)]
-    D[np.ix_(rows, columns)] = 0.0
+    at = np.ix_(np.array(rows), columns)
+    late[rows] = found.D[at]
+    D[at] = 0.0
     waiting = tuple(replace(known.inputs[j], name=f"{known.inputs[j].name}_held") for j in columns)
     return replace(found, A=A, B=B, C=np.hstack([found.C, late]), D=D, states=(*found.states, *waiting))
 

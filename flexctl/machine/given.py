@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..abilities import HasArm, IsLinear, plain_model
+from ..abilities import Gains, HasArm, IsLinear, plain_model
 from ..errors import DefinitionError
 from ..model import MechanicalModel
 from .arm import Arm
@@ -33,7 +33,7 @@ else:  # for annotations alone
 
 SAVED = (".mat", ".npz", ".json", ".mtx")
 """Files of linear plants; any other path is that of a plant file."""
-FIT = "fit one to it first, or ask for its margins (fx.margins, flexctl margins)"
+FIT = "fit a plant to it first (fx.identify.modal), or ask for its margins (fx.margins, flexctl margins)"
 """What to do with a measured response where a plant is needed."""
 PLANT = "a Plant, the name of one or the path of its file"
 MODEL = f"{PLANT}, a mechanical model or a SecondOrder"
@@ -64,9 +64,9 @@ def opened(given: Any) -> Any:
     if not isinstance(given, str | Path):
         return given
     if Path(given).suffix.lower() in SAVED:
-        from ..io.python_control import load_linear
+        from ..io.python_control import load_any
 
-        return load_linear(given)
+        return load_any(given)
     from ..catalogue import load_plant
 
     return load_plant(given)
@@ -149,6 +149,8 @@ def as_model(given: Any) -> MechanicalModel:
     remedy = f"as a model it lacks {', '.join(sorted(wanted - has))}" if {"mass", "force"} <= has else ""
     if isinstance(found, Arm):
         remedy = "fx.build(arm, kind) makes a model of an Arm"
+    elif isinstance(found, Gains):
+        remedy = FIT
     elif isinstance(found, FirstOrder) or in_states or is_control(found):
         remedy = "it has states, not coordinates with mass and stiffness; fx.from_matrices(M=.., K=..) makes a plant"
     raise refused("a mechanical model", found, MODEL, remedy)
@@ -175,7 +177,7 @@ def as_linear(given: Any) -> SecondOrder | FirstOrder:
         return from_control(found)
     if isinstance(plain_model(found), MechanicalModel):
         return linearise(found)
-    raise refused("a linear plant", found, LINEAR)
+    raise refused("a linear plant", found, LINEAR, FIT if isinstance(found, Gains) else "")
 
 
 def as_second_order(given: Any, why: str = "it needs mass, damping and stiffness") -> SecondOrder:

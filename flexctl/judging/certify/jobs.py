@@ -258,7 +258,8 @@ def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
     masses = payloads(task)
     if "payload.mass" not in ranges and masses is not None:
         ranges[varied.PAYLOAD] = masses
-    stiff = FREQUENCY_FACTOR in ranges or any(varied.YOUNG.fullmatch(key) for key in ranges)  # then the frequencies change with it
+    # with these the frequencies change
+    stiff = FREQUENCY_FACTOR in ranges or any(varied.YOUNG.fullmatch(key) for key in ranges)
     if "frequency_change" in task.requirements and not stiff:
         ranges[varied.FREQUENCY] = changes(task)
     return {key: ends for key, ends in ranges.items() if key in task.requirements["vary"] or ends[0] < ends[1]}

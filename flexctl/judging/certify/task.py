@@ -99,4 +99,5 @@ def prepared(
     left = isinstance(arm, IsLinear) and bool(poses)
     poses = () if left else poses
     name = label(script).removesuffix(".py") if is_script else type(law).__name__
-    return Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses, poses_of_script=left)
+    scripts = (str(path),) if path else ()
+    return Task(name, arm, law, tuple(items), bases, chosen, stated, scripts, poses, poses_of_script=left)
