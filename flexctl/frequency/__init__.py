@@ -160,10 +160,12 @@ class FrequencyResponse(Tabular):
         """Return the phase [deg], continuous as the limit of vanishing damping (see `flexctl.frequency.phase`).
 
         A double integrator starts at -180, an undamped pole turns by -180, an undamped zero by +180. Data without a
-        model behind them are unwrapped along the axis instead.
+        model behind them are unwrapped along the axis instead, from between -270 and +90.
         """
         if self.evaluate is None:
-            return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=2)))
+            phase = np.degrees(np.unwrap(np.angle(self.response), axis=2))
+            # data of a double integrator begin at -180, not at +180
+            return np.asarray(phase - 360.0 * np.ceil((phase[..., :1] - 90.0) / 360.0))
         poles = self.poles
         corners = np.zeros(0) if poles is None else np.abs(poles[poles != 0.0])
         return followed(self.evaluate, self.omega, self.response, corners)

@@ -59,6 +59,7 @@ def read_group(path: Path) -> dict[str, Any]:
 def read_matrix(path: Path) -> np.ndarray[Any, Any]:
     """Return the matrix of a file, in full."""
     from scipy.io import mminfo, mmread
+    from scipy.sparse import issparse
 
     try:
         rows, columns, *_ = mminfo(str(path))
@@ -69,7 +70,7 @@ def read_matrix(path: Path) -> np.ndarray[Any, Any]:
         raise DefinitionError(f"{path}: damaged, or not a Matrix Market file ({error})") from error
     except OSError as error:
         raise DefinitionError(f"cannot read {path}: {error.strerror or error}") from error
-    matrix = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+    matrix = np.asarray(found.toarray() if issparse(found) else found)
     require(matrix.dtype.kind != "c" or not np.any(matrix.imag), f"{path}: the matrix is complex; plants are real")
     return np.ascontiguousarray(matrix.real, dtype=float)
 

@@ -47,7 +47,11 @@ def write_record(path: str | Path, record: Mapping[str, Value]) -> Path:
 
 def read_record(path: str | Path) -> Record:
     """Read a record, or any .mat, .npz or .json file of matrices, or a group of .mtx files by one of them."""
-    return {key: _real(value) if isinstance(value, np.ndarray) else value for key, value in read_raw(path).items()}
+    try:
+        return {key: _real(value) if isinstance(value, np.ndarray) else value for key, value in read_raw(path).items()}
+    except DefinitionError as error:
+        named = str(error).startswith(str(path))
+        raise DefinitionError(str(error) if named else f"{path}: {error}") from error
 
 
 def read_raw(path: str | Path) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class ExactStates(_States):
         found = balanced(plant.A)
         self.scale = found.scale / SMALL
         self.A, self.B = found.A, plant.B / self.scale[:, None]
-        self.C, self.D = np.ascontiguousarray(plant.C * self.scale), np.ascontiguousarray(plant.D, float)
+        self.C, self.D = np.ascontiguousarray(plant.C * self.scale), np.array(plant.D, float, order="C")
         self.steps: dict[float, explicit.Exact] = {}
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
