@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, require
 from . import cli, specs
 from .common import (
@@ -112,6 +113,7 @@ def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
     """Return the range of --payload [kg]; a mass without a unit is not taken for more than the arm's own."""
     if text is None:
         return None
+    require(not isinstance(arm, IsLinear), f"--payload {text}: {arm.name} is a linear plant, which has no payload")
     own = sum(link.mass for link in arm.arm.links)
     found = ends(text, "kg", "--payload", own or None)
     arm.check_payload(max(found), 0.0)
@@ -120,6 +122,7 @@ def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
 
 def pose(text: str, arm: Any) -> list[float]:
     """Return the joint angles [rad] of --pose; displacements [m] of joints that slide."""
+    require(not isinstance(arm, IsLinear), f"--pose {text}: {arm.name} is a linear plant, which has no poses")
     units = ["rad" if joint.revolute else "m" for joint in arm.arm.joints]
     count = len(text.split(","))
     require(count == len(units), f"--pose {text} has {count} numbers; the arm has {len(units)} joints")
@@ -134,6 +137,7 @@ flexctl certify tokhi_azad_lqg -o out                        numbers and picture
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require chord1_angle.settle_1pct_s=1.2
 flexctl certify tokhi_azad_lqg --model finite_segment:segments=20  designed on its own plant, examined on another model
 flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g all at once
+flexctl certify my_law.py plant.mat --vary mode.1.damping=0.001..0.02 --vary input.torque.gain=0.8..1.2
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
 )
@@ -191,6 +195,10 @@ def certify(
     With --model the controller is designed on the plant as its file has it and examined in another formulation of it;
     the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
     too stiff in its higher modes, and the margins are smaller than they should be.
+
+    PLANT may also be a linear plant: a .mat, .npz, .json or .mtx file, or a plant file of matrices. Its frequencies are
+    varied by --frequency, and by --vary mode.1.frequency_hz, mode.1.damping, modes.damping_factor, input.NAME.gain and
+    the like (`flexctl show PLANT --all`); payloads, poses and large motion are named as not examined.
 
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.

@@ -42,8 +42,8 @@ PICTURES = (".png", ".pdf", ".svg")
 PATIENCE = 1.0
 """Time after which a command says what it is doing [s]."""
 ORDER = (
-    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
-    "new", "doctor",
+    "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
+    "compare", "sweep", "new", "doctor",
 )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, require, unknown
 from ..model import names
 from . import cli, points
@@ -30,29 +30,20 @@ from .common import (
 if TYPE_CHECKING:
     from ..linear import FirstOrder, LinearPlant, SecondOrder
 
-SAVED = (".mat", ".npz", ".json")
-"""Files of linear plants, which `modes`, `bode` and `linearise` read as well."""
-
-
-def is_saved(name: str) -> bool:
-    """Whether a PLANT is the file of a linear plant."""
-    return Path(name).suffix.lower() in SAVED
+WRITTEN = (".mat", ".npz", ".json")
+"""Files of linear plants that are written."""
 
 
 def linear_plant(
     name: str, settings: Sequence[str], kind: str | None, where: points.Where | None = None
 ) -> LinearPlant:
     """Return the linear plant of an arm about rest, or another point, or the one in a file."""
-    where = where or points.Where()
-    if is_saved(name):
-        from ..io.python_control import load_linear
-
-        require(
-            not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
-        )
-        require(not where.moved, f"{name} is a linear plant: --pose, --load and --spin are for plant files (.toml)")
-        return points.held(where, load_linear(name))
-    return points.taken_at(where, load(name, settings, kind))
+    where, plant = where or points.Where(), load(name, settings, kind)
+    if isinstance(plant, IsLinear):
+        told = f"{name} is a linear plant"
+        require(not where.moved, f"{told}: --pose, --load and --spin are for the plant file of an arm")
+        return points.held(where, plant.linear_plant)
+    return points.taken_at(where, plant)
 
 
 @command(
@@ -85,7 +76,7 @@ def modes(
     JSON: frequencies_hz, damping, rigid_modes, real_poles, undamped_hz, owners, real_owners; plant, model, overrides,
     version, and of pose, load, held and joint_rates what was given.
 
-    PLANT may also be a linear plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices.
     """
     with patiently(f"modes of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
@@ -136,7 +127,7 @@ def linearise(
     JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and of
     pose, load, held and joint_rates what was given.
     """
-    targets = [target(name, SAVED) for name in files]
+    targets = [target(name, WRITTEN) for name in files]
     with patiently(f"linear plant of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
         if count is not None or form is not None:

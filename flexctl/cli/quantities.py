@@ -145,9 +145,13 @@ def key_unit(key: str) -> str | None:
     "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
     """
     from ..catalogue.definition import TABLES
+    from ..catalogue.linear_plant import key_unit as unit_of_linear
     from ..machine.schema import Ascending, Quantity, schema
 
     table, _, name = key.partition(".")
+    of_linear = unit_of_linear(key)
+    if of_linear is not None:
+        return of_linear
     if table == "scenario":
         return "s" if name in ("duration", "step") else None
     if not name:

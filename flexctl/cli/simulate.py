@@ -32,7 +32,6 @@ from .common import (
     tell,
     write_report,
 )
-from .linear import is_saved, linear_plant
 from .quantities import quantity
 from .warned import telling_warnings
 
@@ -123,17 +122,17 @@ def simulate(
     JSON: scores, error (estimated, by output; null where none is estimated), method, step_s, duration_s, steps taken;
     plant, model, overrides, version. A settling time that is not reached within the run is null.
 
-    PLANT may also be a second-order plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices: it is propagated
+    exactly, and has no payload to change.
     """
     from ..catalogue import load_controller
     from ..judging.scenario import blamed, design
-    from ..machine.given import as_model
     from ..simulation.simulate import simulate as simulated
 
     targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
     with patiently(f"reading {plant}"):
-        arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
-        model = as_model(arm)
+        arm = load(plant, settings, kind)
+        model = arm.model
     inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)

@@ -25,21 +25,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..abilities import LinearFeedback
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
+from ..laws.given import as_law, feedback_of
 from ..laws.linear_part import linear_law
 from ..motion.moves import InputSignal, Motion
 from ..motion.track import Track, track_of
 from ..simulation.accuracy import DEFAULT
 from ..simulation.response import Response
-from ..simulation.simulate import LEAST_RTOL, as_law, simulate
+from ..simulation.simulate import LEAST_RTOL, simulate
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
     from ..frequency import Margins
-    from ..linear import FirstOrder, SecondOrder
+    from ..linear import LinearPlant
     from ..simulation.path_stability import PathStability
 
 Progress = Callable[[str, float], None]
@@ -360,7 +359,7 @@ def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict
         except NotAvailable:
             return {}
         linear = arm.linearise()
-        loop, stable = loop_gain(linear, law), _is_stable(linear, law.feedback())
+        loop, stable = loop_gain(linear, law), _is_stable(linear, law)
         for drive in law.drives:
             parts = (variant, drive if len(law.drives) > 1 else "")
             found[", ".join(filter(None, parts)) or plant.name] = margins(loop, drive), stable
@@ -382,12 +381,10 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and abs(value) >= 1e6 else str(value)
 
 
-def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:
-    from ..linear.interconnect import closed_loop
+def _is_stable(linear: LinearPlant, law: Any) -> bool:
+    from ..linear.interconnect import loop_poles
 
-    sampled = feedback.dt > 0
-    poles = closed_loop(linear.discrete(feedback.dt) if sampled else linear.first_order(), feedback).poles()
-    return bool(np.abs(poles).max(initial=0.0) < 1.0) if sampled else bool(poles.real.max(initial=-1.0) < 0.0)
+    return bool(loop_poles(linear, feedback_of(law)).real.max(initial=-1.0) < 0.0)
 
 
 def label(script: ModuleType) -> str:

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
-from ..machine.given import as_model, opened
+from ..machine.given import as_model, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of, names
 from ..motion.moves import InputSignal
 from ..motion.signals import PiecewiseConstant
@@ -218,7 +219,7 @@ def linear_validity(
     True
     """
     plant = opened(plant)
-    if isinstance(plant, SecondOrder | FirstOrder):
+    if isinstance(plant, SecondOrder | FirstOrder | IsLinear) or is_control(plant):
         raise DefinitionError("a linear plant is its own prediction; give the arm: a plant or a mechanical model")
     model = as_model(plant)
     require(bool(inputs), "nothing moves the arm: give inputs, a mapping from name to signal")

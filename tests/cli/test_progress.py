@@ -86,7 +86,7 @@ def test_progress_of_linear_validity() -> None:
     told: list[tuple[str, float]] = []
     arm = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 4})
     fx.linear_validity(
-        arm, {"hub_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(2.0,),
+        arm, {"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3, amplitudes=(2.0,),
         progress=lambda what, part: told.append((what, part)),
     )
     assert {what for what, _ in told} == {"linear prediction", "2 times the move"}

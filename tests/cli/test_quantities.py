@@ -98,24 +98,24 @@ def test_requirements_are_in_the_unit_of_their_name() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["disk_margin=0.3deg", "gain_margin=2kg", "mu=1s", "linear_amplitude=1mm", "hub_angle.max_error=2mm", "damping=1N",
-     "60 deg: hub_angle.max_error=2g", "hub_angle.overshoot_pct=2deg", "ripple_at_bits=16:3deg", "tip.rms_error=1deg"],
+    ["disk_margin=0.3deg", "gain_margin=2kg", "mu=1s", "linear_amplitude=1mm", "joint1_angle.max_error=2mm", "damping=1N",
+     "60 deg: joint1_angle.max_error=2g", "joint1_angle.overshoot_pct=2deg", "ripple_at_bits=16:3deg", "tip.rms_error=1deg"],
 )
 def test_requirements_refuse_units_of_something_else(text: str) -> None:
-    units = {"hub_angle": "rad", "ripple_at_bits": "N m", "tip": "m"}
+    units = {"joint1_angle": "rad", "ripple_at_bits": "N m", "tip": "m"}
     with pytest.raises(fx.DefinitionError, match="is not in"):
         certify.requirements([text], units)
 
 
 def test_scores_are_in_the_unit_of_their_signal() -> None:
-    units = {"hub_angle": "rad", "hub_torque": "N m", "tip": "m", "ripple_at_bits": "N m"}
-    words = ["hub_angle.max_error=2deg", "60 deg: tip.rms_error=3mm", "hub_angle.overshoot_pct=2%", "mu=95%",
-             "ripple_at_bits=16:30mNm", "hub_torque.peak=200", "hub_angle.settle_1pct_s=0.5"]
+    units = {"joint1_angle": "rad", "joint1_torque": "N m", "tip": "m", "ripple_at_bits": "N m"}
+    words = ["joint1_angle.max_error=2deg", "60 deg: tip.rms_error=3mm", "joint1_angle.overshoot_pct=2%", "mu=95%",
+             "ripple_at_bits=16:30mNm", "joint1_torque.peak=200", "joint1_angle.settle_1pct_s=0.5"]
     found = certify.requirements(words, units)
     assert found.pop("ripple_at_bits") == {16: pytest.approx(0.03)}
     assert found == pytest.approx({
-        "hub_angle.max_error": math.radians(2.0), "60 deg: tip.rms_error": 3e-3, "hub_angle.overshoot_pct": 2.0,
-        "mu": 0.95, "hub_torque.peak": 200.0, "hub_angle.settle_1pct_s": 0.5,
+        "joint1_angle.max_error": math.radians(2.0), "60 deg: tip.rms_error": 3e-3, "joint1_angle.overshoot_pct": 2.0,
+        "mu": 0.95, "joint1_torque.peak": 200.0, "joint1_angle.settle_1pct_s": 0.5,
     })
 
 

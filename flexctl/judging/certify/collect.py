@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...abilities import IsLinear
 from ...errors import NotAvailable
 from ...laws.linear_part import linear_law
 from ...simulation.response import Response
@@ -56,7 +57,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
         validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
-        unsettled=unsettled(task, found, decay), saturation=saturation, notes=_notes(found),
+        unsettled=unsettled(task, found, decay), saturation=saturation, notes=(*_notes(found), *_of_linear(task)),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
         elapsed=0.0, ratios=ratios,
         no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
@@ -109,8 +110,10 @@ def _bounds(task: Task, found: Mapping[str, Any]) -> dict[str, PayloadBound | st
     told = {pose: x.why if isinstance(x, Failed) else x for pose, x in given.items()}
     if told:
         return dict(sorted(told.items()))
-    low, high = payloads(task)
-    return {"": "no range of payloads" if low == high else _no_loop(task) or "the law measures nothing"}
+    ends = payloads(task)
+    if ends is None:
+        return {"": "a linear plant has no payload; vary its modes and gains (--vary) in its place"}
+    return {"": "no range of payloads" if ends[0] == ends[1] else _no_loop(task) or "the law measures nothing"}
 
 
 def _no_loop(task: Task) -> str:
@@ -134,9 +137,8 @@ def _missing(found: Mapping[str, Any]) -> str:
 def _stated(task: Task) -> dict[str, Any]:
     """Return the ranges of the set that the certificate speaks of: payload, frequencies, other parameters."""
     stated = task.requirements
-    low, high = payloads(task)
     return {
-        "payload_kg": (low, high), "payload_asked": "payload_kg" in stated,
+        "payload_kg": payloads(task), "payload_asked": "payload_kg" in stated,
         "frequency_change": stated.get("frequency_change"), "frequency_tried": FREQUENCY_CHANGE,
         "vary": stated.get("vary", {}),
     }
@@ -167,6 +169,18 @@ def _saturation(task: Task, scores: Mapping[str, Mapping[str, float]]) -> dict[s
         d: max(of_run[f"{d}.peak"] for of_run in scores.values()) / bound
         for d, bound in runs.limits(task.law).items() if np.isfinite(bound) and scores
     }
+
+
+def _of_linear(task: Task) -> list[str]:
+    """Return what a linear plant cannot show."""
+    if not isinstance(task.plant, IsLinear):
+        return []
+    told = f"{task.plant.name} is a linear plant"
+    poses = [f"poses: {told}, which has none"] if task.poses_of_script else []
+    return [
+        f"payloads, weight and poses: {told}" if not poses else f"payloads and weight: {told}", *poses,
+        f"how far linear prediction and plant agree: {told}, for which no motion is too large",
+    ]
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DefinitionError, FlexctlError, NotAvailable
+from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
 from ...model import OperatingPoint
@@ -203,7 +204,7 @@ def stability_limit(
         arm = overridden(plant, extra)
         at = start_point(arm, item, pose)
         linear = linear_law(law, arm.model, at)
-        return growth(loop_poles(arm.linearise(at), linear), linear.feedback().dt) < 0.0
+        return growth(loop_poles(arm.linearise(at), linear), feedback_of(linear).dt) < 0.0
 
     return Limit(what, *bisected(stable, *span), label)
 

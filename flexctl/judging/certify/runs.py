@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...abilities import Posable
+from ...abilities import IsLinear, Posable
 from ...errors import FlexctlError, NotAvailable
 from ...laws.controller import AroundLaw, Limited, LinearLaw, OfSeveralLaws, Quantised, bare
 from ...laws.linear_part import linear_law
@@ -170,6 +170,10 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
 
 def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:
     """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it."""
+    if isinstance(arm, IsLinear):
+        if pose is not None:
+            raise NotAvailable(f"{arm.name} is a linear plant: it has no poses")
+        return OperatingPoint.at_rest(arm.model)
     if pose is not None:
         if not isinstance(arm.model, Posable):
             raise NotAvailable(f"{arm.kind} has no poses: leave them out")

@@ -270,8 +270,8 @@ def _row(script: ModuleType, law: Any, nominal: Any, item: Scenario, extra: Mapp
 
 
 def _linear(plant: Any, law: Any) -> dict[str, float]:
+    from ...laws.given import as_law
     from ...laws.linear_part import linear_law
-    from ...simulation.simulate import as_law
     from ..certify.loops import examine
 
     loop = examine(plant.linearise(), linear_law(as_law(law), plant.model))
