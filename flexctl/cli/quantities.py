@@ -38,6 +38,13 @@ FACTORS: dict[str, dict[str, float]] = {
     "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
     "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / _DEG},
     "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
+    "V": {"V": 1.0, "mV": 1e-3},
+    "A": {"A": 1.0, "mA": 1e-3},
+    "ohm": {"ohm": 1.0, "mohm": 1e-3},
+    "H": {"H": 1.0, "mH": 1e-3},
+    "N m/A": {"Nm/A": 1.0, "mNm/A": 1e-3},
+    "V s/rad": {"Vs/rad": 1.0, "mVs/rad": 1e-3},
+    "N m/rad^3": {"Nm/rad3": 1.0},
     "deg": {"deg": 1.0, "rad": 1.0 / _DEG},  # what is stated in degrees by its name: phase_margin_deg
     "1": {"%": 1e-2},
 }
