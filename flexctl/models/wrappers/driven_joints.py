@@ -8,7 +8,8 @@ and those of the drive come behind (`drive` states them):
     r_j(q_j, theta_j, Q_j, Z_j and their rates and accelerations, V_j) = 0
 
 A flexible joint adds the coordinate `jointN_motor`, theta; a winding with inductance `jointN_charge`, of which only the
-rate means something, the current; bristles `jointN_bristle`, of which only the rate means something, the deflection.
+rate means something, the current; bristles `jointN_bristle`, of which only the rate means something, their force s0 z
+divided by Coulomb friction.
 Readings come behind the sensors of the arm: motor angle and rate of a flexible joint (the arm's own joint angle is that
 of the link), the current, the torque that reaches the link, dry and viscous friction.
 
@@ -133,11 +134,12 @@ class DrivenJoints:
                 self.lags[f"{name}_charge"] = Signal(f"{name}_current", "A")
             if c[kernel.FRICTION] == kernel.BRISTLES:
                 own[kernel.BRISTLE] = self.n + len(added)
-                added.append(Signal(f"{name}_bristle", f"{turn} s", "its rate is the deflection of the bristles"))
-                self.lags[f"{name}_bristle"] = Signal(f"{name}_deflection", turn)
+                added.append(Signal(f"{name}_bristle", "s", "its rate is the force of the bristles by Coulomb friction"))
+                self.lags[f"{name}_bristle"] = Signal(f"{name}_bristle_force", "1")
             places.append(own)
         self.coordinates = (*model.coordinates, *added)
         self.size = self.n + len(added)
+        self.places = np.array(places)
         self.pick = np.zeros((len(places), kernel.SLOTS, self.size))
         for rows, own, column in zip(self.pick, places, self.columns.T, strict=True):
             rows[kernel.LINK, : self.n] = column
@@ -464,8 +466,23 @@ class DrivenJoints:
         return Energy(kinetic, potential)
 
     def compiled(self) -> Compiled | None:
-        """Return None: the plain engine is used."""
+        """Return None: what runs compiled is a stepper of its own."""
         return None
+
+    @property
+    def own_stepper(self) -> bool:
+        """Whether `stepper` gives a compiled stepper: around every formulation that has one, without closures."""
+        from .driven_stepper import has_stepper
+
+        return has_stepper(self)
+
+    def stepper(self, *arguments: Any) -> Any:
+        """Return the compiled stepper (see `kernels.driven`), or None where there is none."""
+        if not self.own_stepper:
+            return None
+        from .driven_stepper import stepper  # compiled code is loaded when a time loop needs it
+
+        return stepper(self, *arguments)
 
 
 class _LinearDrivenJoints(LinearMechanics):
