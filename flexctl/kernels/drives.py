@@ -32,7 +32,7 @@ RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 CURRENT_READING, TORQUE_READING, FRICTION_READING, READINGS = range(4)
 AMPLIFIER = 100.0
 """An amplifier that limits the current pulls it back with so many times the resistance of the winding."""
-REVERSAL = 1e-3
+REVERSAL = 1e-5
 """Rate [rad/s] within which the losses of a gear change their direction."""
 
 

@@ -12,7 +12,7 @@ w = theta', N the gear ratio, Jm = N^2 Jr + rotor_inertia:
 
 L = 0: i = (V - N Ke w) / R at once. An amplifier at its limit of current holds it: with L > 0 it takes back the voltage
 as a current loop of 100 R would, at once with L = 0. eta is the gear's efficiency where it is "directed"; s passes
-through zero as tanh(w / 1e-3 rad/s). Constant efficiencies multiply Kt.
+through zero as tanh(w / 1e-5 rad/s). Constant efficiencies multiply Kt.
 
     tanh      F = g(w) tanh(w / ve)
     lugre     z' = w - s0 |w| z / g(w),   F = s0 z + s1 z'            dahl: g = Fc, s1 = 0
@@ -81,6 +81,18 @@ def is_linear(c: FloatArray) -> bool:
     )
     plain = c[kernel.FRICTION] == kernel.RIGID and c[kernel.GEAR] == 1.0
     return bool(plain and c[kernel.CUBIC] == c[kernel.PLAY] == 0.0 and not limited)
+
+
+def breaks_away(c: FloatArray) -> bool:
+    """Whether a joint with these constants may stick and break away, or leave its play."""
+    return bool(c[kernel.FRICTION] != kernel.RIGID or c[kernel.PLAY] > 0.0 or c[kernel.GEAR] < 1.0)
+
+
+def has_kinks(c: FloatArray) -> bool:
+    """Whether the forces of the drive with these constants have kinks, or all but kinks."""
+    limited = c[kernel.CURRENTS] < np.inf or c[kernel.VOLTS] < np.inf
+    electric = c[kernel.INPUT] in (kernel.VOLTAGE, kernel.WINDING, kernel.CURRENT)
+    return bool(limited and electric) or breaks_away(c)
 
 
 def check_joint(joint: Joint, name: str) -> None:

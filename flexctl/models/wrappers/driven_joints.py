@@ -51,7 +51,7 @@ from ...model import (
     index_of,
     with_payload,
 )
-from .drive import check_joint, constants, is_linear
+from .drive import breaks_away, check_joint, constants, has_kinks, is_linear
 
 _SUFFIXES = ("_torque", "_force")
 
@@ -114,6 +114,7 @@ class DrivenJoints:
         self._lay_out()
         self.closures = model.closures
         self._as_inside()
+        self.kinks, self.sticks = (any(map(find, self.constants)) for find in (has_kinks, breaks_away))
         self.linear = isinstance(model, LinearMechanics) and all(map(is_linear, self.constants))
 
     def _lay_out(self) -> None:
