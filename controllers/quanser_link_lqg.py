@@ -29,14 +29,17 @@ REQUIREMENTS = {
 def design(plant: fx.Plant, modes: int = 1) -> fx.Design:
     """Return the law with a number of flexible modes in the design."""
     return fx.lqg(
-        plant.with_(overrides=PD.SETTINGS).linearise(), WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("joint1_angle", "chord1_angle"),
-        drive="joint1_voltage", follow="chord1_angle", limit=LIMIT,
+        plant.with_(overrides=PD.SETTINGS).linearise(), WEIGHTS, modes=modes, sample_time=SAMPLE_TIME,
+        measures=("joint1_angle", "chord1_angle"), drive="joint1_voltage", follow="chord1_angle", limit=LIMIT,
     )
 
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move with both links of the laboratory."""
-    return [fx.Scenario("30 deg", MOVE, DURATION, overrides=PD.SETTINGS), fx.Scenario("30 deg, longer link", MOVE, DURATION, overrides={**PD.SETTINGS, **PD.LONG})]
+    return [
+        fx.Scenario("30 deg", MOVE, DURATION, overrides=PD.SETTINGS),
+        fx.Scenario("30 deg, longer link", MOVE, DURATION, overrides={**PD.SETTINGS, **PD.LONG}),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""PD on the servo angle of the Quanser flexible link: 30 deg in the laboratory's manner, 500 Hz, encoder of 4096 counts.
+"""PD on the servo angle of the Quanser flexible link: 30 deg, 500 Hz, encoder of 4096 counts.
 
 The voltage is fed forward for the inertia, and for friction and back EMF. What is left of the link's vibration after
-the move dies out with the damping that the motor gives it. A step of 30 deg is run too: 3.1 V at once, and a tip that swings.
+the move dies out with the damping that the motor gives it. A step of 30 deg is run too: 3.1 V at once; the tip swings.
 """
 
 from __future__ import annotations

@@ -90,7 +90,9 @@ class Expected:
     rtol: Annotated[float, Quantity("1", 0.0, 0.5, "relative tolerance")] = 0.0
     atol: Annotated[float, Quantity("1", 0.0, 1e3, "absolute tolerance, in the unit of the quantity")] = 0.0
     overrides: Annotated[Mapping[str, Any], Tables("overrides under which it holds")] = field(default_factory=dict)
-    imaginary: Annotated[tuple[float, ...], Numbers("imaginary part of transfer functions and poles; zero if left out")] = ()
+    imaginary: Annotated[
+        tuple[float, ...], Numbers("imaginary part of transfer functions and poles; zero if left out")
+    ] = ()
     frequency_hz: Annotated[tuple[float, ...], Numbers("frequencies of a transfer function [Hz]")] = ()
     decay: Annotated[float, Quantity("1/s", -1e6, 1e6, "real part of s of a transfer function")] = 0.0
     input: Annotated[str, Text("input name; the first by default")] = ""

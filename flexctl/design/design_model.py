@@ -75,7 +75,8 @@ class DesignModel:
     @property
     def feedforward(self) -> FloatArray:
         """Rows of u_ff on (r, r', r'') of each followed output."""
-        return self.inertial + np.asarray(np.kron(self.drag, [[0.0, 1.0, 0.0]]), float)
+        found: FloatArray = self.inertial + np.kron(self.drag, [[0.0, 1.0, 0.0]])
+        return found
 
     @property
     def reference(self) -> FloatArray:

@@ -2,9 +2,9 @@
 
     u = kp (r_h - theta) + kd (r_h' - s theta / (tf s + 1)) + J r'' + d r',     r_h = r + q_h J r''
 
-d is what viscous friction and back EMF take of the rigid arm, zero for a bare one. J is the inertia of the rigid arm and q_h the quasi-static hub flexibility, sum of c_i b_i / w_i^2 over the flexible
-modes: accelerating the arm bends it, and the hub runs ahead by q_h times the torque. With r_h = r the PD fights the
-bending and takes nearly twice as long over a move.
+J is the inertia of the rigid arm, d what viscous friction and back EMF take of it (zero for a bare arm), and q_h the
+quasi-static hub flexibility, sum of c_i b_i / w_i^2 over the flexible modes: accelerating the arm bends it, and the hub
+runs ahead by q_h times the torque. With r_h = r the PD fights the bending and takes nearly twice as long over a move.
 """
 
 from __future__ import annotations

@@ -78,9 +78,12 @@ def joints(
 ) -> Set:
     """Return the set of driven joints with its scratch."""
     (k, n), zeros, s = columns.shape, np.zeros, SLOTS
+    def whole(x: Any) -> np.ndarray:
+        return np.ascontiguousarray(x, np.int64).ravel()
+
     return Set(
-        *(np.ascontiguousarray(x, float) for x in (constants, columns)),
-        *(np.ascontiguousarray(x, np.int64).ravel() for x in (slots, [outputs], own, torques, kept, readings)),
+        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(slots), whole([outputs]), whole(own),
+        whole(torques), whole(kept), whole(readings),
         zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
         zeros((READINGS, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
         zeros((s * k, s * k)), zeros(s * k, np.int64), zeros(s * k),

@@ -25,7 +25,9 @@ def _entry(loop: Any, feeds: bool) -> Any:
     law = FEEDBACK if feeds else types.none
     found = types.UniTuple(float64, 4)(*pointers, ROOM, MOTION, SET, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
 
-    def outer(residual, tangent, output, closure, room, inside, joints, motion, feedback, acting, course, scheme, gauge):
+    def outer(
+        residual, tangent, output, closure, room, inside, joints, motion, feedback, acting, course, scheme, gauge
+    ):
         form = Around(Form(residual, tangent, output, closure, room), inside, joints)
         return inner(form, motion, feedback, acting, course, scheme, gauge)
 

@@ -13,6 +13,7 @@ A rigid joint has theta = q. `models.wrappers.drive` has the equations with thei
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numba import types
@@ -201,7 +202,7 @@ def _wound(c: np.ndarray, d: float) -> float:
 
         s, weight = leggauss(24)
         edges = [0.0, *(x for x in (b - 8 * e, b + 8 * e) if 0.0 < x < abs(d)), abs(d)]
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             at = 0.5 * (low + high) + 0.5 * (high - low) * s
             dz = at + 0.5 * (np.hypot(at - b, e) - np.hypot(at + b, e))
             total += 0.5 * (high - low) * k3 * float(weight @ dz**3)

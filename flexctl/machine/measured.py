@@ -1,4 +1,4 @@
-"""Links as people know them: bending stiffness and mass per length, the frequency measured with the root clamped, taper.
+"""Links as people know them: bending stiffness and mass per length, the frequency of the clamped link, taper.
 
 A link needs a material and a section. What is measured tells E I and rho A and nothing else; the rest is chosen so that
 it does not matter: the radius of gyration r of the section is L / 1000 (with `thickness` h it is h / sqrt(12)), and it
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -141,11 +142,12 @@ def _check(measured: Measured, rest: Mapping[str, Any]) -> None:
         )
         require(measured.thickness is None, "thickness is of a link without a section; this one has outer_distance")
     else:
-        require(measured.mass_per_length is not None, "a link without material and section needs mass_per_length [kg/m]")
+        needs = "a link without material and section needs"
+        require(measured.mass_per_length is not None, f"{needs} mass_per_length [kg/m]")
         both = (stiff is None) + (frequency is None)
         require(
             both == 1,
-            "a link without material and section needs bending_stiffness [N m^2] or clamped_frequency_hz [Hz]"
+            f"{needs} bending_stiffness [N m^2] or clamped_frequency_hz [Hz]"
             f"{', not both' if both == 0 else ''}",
         )
     require(
@@ -156,7 +158,8 @@ def _check(measured: Measured, rest: Mapping[str, Any]) -> None:
     pieces = rest.get("next_sections") or rest.get("profile")
     require(not (tapered and pieces), "a link has a taper, or next_sections, or a profile; give one of them")
     require(not tapered or not rest.get("kink"), "a tapered link has no kink: that would have the section of its root")
-    require(frequency is None or not rest.get("kink"), "clamped_frequency_hz is of a link without a kink; leave one out")
+    kinked = frequency is not None and rest.get("kink")
+    require(not kinked, "clamped_frequency_hz is of a link without a kink; leave one of them out")
 
 
 def _equivalent(measured: Measured, length: float) -> dict[str, Any]:
@@ -197,12 +200,12 @@ def clamped_root(ratio: float) -> float:
 
 
 def _matrices(link: Link) -> tuple[Any, Any]:
-    """Return mass and stiffness of a clamped link by cubic elements, deflections and slopes without those of the root."""
+    """Return mass and stiffness of a clamped link by cubic elements, for all deflections and slopes but the root's."""
     cuts = np.union1d(np.linspace(0.0, 1.0, ELEMENTS + 1), np.asarray(link.breaks, float))
     points, weights = np.polynomial.legendre.leggauss(6)
     n = cuts.size
     M, K = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, 2 * n))
-    for e, (low, high) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for e, (low, high) in enumerate(pairwise(cuts.tolist())):
         h = (high - low) * link.length
         for x, w in zip(0.5 * (points + 1.0), 0.5 * weights * h, strict=True):
             section = link.section_at(float(low + x * (high - low)))

@@ -127,7 +127,7 @@ class Accuracy:
         self.halved = 2.0 * np.abs(whole - half).max(axis=0)
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
-        """Take the change by steps of half the length for the error; return whether it is within `rtol` of the ranges."""
+        """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""
         self.halved = np.abs(now - before).max(axis=0)
         own = (self.kind == state.CONTROLLED) & self._moves()
         return bool(np.all(self.halved[own] <= rtol * self.ranges[own]))

@@ -172,8 +172,8 @@ def simulate(
         raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
     if chosen.stages > 1 and has_kinks(model):
         warnings.warn(
-            f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see the error "
-            'at their kinks, and its estimate is too small there; use method="generalised_alpha"',
+            f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see its "
+            'error at their kinks and claims too small a one; use method="generalised_alpha"',
             AccuracyWarning,
             stacklevel=2,
         )

@@ -21,7 +21,7 @@ through zero as tanh(w / 1e-5 rad/s). Constant efficiencies multiply Kt.
 Tanh friction creeps for ever under any load, at ve atanh(load / g); where sticking, hunting or presliding matter take
 LuGre. LuGre friction is passive for s2 > s1 (Fs - Fc) / Fc.
 
-Left out: Jr N (rate of the carrier) q', of size 1/N; the rotor's own inertia belongs in the carrier's `housing_inertia`.
+Left out: Jr N (rate of the carrier) q', of size 1/N; Jr itself belongs in the carrier's `housing_inertia`.
 
 Sources: Canudas de Wit, Olsson, Astrom and Lischinsky 1995 (LuGre); Dahl 1968; Barabanov and Ortega 2000 (passivity);
 Spong 1987 (flexible joints).
@@ -100,7 +100,7 @@ def check_joint(joint: Joint, name: str) -> None:
     flexible = joint.stiffness > 0
     require(
         not flexible or joint.total_rotor_inertia > 0,
-        f"{name}: a flexible joint needs an inertia on its motor side; give rotor_inertia [kg m^2], or a motor with one",
+        f"{name}: a flexible joint needs an inertia on its motor side; give rotor_inertia [kg m^2] or a motor with one",
     )
     law = joint.friction_law
     if law is not None and law.kind == "lugre" and law.bristle_damping > 0:
@@ -145,11 +145,11 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         if not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
-            raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction and rotor; leave them out")
+            raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction; leave its drive out")
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
-            f"joint {i + 1} is free and in a loop of {kind}, where friction and springs are not modelled; leave them out",
+            f"joint {i + 1} is free and in a loop of {kind}, where it has no friction and no spring; leave them out",
         )
         inner[i], drives[i] = bare(joint, known)
     return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})

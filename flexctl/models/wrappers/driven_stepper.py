@@ -42,11 +42,11 @@ def _loops(kind: str) -> Mapping[Any, Any]:
 
 def has_stepper(model: DrivenJoints) -> bool:
     """Whether the drives and the model inside run in compiled steps."""
-    inner = model.inner
+    inner: Any = model.inner
     if inner.closures or model.analysis != "nonlinear":
         return False
     if isinstance(inner, Stepping):
-        return inner.kind in KINDS and steps_itself(inner)
+        return model.kind in KINDS and steps_itself(inner)
     return inner.compiled() is not None
 
 
@@ -73,7 +73,7 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}), first)
         inside, columns = own.motion, _columns(own, model.columns)
         functions: tuple[Any, ...] = ()
-        made = _loops(inner.kind)
+        made = _loops(model.kind)
     else:
         from ...kernels import general
         from ...kernels.driven_general import LOOPS
