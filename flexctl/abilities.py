@@ -8,7 +8,7 @@ ability of whoever has it. The abilities of control laws stand in `flexctl.laws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -183,6 +183,48 @@ class MassEntering(Protocol):
         ...
 
 
+# forces that are not linear in inputs or accelerations
+
+
+@runtime_checkable
+class Inseparable(Protocol):
+    """A model whose left side is not M a + h - B u everywhere: its inputs have limits, its gears lose energy.
+
+    `mass`, `force` and `input_matrix` are its parts where nothing is at a limit.
+    """
+
+    def balance(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, t: float) -> FloatArray:
+        """Return the whole left side, closures left out."""
+        ...
+
+    def input_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return what inputs do at a state, n x p: minus the derivative of `balance` by u."""
+        ...
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """A model with another one for statics: at rest currents flow, which are rates of its coordinates."""
+
+    @property
+    def resting(self) -> MechanicalModel:
+        """The model whose equilibria are meant."""
+        ...
+
+    def lifted(self, point: OperatingPoint) -> OperatingPoint:
+        """Return a point of rest of `resting` as one of this model."""
+        ...
+
+
+@runtime_checkable
+class Smoothable(Protocol):
+    """A model with dry friction or play, which a linear plant takes or leaves out."""
+
+    def smoothed(self, point: OperatingPoint, friction: str) -> tuple[MechanicalModel, OperatingPoint, str]:
+        """Return the model to linearise, the point for it, and what was done, in words."""
+        ...
+
+
 # time stepping
 
 
@@ -243,6 +285,15 @@ class CompiledHydraulic(Protocol):
     def compiled_hydraulic(self, driven: tuple[int, ...], levers: tuple[float, ...], cubics: FloatArray) -> Compiled:
         """Return the compiled form with the cylinders' states behind the coordinates."""
         ...
+
+
+@runtime_checkable
+class Kinked(Protocol):
+    """A model whose forces may have kinks: limits, dry friction, play. They take a method of high order its order."""
+
+    kinks: bool
+    sticks: bool
+    """Whether a joint may stick and break away, at which errors grow."""
 
 
 @runtime_checkable
@@ -425,6 +476,24 @@ def plain_model(system: Any) -> Any:
     return system.model if isinstance(system, HasModel) else system
 
 
+def has_kinks(model: Any) -> bool:
+    """Whether the forces of a model, or of one inside it, may have kinks."""
+    return any(isinstance(one, Kinked) and one.kinks for one in layers(model))
+
+
+def sticks(model: Any) -> bool:
+    """Whether a joint of a model, or of one inside it, may stick and break away."""
+    return any(isinstance(one, Kinked) and one.sticks for one in layers(model))
+
+
+def layers(model: Any) -> Iterator[Any]:
+    """Yield a model and what is inside of it."""
+    yield model
+    while isinstance(model, Wrapping):
+        model = model.inner
+        yield model
+
+
 def joints_of(model: Any) -> Mapping[str, str]:
     """Return the coordinate of each joint that is driven by torque, by input; empty where a model names none."""
     return model.joints if isinstance(model, Jointed) else {}
@@ -438,6 +507,11 @@ def commands_of(model: Any) -> Mapping[str, Sequence[str]]:
 def origins_of(model: Any) -> Mapping[str, float]:
     """Return from where commands count, by coordinate; empty where they count from zero."""
     return model.origins if isinstance(model, CountedFrom) else {}
+
+
+def lags_of(model: Any) -> Mapping[str, Signal]:
+    """Return the coordinates of which the rate alone means something, and what it is; empty where there are none."""
+    return model.lags if isinstance(model, Lagging) else {}
 
 
 def led_of(model: Any) -> Sequence[str]:

@@ -41,7 +41,7 @@ def linear_plant(
     where, plant = where or points.Where(), load(name, settings, kind)
     if isinstance(plant, IsLinear):
         told = f"{name} is a linear plant"
-        require(not where.moved, f"{told}: --pose, --load and --spin are for the plant file of an arm")
+        require(not where.moved, f"{told}: --pose, --load, --spin and --friction are for the plant file of an arm")
         return points.held(where, plant.linear_plant)
     return points.taken_at(where, plant)
 

@@ -38,6 +38,15 @@ FACTORS: dict[str, dict[str, float]] = {
     "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
     "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / _DEG},
     "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
+    "N m^2": {"Nm2": 1.0, "Nmm2": 1e-6},
+    "kg/m": {"kg/m": 1.0, "g/m": 1e-3},
+    "V": {"V": 1.0, "mV": 1e-3},
+    "A": {"A": 1.0, "mA": 1e-3},
+    "ohm": {"ohm": 1.0, "mohm": 1e-3},
+    "H": {"H": 1.0, "mH": 1e-3},
+    "N m/A": {"Nm/A": 1.0, "mNm/A": 1e-3},
+    "V s/rad": {"Vs/rad": 1.0, "mVs/rad": 1e-3},
+    "N m/rad^3": {"Nm/rad3": 1.0},
     "deg": {"deg": 1.0, "rad": 1.0 / _DEG},  # what is stated in degrees by its name: phase_margin_deg
     "1": {"%": 1e-2},
     "%": {"%": 1.0},  # what is stated in percent by its name: overshoot_pct
@@ -146,7 +155,7 @@ def key_unit(key: str) -> str | None:
     """
     from ..catalogue.definition import TABLES
     from ..catalogue.linear_plant import key_unit as unit_of_linear
-    from ..machine.schema import Ascending, Quantity, schema
+    from ..machine.schema import Ascending, Quantity
 
     table, _, name = key.partition(".")
     of_linear = unit_of_linear(key)
@@ -160,7 +169,7 @@ def key_unit(key: str) -> str | None:
         return None
     if table not in TABLES:
         return ""
-    field = schema(TABLES[table].holds).get(name.rpartition(".")[2])
+    field = TABLES[table].fields.get(name.rpartition(".")[2])
     if field is None:
         return ""
     return field.spec.unit if isinstance(field.spec, Quantity | Ascending) else None

@@ -8,6 +8,7 @@ once per control period. A continuous linear law is integrated together with the
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -20,11 +21,20 @@ from ..abilities import (
     HasArm,
     Identified,
     PayloadChecking,
+    has_kinks,
     innermost,
     kind_of,
     provenance_of,
 )
-from ..errors import ConvergenceError, DefinitionError, NotAvailable, did_you_mean, require, unknown
+from ..errors import (
+    AccuracyWarning,
+    ConvergenceError,
+    DefinitionError,
+    NotAvailable,
+    did_you_mean,
+    require,
+    unknown,
+)
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
 from ..laws.controller import with_references
@@ -93,8 +103,9 @@ def simulate(
     method : str
         "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
         differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order, not for closures; the
-        default for rtol below 3e-3), "newmark", "trapezoidal", and with other iterations or steps "modified_newton",
-        "broyden", "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
+        default for rtol below 3e-3 where no joint has dry friction, play or limits, at whose kinks it does not see its
+        error), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
+        (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
@@ -184,11 +195,19 @@ def simulate(
         method = "exact"
     elif method == "auto":
         small = step is None and rtol < SMALL_RTOL and not (law is not None and law.sample_time == 0)
+        small = small and not has_kinks(model)
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if model.closures and method in SCHEMES and chosen.stages > 1:
         remedy = 'use method="generalised_alpha"'
         raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
+    if chosen.stages > 1 and has_kinks(model):
+        warnings.warn(
+            f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see its "
+            'error at their kinks and claims too small a one; use method="generalised_alpha"',
+            AccuracyWarning,
+            stacklevel=2,
+        )
     h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
     setup = Setup(
