@@ -7,7 +7,14 @@ from collections.abc import Iterable
 
 from ..errors import require
 
-KEYWORDS = frozenset(["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "bool", "true", "false", "main", "alignas", "alignof", "atomic_bool", "constexpr", "nullptr", "typeof", "thread_local", "complex", "imaginary", "noreturn", "and", "or", "not", "xor", "bitand", "bitor", "compl", "and_eq", "or_eq", "not_eq", "xor_eq", "class", "namespace", "template", "this", "new", "delete", "try", "catch", "throw", "private", "protected", "public", "operator", "friend", "virtual", "using", "typename"])
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+asm bool true false main alignas alignof atomic_bool constexpr nullptr typeof thread_local complex imaginary
+noreturn and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq class namespace template this new delete
+try catch throw private protected public operator friend virtual using typename
+"""
+KEYWORDS = frozenset(_WORDS.split())
 """Reserved in C, or in C++ that includes the header."""
 
 
