@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 LARGEST_TABLE = 64 * 1024
 """Bytes of tables [byte] above which they must be asked for."""
-STEPS = 200
+STEPS, STEPS_OF_BLEND = 200, 800
+"""Periods in the recorded test; a blend must be seen at all its points without moving fast."""
 OPTIONS = ("sample_time", "method", "scenario", "references", "tables", "test_steps")
 
 
@@ -41,7 +42,7 @@ def write(request: Request) -> Written:
     program = program_for(request)
     name, taken = request.name, sizes(program)
     check_tables(taken, bool(request.options.get("tables")))
-    steps = request.options.get("test_steps", STEPS)
+    steps = request.options.get("test_steps", STEPS_OF_BLEND if program.blend else STEPS)
     whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool) and steps >= 2
     require(whole, f"test_steps = {steps!r} is not a whole number of at least 2 periods")
     vectors = record(program, int(steps))

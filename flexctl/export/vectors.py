@@ -93,16 +93,16 @@ def inputs(program: Program, count: int, amplitude: float, seed: int = SEED) -> 
     rng = np.random.default_rng(seed)
     names = list(dict.fromkeys([*(s.name for s in program.measures), *(s.name for s in program.follows)]))
     t = np.arange(count) * program.sample_time
-    slow = {name: _slow(rng, t, _range(program, name, amplitude)) for name in names}
+    slow = {name: _slow(rng, t, *_range(program, name, amplitude)) for name in names}
     noise = amplitude * rng.uniform(-1.0, 1.0, (count, len(program.measures)))
     y = np.array([slow[s.name][0] for s in program.measures]).reshape(-1, count).T + noise
     rows = [row for s in program.follows for row in slow[s.name]]
     return np.ascontiguousarray(y), np.ascontiguousarray(np.array(rows).reshape(-1, count).T)
 
 
-def _slow(rng: Any, t: FloatArray, size: float) -> list[FloatArray]:
-    """Return value, rate, acceleration of a sum of three sines with some periods in the record."""
-    rates, phases = 2.0 * np.pi * rng.uniform(0.5, 3.0, 3) / (t[-1] + t[1]), rng.uniform(0.0, 2.0 * np.pi, 3)
+def _slow(rng: Any, t: FloatArray, size: float, cycles: tuple[float, float]) -> list[FloatArray]:
+    """Return value, rate, acceleration of a sum of three sines with some cycles in the record."""
+    rates, phases = 2.0 * np.pi * rng.uniform(*cycles, 3) / (t[-1] + t[1]), rng.uniform(0.0, 2.0 * np.pi, 3)
     angle = rates[:, None] * t + phases[:, None]
     part = size / 3.0
     return [
@@ -111,11 +111,11 @@ def _slow(rng: Any, t: FloatArray, size: float) -> list[FloatArray]:
     ]
 
 
-def _range(program: Program, name: str, amplitude: float) -> float:
-    """Return the size of the slow motion of a signal: what schedules a blend visits all its points."""
+def _range(program: Program, name: str, amplitude: float) -> tuple[float, tuple[float, float]]:
+    """Return the size of the slow motion of a signal and its cycles: what schedules a blend visits all its points."""
     if program.blend is not None and name == program.blend.by:
-        return 1.3 * max(abs(p) for p in program.blend.points) + 1e-3
-    return amplitude
+        return 1.5 * max(abs(p) for p in program.blend.points) + 1e-3, (0.3, 0.7)
+    return amplitude, (0.5, 3.0)
 
 
 def _periods(program: Program, steps: int) -> Any:
