@@ -124,8 +124,9 @@ def _periods(program: Program, steps: int) -> Any:
         return np.arange(steps)
     around = np.unique(np.array(program.switches)[:, None] + np.arange(-WINDOW // 2, WINDOW // 2))
     around = around[around >= 0]
-    pick = np.linspace(0, around.size - 1, min(steps // 2, around.size)).round().astype(int)
-    return np.union1d(np.arange(steps - pick.size), around[pick])
+    pick = around[np.linspace(0, around.size - 1, min(steps // 2, around.size)).round().astype(int)]
+    first = np.setdiff1d(np.arange(steps), pick)[: steps - np.unique(pick).size]
+    return np.union1d(first, pick)
 
 
 def _amplitude(program: Program, period: Any) -> float:
