@@ -95,6 +95,9 @@ single=False)
             raise NotAvailable("noise inside another wrapper cannot stay in Python: put Noisy outside")
         if type(layer) is Governed:
             raise NotAvailable("a governor decides while it runs, and stays in Python: compile the law inside it")
+    if not law.sample_time > 0:
+        name = type(list(layers(law))[-1]).__name__
+        raise NotAvailable(f"the {name} is continuous, and code runs in periods: design a sampled law, sample_time > 0")
     made = CompiledLaw(law, bool(single))
     _ = made.program  # refuses now what cannot be written
     compiler()
