@@ -172,6 +172,12 @@ from .io.python_control import (
     from_control as from_control, load_linear as load_linear, nonlinear as nonlinear, save_linear as save_linear,
 )
 
+from .export import (
+    Exported as Exported, export_law as export_law, export_plant as export_plant,
+)
+from .export.compiled_c import compiled_c as compiled_c
+from .export.precision import SinglePrecision as SinglePrecision, single_precision as single_precision
+
 # Errors and warnings
 from .errors import (
     AccuracyWarning as AccuracyWarning, Caution as Caution, ConvergenceError as ConvergenceError,

@@ -17,6 +17,7 @@ from .cli import (  # noqa: E402
     compare,
     demo,
     doctor,
+    export,
     linear,
     margins,
     new,
@@ -30,8 +31,8 @@ from .cli import (  # noqa: E402
 )
 
 __all__ = [
-    "bode", "certify", "cli", "compare", "demo", "doctor", "linear", "main", "margins", "new", "norms", "runs", "show",
-    "simulate", "sweep", "validity",
+    "bode", "certify", "cli", "compare", "demo", "doctor", "export", "linear", "main", "margins", "new", "norms",
+    "runs", "show", "simulate", "sweep", "validity",
 ]
 
 
