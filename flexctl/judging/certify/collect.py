@@ -1,4 +1,4 @@
-"""What the jobs found, put together."""
+"""The results of the jobs, put together."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _saturation(task: Task, good: Mapping[str, Response]) -> dict[str, float]:
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what could not be examined and why; runs and bounds are told of elsewhere."""
+    """Return what could not be examined and why; runs and bounds are reported elsewhere."""
     elsewhere = ("run ", "bound ")
     notes = [f"{key}: {x.why}" for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)]
     notes += [f"amplitude {x.factor:g}: {x.failure}" for x in found.values() if isinstance(x, Scaling) and x.failure]

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 FORMS = ("slope", "paper")
 OUTPUTS = {"joint1_angle": "rad", "joint1_rate": "rad/s", "tip_displacement": "m", "chord1_angle": "rad"}
-"""What every planar formulation calls so. There are no tip_x and tip_y: they are not linear in the joint's angle."""
+"""Outputs, named as in every planar formulation; without tip_x and tip_y, which are not linear in the joint angle."""
 
 
 class FiniteDifference(LinearMechanics):
