@@ -81,10 +81,8 @@ class FiniteDifference(LinearMechanics):
     Examples
     --------
     >>> model = fx.FiniteDifference(fx.load_plant("tokhi_azad_1994").arm, sections=40)
-    >>> print(fx.linearise(model).modes(1))
-    1 rigid mode
-    mode  frequency [Hz]      [rad/s]  damping [%]
-       1         11.7879      74.0653            0
+    >>> print(fx.linearise(model).modes(1).frequencies_hz.round(4))
+    [11.7879]
     """
 
     kind = "finite_difference"
