@@ -18,7 +18,6 @@ import flexctl as fx
 PLANT = "planar_2r_flexible"
 STRETCHED = (0.0, 0.0)  # rad; where the joints feel the largest inertia
 MOVE = fx.Cycloid(0.0, np.pi / 3, 2.5)  # rad, s; both joints, the motion of the thesis
-STEP = 5e-3  # s; the arm is integrated together with the law
 SETTINGS = {"damping": {"kind": "rayleigh", "beta": 8e-5}}  # s; chosen: 0.1 % at f0, where the thesis has none
 PAYLOADS = (0.0, 0.25, 0.5)  # kg
 OTHERS = {"f0": (1.0, 1.0), "f0, zeta 0.7": (1.0, 0.7), "2 f0": (2.0, 1.0), "4 f0": (4.0, 1.0)}  # ratio, zeta
@@ -40,7 +39,7 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     def run(name: str, mass: float = 0.0, law: fx.Design | None = None) -> fx.Scenario:
         changes = {**SETTINGS, "payload.mass": mass}
         wanted = fx.references(plant.with_(changes), {"joint1": MOVE, "joint2": MOVE}, law, known=plant)
-        return fx.Scenario(name, wanted, 5.0, changes, options={"step": STEP}, law=law)
+        return fx.Scenario(name, wanted, 5.0, changes, law=law)
 
     return [
         *(run(f"f0/2, {1e3 * mass:g} g", mass) for mass in PAYLOADS),

@@ -5,6 +5,7 @@ from .catalogue import (
     Plant as Plant, find as find, list_controllers as list_controllers, list_plants as list_plants,
     load_controller as load_controller, load_plant as load_plant,
 )
+from .catalogue.linear_plant import LinearSystem as LinearSystem
 from .catalogue.expected import verify as verify
 from .machine.arm import (
     Actuator as Actuator, Arm as Arm, Damping as Damping, Gravity as Gravity, Joint as Joint, Link as Link,
@@ -55,6 +56,8 @@ from .frequency import (
     loop_gain as loop_gain, margins as margins, series as series, transfer as transfer,
 )
 from .frequency.margins import Margins as Margins
+from .frequency.measured import MeasuredMargins as MeasuredMargins
+from .frequency.norms import InfiniteNorm as InfiniteNorm, Norm as Norm, norm as norm
 
 # Motions: what joints, tips and inputs are asked to do
 from .motion.curves import Circle as Circle, Curve as Curve, Polyline as Polyline, Spline as Spline, square as square
@@ -160,6 +163,7 @@ from .judging.variations import frequency_variations as frequency_variations, re
 # Borders: files, python-control, pictures
 from .io import plot as plot
 from .io.animate import animate as animate
+from .io.report import report as report
 from .io.python_control import (
     from_control as from_control, load_linear as load_linear, nonlinear as nonlinear, save_linear as save_linear,
 )

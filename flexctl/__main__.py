@@ -18,7 +18,9 @@ from .cli import (  # noqa: E402
     demo,
     doctor,
     linear,
+    margins,
     new,
+    norms,
     runs,
     show,
     simulate,
@@ -28,8 +30,8 @@ from .cli import (  # noqa: E402
 )
 
 __all__ = [
-    "bode", "certify", "cli", "compare", "demo", "doctor", "linear", "main", "new", "runs", "show", "simulate", "sweep",
-    "validity",
+    "bode", "certify", "cli", "compare", "demo", "doctor", "linear", "main", "margins", "new", "norms", "runs", "show",
+    "simulate", "sweep", "validity",
 ]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from .linear import FirstOrder
+    from .linear import FirstOrder, SecondOrder
     from .machine.arm import Arm
     from .model import Compiled, ComplexArray, FloatArray, MechanicalModel, OperatingPoint, Signal
 
@@ -293,6 +293,16 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
+class IsLinear(Protocol):
+    """Something in the place of an arm that is a linear plant."""
+
+    @property
+    def linear_plant(self) -> SecondOrder | FirstOrder:
+        """The linear plant."""
+        ...
+
+
+@runtime_checkable
 class HasArm(Protocol):
     """Something with the data of an arm inside, as a `Plant` has."""
 
@@ -356,6 +366,20 @@ class Preparable(Protocol):
 
     def prepared(self) -> Callable[[ComplexArray], ComplexArray]:
         """Return the evaluator of `transfer`."""
+        ...
+
+
+@runtime_checkable
+class Gains(Protocol):
+    """A frequency response: gains on lines, of a model, or measured and then perhaps with standard deviations."""
+
+    omega: FloatArray
+    response: ComplexArray
+    sigma: FloatArray | None
+
+    @property
+    def source(self) -> Any:
+        """The model behind the response, None for data."""
         ...
 
 

@@ -75,7 +75,10 @@ def located(mutations: Sequence[Mutation], root: Path) -> list[Change]:
         except SyntaxError as error:
             wrong.append(f"not Python ({error.msg}): {mutation.new!r}")
         changes.append(Change(mutation, found[0], source))
-    wrong += [f"test {path} does not exist" for path in _files(mutations) if not (root / "tests" / path).is_file()]
+    for name in sorted(_files(mutations)):
+        places = [path.relative_to(root).as_posix() for path in (root / "tests").rglob(name)]
+        if len(places) != 1:
+            wrong.append(f"test {name}: found {len(places)} times instead of once ({', '.join(places) or 'nowhere'})")
     if wrong:
         raise Broken("the table in tests/mutations.py does not fit the code:\n  " + "\n  ".join(wrong))
     return changes
@@ -83,6 +86,13 @@ def located(mutations: Sequence[Mutation], root: Path) -> list[Change]:
 
 def _files(mutations: Sequence[Mutation]) -> set[str]:
     return {test.partition("::")[0] for mutation in mutations for test in mutation.tests}
+
+
+def placed(test: str, root: Path) -> str:
+    """Return a test with the folder in which its file is now: below tests/ each is found by its name."""
+    name, separator, rest = test.partition("::")
+    (path,) = (root / "tests").rglob(name)
+    return f"{path.relative_to(root).as_posix()}{separator}{rest}"
 
 
 def linked(base: Path, folder: Path) -> Path:
@@ -98,8 +108,8 @@ def outcome_of(folder: Path, tests: Sequence[str], limit: float, *options: str) 
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
     try:
         done = subprocess.run(
-            [*command, *(f"tests/{test}" for test in tests)], cwd=folder, timeout=limit, capture_output=True, text=True,
-            env={**known, **one, "PYTHONPATH": str(folder)}, check=False,
+            [*command, *(placed(test, folder) for test in tests)], cwd=folder, timeout=limit, capture_output=True,
+            text=True, env={**known, **one, "PYTHONPATH": str(folder)}, check=False,
         )
     except subprocess.TimeoutExpired:
         return None, f"no end after {limit:g} s"

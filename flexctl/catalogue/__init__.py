@@ -19,12 +19,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, models
-from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..errors import DefinitionError, NotAvailable, listed, require, unknown
 from ..machine.arm import Arm, Payload
+from ..machine.given import FIT, SAVED, opened
 from ..machine.plausible import check_plausible
 from ..models import outside
 from ..support.moved import OldMembers
-from .definition import Row, Tree, located, read_definition, read_tree
+from .definition import Row, Tree, located, of_matrices, read_definition, read_tree
 from .overrides import combine, merge, overridden
 
 if TYPE_CHECKING:
@@ -82,9 +83,14 @@ def _names(folder: str) -> list[str]:
 def locate(folder: str, name: str | Path) -> tuple[Path, str]:
     """Return the file of a catalogue name or a path, and how messages call it."""
     ending, path = ENDINGS[folder], Path(name)
+    if folder == "plants" and path.suffix.lower() in SAVED:
+        return path, str(name)
     if isinstance(name, Path) or path.suffix == ending or len(path.parts) > 1:
         return path, str(name)
     if name not in _names(folder):
+        other = next((kind for kind in ENDINGS if kind != folder and name in _names(kind)), "")
+        own = folder.removesuffix("s")
+        require(not other, f"{name} is a {other.removesuffix('s')}, not a {own}; {own}s: {listed(_names(folder))}")
         error = unknown(folder.removesuffix("s"), str(name), _names(folder))
         raise DefinitionError(f"{error}; or give the path of a {ending} file")
     return find(folder) / f"{name}{ending}", f"{folder}/{name}{ending}"
@@ -217,7 +223,8 @@ def load_plant(
     Parameters
     ----------
     name : str or Path
-        Catalogue name (see `list_plants`) or path of a `.toml` file.
+        Catalogue name (see `list_plants`) or path of a `.toml` file, or of a linear plant: .mat, .npz, .json, .mtx. A
+        linear plant has other overrides, see `flexctl.catalogue.linear_plant`.
     model : str or mapping, optional
         Another solver than the file's, or options of the solver: `model={"sections": 40}`.
     overrides : mapping, optional
@@ -237,16 +244,41 @@ def load_plant(
     tokhi_azad_1994 finite_difference 0.96 m
     """
     path, source = locate("plants", name)
+    if path.suffix.lower() in SAVED:
+        return _saved(path, merge(overrides, model, tables))
     with located(source):
         tree = read_tree(path)
+    if of_matrices(tree):
+        from .matrices import matrix_plant
+
+        return matrix_plant(tree, path, source, merge(overrides, model, tables))
     return _build(_placed(tree, path.parent), path.stem, source, merge(overrides, model, tables))
+
+
+def _saved(path: Path, overrides: Mapping[str, Any]) -> Plant:
+    """Return the linear plant of a file of matrices."""
+    from ..linear import FirstOrder, SecondOrder
+    from .linear_plant import LinearSystem
+
+    require("model.kind" not in overrides, f"{path} is a linear plant, of which there is no other model")
+    linear = opened(path)
+    if not isinstance(linear, SecondOrder | FirstOrder):
+        raise NotAvailable(f"{path} holds {linear!r}: this needs a plant, not a measured response; {FIT}")
+    found = LinearSystem(linear, path.stem, str(path))
+    return found.with_(overrides) if overrides else found
 
 
 def model_files(name: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
     """Return the files of the models that a plant file and overrides name; these are not loaded."""
     path, source = locate("plants", name)
+    if path.suffix.lower() in SAVED:
+        return sorted(path.parent.glob("*.mtx")) if path.suffix.lower() == ".mtx" else []
     with located(source):
         tree = _placed(read_tree(path), path.parent)
+    if of_matrices(tree):
+        from .matrices import files_of
+
+        return files_of(tree, path)
     model = tree.get("model")
     named = [model.get("kind") if isinstance(model, dict) else None, merge(overrides, None, {}).get("model.kind")]
     files = [outside.file_of(kind) for kind in named if isinstance(kind, str)]
@@ -315,7 +347,7 @@ def own_plant(script: ModuleType) -> Any:
     if not isinstance(name, str | Path):
         return name
     beside = Path(script.__file__ or "").parent / name
-    return str(beside) if Path(name).suffix == ENDINGS["plants"] and beside.is_file() else str(name)
+    return str(beside) if Path(name).suffix.lower() in (ENDINGS["plants"], *SAVED) and beside.is_file() else str(name)
 
 
 @contextmanager

@@ -30,6 +30,8 @@ from ..models import REGISTRY, outside
 from .expected import Expected
 
 Tree = dict[str, Any]
+MATRICES = "matrices"
+"""The model.kind of a plant file that names matrices, see `flexctl.catalogue.matrices`."""
 LARGEST = 1_000_000
 """Bytes of a plant file; the largest of the catalogue has 9,000."""
 DEEPEST = 32
@@ -38,6 +40,12 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{DEEPEST}}}")
 GROUNDS = ("published", "identified", "derived", "chosen")
 """With what a provenance entry begins: printed in the source, fitted to data, computed from these, or ours."""
+
+
+def of_matrices(tree: Tree) -> bool:
+    """Whether the tables of a plant file are those of a linear plant."""
+    model = tree.get("model")
+    return isinstance(model, dict) and model.get("kind") == MATRICES
 
 
 @dataclass(frozen=True)

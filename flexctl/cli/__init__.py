@@ -13,7 +13,8 @@ from .common import Commands, debug_option
 def cli() -> None:
     """Controller design for flexible robot arms: plants, modes, Bode plots, closed loops on the simulated arm.
 
-    PLANT is a name of the catalogue (see `flexctl list`) or the path of a TOML file.
+    PLANT is a name of the catalogue (see `flexctl list`) or the path of a TOML file; or a linear plant, a .mat, .npz,
+    .json or .mtx file of matrices.
 
     \b
     First steps:

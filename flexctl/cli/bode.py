@@ -21,14 +21,18 @@ from .common import (
     csv,
     identity,
     json_option,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
     progress,
+    report_option,
     target,
     tell,
+    write_report,
 )
 from .linear import linear_plant
+from .margins import measured
 from .peaks import Channels, left_out, live_channels, print_peaks, shown_signals
 from .quantities import quantity
 
@@ -71,11 +75,12 @@ flexctl bode tokhi_azad_1994 --json > bode.json
 )
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .png, .pdf, .svg, .csv or .json; repeatable.")
 @points.point_options
+@report_option
 @json_option
 def bode(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
-    low: float | None, high: float | None, count: int, files: tuple[str, ...], as_json: bool, everything: bool,
-    where: points.Where,
+    low: float | None, high: float | None, count: int, files: tuple[str, ...], page: Path | None,
+    as_json: bool, everything: bool, where: points.Where,
 ) -> None:
     """Draw or tabulate the frequency response, peaks resolved.
 
@@ -86,11 +91,21 @@ def bode(
     JSON: omega_rad_s, inputs, outputs, modes_outside_hz, response.real and response.imag as [output][input][frequency];
     plant, model, overrides, version, and of pose, load, held and joint_rates what was given.
 
-    PLANT may also be a linear plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, a plant file of matrices, or a measured
+    response in a .mat, .npz or .json file, which is drawn at its own frequencies.
     """
     targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)
-    linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
+    data = measured(plant)
+    if data is not None:
+        require(not settings and kind is None, f"{plant} is measured: --set and --model are for plants")
+        require(not (where.moved or where.hold), f"{plant} is measured: there is no other pose, load or spin of it")
+        found = _cut(data, low, high)
+        _show_data(found, (inputs, outputs), targets, as_json)
+        write_report(found, page, title=plant)
+        return
+    with patiently(f"linear plant of {plant}"):
+        linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
     about = {**identity(linear), **points.described(linear)}
     into, out_of = shown_signals(linear, inputs, outputs, everything)
@@ -103,12 +118,39 @@ def bode(
     for path in targets:
         _write_response(found, about, path, channels)
         tell(path)
+    write_report(found, page, title=f"{about['plant'] or plant}{points.title(linear)}")
     if others and any(path.suffix.lower() in PICTURES for path in targets):
         click.echo(f"drawn: {others}", err=True)
     if as_json:
         print_json({**found.to_dict(), **about})
-    elif not targets:
+    elif not (targets or page):
         print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}", others)
+
+
+def _cut(data: FrequencyResponse, low: float | None, high: float | None) -> FrequencyResponse:
+    """Return the lines from low to high [Hz]."""
+    hertz = data.omega / (2 * np.pi)
+    inside = (hertz >= (low or 0.0)) & (hertz <= (high or np.inf))
+    require(bool(inside.any()), f"no line lies in this band; they reach from {hertz[0]:.4g} to {hertz[-1]:.4g} Hz")
+    sigma = None if data.sigma is None else data.sigma[:, :, inside]
+    return replace(data, omega=data.omega[inside], response=data.response[:, :, inside], sigma=sigma)
+
+
+def _show_data(
+    found: FrequencyResponse, named: tuple[Sequence[str], Sequence[str]], targets: Sequence[Path], as_json: bool
+) -> None:
+    """Draw, write or tabulate a measured response at its own frequencies."""
+    into, out_of = (
+        list(some) or [s.name for s in every] for some, every in zip(named, (found.inputs, found.outputs), strict=True)
+    )
+    channels, about = live_channels(found, into, out_of), {**identity(found), "model": "measured"}
+    for path in targets:
+        _write_response(found, about, path, channels)
+        tell(path)
+    if as_json:
+        print_json({**found.to_dict(), **about})
+    elif not targets:
+        print_peaks(found, channels, f"{about['plant']} (measured)", "")
 
 
 def _check_band(low: float | None, high: float | None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, require
 from . import cli, specs
 from .common import (
@@ -26,11 +27,13 @@ from .common import (
     print_json,
     print_table,
     progress,
+    report_option,
     stderr,
     stdout,
     table,
     target,
     tell,
+    write_report,
 )
 from .points import signal_units
 from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
@@ -72,34 +75,45 @@ def vary(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def requirements(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds of `NAME=BOUND` words: a number, a range LOW,HIGH, or BITS:RIPPLE."""
+def requirements(texts: Sequence[str], signals: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the bounds of `NAME=BOUND` words: a number, a range LOW,HIGH, or BITS:RIPPLE.
+
+    The units of the plant's signals tell in what a score is that has the unit of its signal.
+    """
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, bound = (part.strip() for part in text.partition("="))
         require(bool(equals and bound), f'requirement "{text}" is not understood; write NAME=BOUND: disk_margin=0.3')
-        unit, most = requirement_unit(name)
+        unit, most = requirement_unit(name, signals or {})
         if ":" in bound:
             bits, _, ripple = bound.partition(":")
             require(bits.strip().isdigit(), f'requirement "{text}": "{bits}" is not a number of bits; write 16:0.03')
-            found.setdefault(name, {})[int(bits)] = quantity(ripple, "", name)
+            found.setdefault(name, {})[int(bits)] = quantity(ripple, unit, name, most)
         else:
             found[name] = ends(bound, unit, name, most) if "," in bound else quantity(bound, unit, name, most)
     return found
 
 
-def requirement_unit(name: str) -> tuple[str, float | None]:
+def requirement_unit(name: str, signals: Mapping[str, str]) -> tuple[str, float | None]:
     """Return the unit in which a requirement is stated, as its name says, and the largest number without a unit."""
+    from ..judging.certify.requirements import LEAST, MOST, VIBRATION
+
     if name == "frequency_change":
         return "1", 1.0
-    ends_with = {"_deg": "deg", "_kg": "kg", "_s": "s", "_pct": "", "delay_margin": "s", "decay_rate": "1/s"}
-    return next((unit for ending, unit in ends_with.items() if name.endswith(ending)), ""), None
+    ends_with = {"_deg": "deg", "_kg": "kg", "_s": "s", "_pct": "%", "delay_margin": "s", "decay_rate": "1/s"}
+    stated = next((unit for ending, unit in ends_with.items() if name.endswith(ending)), None)
+    if stated is not None:
+        return stated, None
+    if name in (*LEAST, *MOST, VIBRATION):
+        return "1", math.inf
+    return signals.get(name.rpartition(": ")[2].partition(".")[0], ""), math.inf
 
 
 def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
     """Return the range of --payload [kg]; a mass without a unit is not taken for more than the arm's own."""
     if text is None:
         return None
+    require(not isinstance(arm, IsLinear), f"--payload {text}: {arm.name} is a linear plant, which has no payload")
     own = sum(link.mass for link in arm.arm.links)
     found = ends(text, "kg", "--payload", own or None)
     arm.check_payload(max(found), 0.0)
@@ -108,6 +122,7 @@ def payloads(text: str | None, arm: Any) -> tuple[float, float] | None:
 
 def pose(text: str, arm: Any) -> list[float]:
     """Return the joint angles [rad] of --pose; displacements [m] of joints that slide."""
+    require(not isinstance(arm, IsLinear), f"--pose {text}: {arm.name} is a linear plant, which has no poses")
     units = ["rad" if joint.revolute else "m" for joint in arm.arm.joints]
     count = len(text.split(","))
     require(count == len(units), f"--pose {text} has {count} numbers; the arm has {len(units)} joints")
@@ -122,6 +137,7 @@ flexctl certify tokhi_azad_lqg -o out                        numbers and picture
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require chord1_angle.settle_1pct_s=1.2
 flexctl certify tokhi_azad_lqg --model finite_segment:segments=20  designed on its own plant, examined on another model
 flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g all at once
+flexctl certify my_law.py plant.mat --vary mode.1.damping=0.001..0.02 --vary input.torque.gain=0.8..1.2
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
 )
@@ -157,12 +173,13 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
+@report_option
 @json_option
 def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
     frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
     scenario: str | None, poses: tuple[str, ...],
-    workers: int | None, output: str | None, as_json: bool,
+    workers: int | None, output: str | None, page: Path | None, as_json: bool,
 ) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
 
@@ -179,6 +196,10 @@ def certify(
     the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
     too stiff in its higher modes, and the margins are smaller than they should be.
 
+    PLANT may also be a linear plant: a .mat, .npz, .json or .mtx file, or a plant file of matrices. Its frequencies are
+    varied by --frequency, and by --vary mode.1.frequency_hz, mode.1.damping, modes.damping_factor, input.NAME.gain and
+    the like (`flexctl show PLANT --all`); payloads, poses and large motion are named as not examined.
+
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
@@ -193,19 +214,24 @@ def certify(
     place = None if output is None else _place(output)
     script = load_controller(controller)
     arm = load(plant or own_plant(script, controller), settings, None)
+    units = {**signal_units(arm.model.inputs), **signal_units(arm.model.outputs)}
+    units = {"tip": "m", "ripple_at_bits": arm.model.inputs[0].unit, **units}  # ripple is that of commands
+    asked: dict[str, Any] = {
+        "requirements": requirements(required, units), "scenario": scenario,
+        "model": None if kind is None else specs.formulation(kind), "workers": workers,
+        "payload": payloads(payload, arm),
+        "frequency": None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
+        "poses": [pose(text, arm) for text in poses], "vary": vary(varied) or None,
+        "loads": named("--load", loaded, signal_units(arm.model.inputs), "input"),
+    }
     with progress(1) as bar:
         # one line in a log, the name of each part on a terminal
         report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
-        found = examined(
-            script, arm, requirements=requirements(required), scenario=scenario,
-            model=None if kind is None else specs.formulation(kind), workers=workers,
-            progress=report, payload=payloads(payload, arm),
-            frequency=None if frequency is None else ends(frequency, "1", "--frequency", 1.0),
-            poses=[pose(text, arm) for text in poses], vary=vary(varied) or None,
-            loads=named("--load", loaded, signal_units(arm.model.inputs), "input"),
-        )
+        report("preparing", 0.0)
+        found = examined(script, arm, progress=report, **asked)
     if place is not None:
         _write(place, found)
+    write_report(found, page)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -396,10 +422,8 @@ def vibrations(found: Certificate) -> list[str]:
 
 def parted(found: LinearValidity) -> list[str]:
     """Return where run and prediction part, and every output that does so within the range, the first one first."""
-    from ..judging.validity import where
-
-    each = [f"{name} {where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
-    return [f"they part (5 %) {where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
+    each = [f"{name} {found.where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
+    return [f"they part (5 %) {found.where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
 
 
 def predictions(found: Certificate) -> list[str]:

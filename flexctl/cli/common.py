@@ -7,8 +7,10 @@ import io
 import json
 import math
 import os
+import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,10 +37,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXIT_FAILED = terminal.EXIT_FAILED
 FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 """Errors of a computation, not of the input."""
+WORDS = "flexctl.words"
 PICTURES = (".png", ".pdf", ".svg")
+PATIENCE = 1.0
+"""Time after which a command says what it is doing [s]."""
 ORDER = (
-    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
-    "new", "doctor",
+    "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
+    "compare", "sweep", "new", "doctor",
 )
 
 
@@ -48,6 +53,13 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of a first session."""
         return sorted(self.commands, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
+        """Keep the words of the line, which a report states."""
+        words = list(args)
+        ctx = super().make_context(info_name, args, *more, **extra)
+        ctx.meta[WORDS] = words
+        return ctx
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
@@ -117,6 +129,13 @@ def command(group: click.Group, examples: str) -> Callable[[F], Any]:
 
 plant_argument = click.argument("plant", metavar="PLANT")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout instead of tables.")
+
+
+report_option = click.option(
+    "--report", "page", metavar="FILE.html", callback=lambda ctx, option, value: value and target(value, (".html",)),
+    help="Write a page that opens in any browser, without a network: verdicts, tables that sort, charts to zoom, the "
+    "arm in motion.",
+)
 
 
 def plant_options(function: F) -> F:
@@ -252,6 +271,33 @@ def progress(total: int = 1) -> Iterator[Callable[[str, float], None]]:
         yield report
 
 
+@contextmanager
+def patiently(what: str) -> Iterator[None]:
+    """Say on stderr what is being done when it takes more than a second, with the time that it takes on a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = stderr()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    bar.add_task(printable(what), total=None)
+
+    def show() -> None:
+        if console.is_terminal:
+            bar.start()
+        else:
+            console.print(f"  {what}")
+
+    timer = threading.Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
 def target(path: str | Path, suffixes: Sequence[str]) -> Path:
     """Return a path to be written later, or refuse it now rather than after a long computation."""
     found = Path(path)
@@ -292,6 +338,15 @@ def made(place: Path) -> Path:
     except OSError as error:
         raise DefinitionError(f"cannot make the folder {place}: {error.strerror}") from error
     return place
+
+
+def write_report(result: Any, path: Path | None, **options: Any) -> None:
+    """Write the page of `--report`; it says what was asked."""
+    if path is not None:
+        from ..io.report import report
+
+        words = click.get_current_context().find_root().meta.get(WORDS, [])
+        tell(report(result, path, asked=" ".join(["flexctl", *(shlex.quote(word) for word in words)]), **options))
 
 
 def tell(path: Path) -> None:

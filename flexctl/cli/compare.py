@@ -21,10 +21,12 @@ from .common import (
     print_json,
     print_table,
     progress,
+    report_option,
     stdout,
     table,
     target,
     tell,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -53,10 +55,11 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
+@report_option
 @json_option
 def compare(
     controllers: tuple[str, ...], plants: tuple[str, ...], settings: tuple[str, ...], models: tuple[str, ...],
-    only: tuple[str, ...], workers: int | None, output: str | None, as_json: bool,
+    only: tuple[str, ...], workers: int | None, output: str | None, page: Path | None, as_json: bool,
 ) -> None:
     """Compare controllers on one plant, or one controller on several plants or formulations.
 
@@ -80,6 +83,7 @@ def compare(
     numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
     if place is not None:
         _write(place, found, as_text(numbers).encode())
+    write_report(found, page, title=", ".join(Path(name).stem for name in controllers))
     if as_json:
         print_json(numbers)
     else:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, require, unknown
 from ..model import names
 from . import cli, points
@@ -16,6 +16,7 @@ from .common import (
     identity,
     json_option,
     load,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
@@ -29,29 +30,20 @@ from .common import (
 if TYPE_CHECKING:
     from ..linear import FirstOrder, LinearPlant, SecondOrder
 
-SAVED = (".mat", ".npz", ".json")
-"""Files of linear plants, which `modes`, `bode` and `linearise` read as well."""
-
-
-def is_saved(name: str) -> bool:
-    """Whether a PLANT is the file of a linear plant."""
-    return Path(name).suffix.lower() in SAVED
+WRITTEN = (".mat", ".npz", ".json")
+"""Files of linear plants that are written."""
 
 
 def linear_plant(
     name: str, settings: Sequence[str], kind: str | None, where: points.Where | None = None
 ) -> LinearPlant:
     """Return the linear plant of an arm about rest, or another point, or the one in a file."""
-    where = where or points.Where()
-    if is_saved(name):
-        from ..io.python_control import load_linear
-
-        require(
-            not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
-        )
-        require(not where.moved, f"{name} is a linear plant: --pose, --load and --spin are for plant files (.toml)")
-        return points.held(where, load_linear(name))
-    return points.taken_at(where, load(name, settings, kind))
+    where, plant = where or points.Where(), load(name, settings, kind)
+    if isinstance(plant, IsLinear):
+        told = f"{name} is a linear plant"
+        require(not where.moved, f"{told}: --pose, --load and --spin are for the plant file of an arm")
+        return points.held(where, plant.linear_plant)
+    return points.taken_at(where, plant)
 
 
 @command(
@@ -84,13 +76,14 @@ def modes(
     JSON: frequencies_hz, damping, rigid_modes, real_poles, undamped_hz, owners, real_owners; plant, model, overrides,
     version, and of pose, load, held and joint_rates what was given.
 
-    PLANT may also be a linear plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices.
     """
-    linear = linear_plant(plant, settings, kind, where)
+    with patiently(f"modes of {plant}"):
+        linear = linear_plant(plant, settings, kind, where)
+        found = linear.modes(count if as_json else count or 10)
     if as_json:
-        print_json({**linear.modes(count).to_dict(), **identity(linear), **points.described(linear)})
+        print_json({**found.to_dict(), **identity(linear), **points.described(linear)})
         return
-    found = linear.modes(count or 10)
     about = identity(linear)
     heads, whose = ("mode", "frequency [Hz]", "damping ratio [1]"), any(found.owners)
     listed = table(*heads, *(["of<"] if whose else []))
@@ -134,15 +127,19 @@ def linearise(
     JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and of
     pose, load, held and joint_rates what was given.
     """
-    targets = [target(name, SAVED) for name in files]
-    linear = linear_plant(plant, settings, kind, where)
-    if count is not None or form is not None:
-        linear = _first_order(linear, form or "modal", count)
+    targets = [target(name, WRITTEN) for name in files]
+    with patiently(f"linear plant of {plant}"):
+        linear = linear_plant(plant, settings, kind, where)
+        if count is not None or form is not None:
+            linear = _first_order(linear, form or "modal", count)
     for path in targets:
-        linear.save(path)
+        with patiently(f"writing {path}"):
+            linear.save(path)
         tell(path)
     if as_json:
-        print_json({**_summary(linear), **identity(linear), **points.described(linear)})
+        with patiently(f"poles of {plant}"):
+            summary = _summary(linear)
+        print_json({**summary, **identity(linear), **points.described(linear)})
     elif not targets:
         _print_plant(linear)
 
@@ -183,7 +180,8 @@ def _print_plant(linear: LinearPlant) -> None:
     listed.add_row(f"{len(columns)} {'coordinates' if second else 'states'}", _few(names(columns)))
     listed.add_row(f"{len(linear.inputs)} inputs", ", ".join(map(str, linear.inputs)))
     listed.add_row(f"{len(linear.outputs)} outputs", ", ".join(map(str, linear.outputs)))
-    found = linear.modes(5)
+    with patiently(f"modes of {about['plant']}"):
+        found = linear.modes(5)
     listed.add_row("rigid modes", str(found.rigid_modes))
     listed.add_row("lowest modes", ", ".join(f"{f:.5g}" for f in found.frequencies_hz) + " Hz")
     print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)

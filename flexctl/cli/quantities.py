@@ -40,6 +40,7 @@ FACTORS: dict[str, dict[str, float]] = {
     "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
     "deg": {"deg": 1.0, "rad": 1.0 / _DEG},  # what is stated in degrees by its name: phase_margin_deg
     "1": {"%": 1e-2},
+    "%": {"%": 1.0},  # what is stated in percent by its name: overshoot_pct
 }
 """SI unit -> suffix without blanks and powers' circumflex -> factor to that unit."""
 
@@ -85,6 +86,8 @@ def quantities(text: str | Sequence[str], unit: str = "", what: str = "", most: 
     parts = [part.strip() for part in (text.split(",") if isinstance(text, str) else text)]
     split = [_split(part, what) for part in parts]
     stated = next((suffix for _, suffix in split if suffix), "")
+    if stated:
+        quantity(next(part for part, (_, suffix) in zip(parts, split, strict=True) if suffix), unit, what, most)
     for part, (value, suffix) in zip(parts, split, strict=True):
         clear = bool(suffix) or not stated or value == 0.0
         require(clear, f"{_of(what)}{part} has no unit beside {', '.join(parts)}; write {part}{stated}")
@@ -142,9 +145,13 @@ def key_unit(key: str) -> str | None:
     "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
     """
     from ..catalogue.definition import TABLES
+    from ..catalogue.linear_plant import key_unit as unit_of_linear
     from ..machine.schema import Ascending, Quantity, schema
 
     table, _, name = key.partition(".")
+    of_linear = unit_of_linear(key)
+    if of_linear is not None:
+        return of_linear
     if table == "scenario":
         return "s" if name in ("duration", "step") else None
     if not name:

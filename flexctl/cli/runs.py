@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from ..design.design import Design
 from ..errors import DefinitionError, require
 from ..simulation.response import Response
 from . import cli, tables
@@ -25,8 +26,10 @@ from .common import (
     print_json,
     print_table,
     progress,
+    report_option,
     target,
     tell,
+    write_report,
 )
 from .warned import telling_warnings
 
@@ -58,10 +61,11 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
     help="Run the same controller on this plant too, by default on the same one with other values; repeatable.",
 )
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
+@report_option
 @json_option
 def run(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, only: tuple[str, ...],
-    method: str | None, others: tuple[str, ...], output: str | None, as_json: bool,
+    method: str | None, others: tuple[str, ...], output: str | None, page: Path | None, as_json: bool,
 ) -> None:
     """Design a controller and run it through its scenarios.
 
@@ -75,6 +79,7 @@ def run(
     from ..catalogue import load_controller
     from ..judging.scenario import design, on_plants, path_stabilities, robustness, scenarios
     from ..judging.variations import vibration_ratios
+    from ..simulation.simulate import check_settings
 
     place = _place(output)
     script = load_controller(controller)
@@ -82,10 +87,13 @@ def run(
     wanted = scenarios(script, arm, only)
     plants = {_plant_label(arm): arm, **_others(others, plant or own_plant(script, controller), settings, kind)}
     require(len(plants) == 1 + len(others), f"two plants are the same: {list(plants)}; give each other values")
+    check_settings(1.0, method=method or "auto")
     with progress(len(wanted) * len(plants)) as report, telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)
-        every = on_plants(script, plants, report, controller=law, only=only, method=method)
+        every = on_plants(
+            script, plants, report, controller=law, only=only, method=method, record_states=page is not None
+        )
         report("margins", 0.0)
         certain, stable = robustness(law, arm, wanted), path_stabilities(law, arm, wanted)
     label = Path(controller).stem
@@ -103,6 +111,9 @@ def run(
     }
     if place is not None:
         _write_runs(place, label, found, payload)
+    whole = results if len(every) == 1 else _by_scenario(every)
+    loop = law if isinstance(law, Design) else None
+    write_report(whole, page, title=f"{label} on {arm.name}", design=loop, plant=arm)
     if as_json:
         print_json(payload)
         return
@@ -110,8 +121,7 @@ def run(
         print_table(f"{label} on {arm.name} ({arm.kind})", tables.of_margins(certain))
     if stable:
         print_table("Stability where the loop works", tables.of_stability(stable))
-    shown = results if len(every) == 1 else _by_scenario(every)
-    listed = tables.of_tracks(shown) if stable else tables.of_runs(shown, tables.times_less(shown, less))
+    listed = tables.of_tracks(whole) if stable else tables.of_runs(whole, tables.times_less(whole, less))
     print_table("Closed loop", listed)
 
 

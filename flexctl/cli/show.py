@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import DefinitionError
+from ..errors import DefinitionError, unknown
 from . import cli
 from .common import command, compact, identity, json_option, load, plant_options, print_json, print_table, stdout, table
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+    from ..model import MechanicalModel
 
 
 def summary(path: Path) -> str:
@@ -22,7 +26,9 @@ def documentation(path: Path) -> str:
     """Return a script's docstring, without running the script."""
     try:
         return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    except (OSError, SyntaxError, ValueError) as error:
+    except OSError as error:
+        raise DefinitionError(f"{path}: cannot read the file: {error.strerror or error}") from error
+    except (SyntaxError, ValueError) as error:
         raise DefinitionError(f"{path}: cannot be read as Python: {error}") from error
 
 
@@ -80,34 +86,46 @@ flexctl show tokhi_azad_lqg
 def show(name: str, settings: tuple[str, ...], kind: str | None, everything: bool, as_json: bool) -> None:
     """Show a plant's numbers and their sources, or a controller.
 
-    NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file.
+    NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file. Where both have
+    that name, both are shown.
     """
-    from ..catalogue import list_controllers, locate
+    from .. import __version__
+    from ..catalogue import list_controllers, list_plants, locate
 
-    if name.endswith(".py") or (not settings and kind is None and name in list_controllers()):
-        path, source = locate("controllers", name)
-        text = documentation(path)
-        if as_json:
-            from .. import __version__
-
-            print_json({"controller": path.stem, "source": source, "description": text, "version": __version__})
-        else:
-            stdout().print(f"{path.stem}  ({source})", style="bold")
-            stdout().print(f"\n{text}")
-        return
-    _show_plant(load(name, settings, kind), everything, as_json)
-
-
-def _show_plant(plant: Any, everything: bool, as_json: bool) -> None:
-    rows = [row for row in plant.rows if row.value is not None]
-    model = plant.model  # wrong options of the solver are found here, before anything is printed
+    plants, bare = list_plants(), not settings and kind is None
+    scripts = list_controllers() if bare else []  # --set and --model are for plants
+    known = (*plants, *scripts)
+    if bare and name not in known and not Path(name).suffix and len(Path(name).parts) == 1:
+        raise DefinitionError(f"{unknown('plant or controller', name, known)}; or give the path of a .toml or .py file")
+    script = _about_script(*locate("controllers", name)) if name.endswith(".py") or name in scripts else {}
+    plant = load(name, settings, kind) if name in plants or not script else None  # one name may stand for both
+    model = plant.model if plant else None  # wrong options of the solver are found here, before anything is printed
     if as_json:
-        parameters = [
-            {"key": r.key, "value": r.value, "unit": r.unit, "meaning": r.text, "provenance": r.provenance}
-            for r in rows
-        ]
-        print_json({**identity(plant), "title": plant.title, "reference": plant.reference, "parameters": parameters})
+        print_json({**script, **(_about_plant(plant) if plant else {"version": __version__})})
         return
+    if script:
+        stdout().print(f"{script['controller']}  ({script['source']})", style="bold")
+        stdout().print(f"\n{script['description']}")
+    if script and plant:
+        stdout().print(f"\nThe plant of that name ({plant.source}):\n")
+    if plant and model:
+        _show_plant(plant, model, everything)
+
+
+def _about_script(path: Path, source: str) -> dict[str, Any]:
+    return {"controller": path.stem, "source": source, "description": documentation(path)}
+
+
+def _about_plant(plant: Plant) -> dict[str, Any]:
+    parameters = [
+        {"key": r.key, "value": r.value, "unit": r.unit, "meaning": r.text, "provenance": r.provenance}
+        for r in plant.rows if r.value is not None
+    ]
+    return {**identity(plant), "title": plant.title, "reference": plant.reference, "parameters": parameters}
+
+
+def _show_plant(plant: Plant, model: MechanicalModel, everything: bool) -> None:
+    rows = [row for row in plant.rows if row.value is not None]
     console = stdout()
     console.print(f"{plant.name}: {plant.title}", style="bold")
     console.print(plant.reference)

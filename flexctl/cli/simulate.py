@@ -21,15 +21,17 @@ from .common import (
     identity,
     json_option,
     load,
+    patiently,
     plant_argument,
     plant_options,
     print_json,
     print_table,
     progress,
+    report_option,
     target,
     tell,
+    write_report,
 )
-from .linear import is_saved, linear_plant
 from .quantities import quantity
 from .warned import telling_warnings
 
@@ -105,11 +107,13 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     "-o", "files", multiple=True, metavar="FILE",
     help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
 )
+@report_option
 @json_option
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
-    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
+    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], page: Path | None,
+    as_json: bool,
 ) -> None:
     """Simulate an arm under torques or a controller.
 
@@ -118,32 +122,36 @@ def simulate(
     JSON: scores, error (estimated, by output; null where none is estimated), method, step_s, duration_s, steps taken;
     plant, model, overrides, version. A settling time that is not reached within the run is null.
 
-    PLANT may also be a second-order plant in a .mat, .npz or .json file.
+    PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices: it is propagated
+    exactly, and has no payload to change.
     """
     from ..catalogue import load_controller
     from ..judging.scenario import blamed, design
-    from ..machine.given import as_model
     from ..simulation.simulate import simulate as simulated
 
     targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
-    arm: Any = linear_plant(plant, settings, kind) if is_saved(plant) else load(plant, settings, kind)
-    model = as_model(arm)
+    with patiently(f"reading {plant}"):
+        arm = load(plant, settings, kind)
+        model = arm.model
     inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)
-    law = None if script is None else design(script, arm)
+    with patiently(f"designing {controller}"):
+        law = None if script is None else design(script, arm)
     units = {signal.name: signal.unit for signal in model.outputs}
     reference = specs.reference(references, units, law.follows if isinstance(law, Controller) else (), _reach(arm))
     length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])
     with progress() as report, telling_warnings(), blamed(script):
         found = simulated(
             arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
-            record_states=states, progress=lambda fraction: report(f"simulating {length:g} s", fraction),
+            record_states=states or page is not None,
+            progress=lambda fraction: report(f"simulating {length:g} s", fraction),
         )
     about = identity(arm)
     for path in targets:
         _write(found, about, path)
         tell(path)
+    write_report(found, page, plant=arm if isinstance(arm, HasArm) else None, title=f"{about['plant']}, {length:g} s")
     if as_json:
         print_json(_scores(found, about))
     else:

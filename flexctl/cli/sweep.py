@@ -87,8 +87,8 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @click.option(
     "--over", "parameters", multiple=True, required=True, metavar="NAME=VALUES",
     help="A key of the plant file, controller.NAME (an argument of design or a constant of the script, also "
-    "controller.WEIGHTS.rate), scenario.duration, .step or .method. VALUES: a list, LOW..HIGH, LOW..HIGH/POINTS, "
-    "LOW..HIGH/POINTSlog; repeatable.",
+    "controller.WEIGHTS.rate), scenario.duration, .step, .rtol or .method. VALUES: a list, LOW..HIGH, "
+    "LOW..HIGH/POINTS, LOW..HIGH/POINTSlog; repeatable.",
 )
 @click.option("--sample", default="grid", show_default=True, help="grid (all combinations), random, or lhs.")
 @click.option("--count", type=click.IntRange(min=1), help="Number of points of random and lhs.")

@@ -16,6 +16,7 @@ from .common import (
     plant_options,
     print_json,
     print_table,
+    progress,
     stdout,
     table,
 )
@@ -55,18 +56,18 @@ def validity(
     Without a law. Of every output the largest deviation from the linear prediction is shown, in parts of the range
     through which it is predicted to go, and the size at which it passes 5 %.
 
-    JSON: amplitudes, deviation, parting, outputs, partings, failures; plant, model, overrides, version. A size that is
-    not reached is null.
+    JSON: amplitudes, deviation, parting, agreed, outputs, partings, errors, failures; plant, model, overrides, version.
+    A size that is not reached is null; they agree up to `agreed` whatever the errors of the runs are.
     """
-    from ..judging.validity import linear_validity, where
+    from ..judging.validity import linear_validity
 
     factors = quantities(times, "1", "--times")
     arm = load(plant, settings, kind)
     inputs = specs.inputs(signals, arm.model.inputs, torques)
     require(bool(inputs), "nothing moves the arm: give --torque or --input")
     length = duration if duration is not None else length_of([*inputs.values()], None, [])
-    with telling_warnings():
-        found = linear_validity(arm, inputs, duration=length, amplitudes=factors, step=step)
+    with progress(len(factors) + 1) as report, telling_warnings():
+        found = linear_validity(arm, inputs, duration=length, amplitudes=factors, step=step, progress=report)
     about = identity(arm)
     if as_json:
         print_json({**found.to_dict(), "duration_s": length, **about})
@@ -74,8 +75,9 @@ def validity(
     heads = [f"at {factor:g} times" for factor in found.amplitudes]
     listed = table("deviation of<", *heads, "5 % at times")
     for name, factor in found.partings.items():
-        listed.add_row(name, *(compact(float(x), 2) for x in found.outputs[name]), compact(factor, 3))
+        least = "<= " if factor <= found.amplitudes[0] else ""
+        listed.add_row(name, *(compact(float(x), 2) for x in found.outputs[name]), least + compact(factor, 3))
     print_table(f"{about['plant']} ({about['model']}), {length:g} s, parts of the predicted range", listed)
-    stdout().print(f"linear plant and arm part (5 %) {where(found.parting)}")
+    stdout().print(f"linear plant and arm part (5 %) {found.where(found.parting)}")
     for factor, why in found.failures.items():
         stdout().print(f"no run at {factor:g} times the move: {why}")

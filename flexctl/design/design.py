@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import require
 from ..frequency import Margins, loop_gain, margins
 from ..laws.controller import _Wrapper
+from ..laws.given import feedback_of
 from ..laws.linear_part import linear_part
 from ..linear import LinearPlant
 from ..linear.interconnect import loop_poles
@@ -84,7 +85,7 @@ class Design(_Wrapper):
     @cached_property
     def poles(self) -> ComplexArray:
         """Poles of the closed loop as s [rad/s], from the slowest; those of a sampled one are ln(z)/T."""
-        poles = loop_poles(self.plant, self.linear.feedback())
+        poles = loop_poles(self.plant, feedback_of(self.linear))
         return np.asarray(poles[np.argsort(-poles.real, kind="stable")])
 
     @property

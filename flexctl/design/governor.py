@@ -32,6 +32,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require
 from ..laws.controller import Delayed, LinearLaw, bare
+from ..laws.given import feedback_of
 from ..laws.governed import Governed, Predictor
 from ..linear import FirstOrder
 from ..linear.discrete import delay_outputs, zero_order_hold
@@ -145,7 +146,7 @@ def _predictor(
 
 def _with_references(law: Any, inner: LinearLaw) -> FirstOrder:
     """Return the law from measured outputs and references to commands, limits left out, delay included."""
-    back = inner.feedback()
+    back = feedback_of(inner)
     parts = [Signal(f"{name}, {part}") for name in law.follows for part in ("value", "rate", "acceleration")]
     whole = replace(
         back, B=np.hstack([back.B, inner.Br + inner.Bu @ inner.Dr]), D=np.hstack([back.D, inner.Dr]),

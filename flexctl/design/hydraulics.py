@@ -31,8 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import require
-from ..frequency import margins
-from ..frequency.margins import Margins
+from ..frequency.margins import Margins, margins
 from ..linear import FirstOrder
 from ..machine.arm import Joint
 from ..model import FloatArray, Signal

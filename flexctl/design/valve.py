@@ -22,8 +22,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
-from ..frequency import margins
-from ..frequency.margins import Margins
+from ..frequency.margins import Margins, margins
 from ..laws.controller import LinearLaw
 from ..linear import FirstOrder
 from ..linear.conversion import discretise

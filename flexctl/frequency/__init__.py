@@ -61,6 +61,8 @@ class FrequencyResponse(Tabular):
         The channels.
     provenance : mapping
         Where the numbers come from.
+    sigma : ndarray or None
+        Of a measured response the standard deviation of every gain, sqrt(E |error|^2), of the same shape.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class FrequencyResponse(Tabular):
     outputs: tuple[Signal, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     _source: FrequencyModel | None = field(default=None, repr=False)
+    sigma: FloatArray | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.outputs), len(self.inputs), self.omega.size)
@@ -82,6 +85,8 @@ class FrequencyResponse(Tabular):
             self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"
         )
         require(bool(np.all(np.diff(self.omega) > 0.0)), "omega must be ascending")
+        given = None if self.sigma is None else self.sigma.shape
+        require(given in (None, shape, (0, 0, 0)), f"sigma has shape {given}; the response asks for {shape}")
 
     def __repr__(self) -> str:
         ends = f"{self.omega[0]:.4g} to {self.omega[-1]:.4g} rad/s" if self.omega.size else "empty"
@@ -155,10 +160,12 @@ class FrequencyResponse(Tabular):
         """Return the phase [deg], continuous as the limit of vanishing damping (see `flexctl.frequency.phase`).
 
         A double integrator starts at -180, an undamped pole turns by -180, an undamped zero by +180. Data without a
-        model behind them are unwrapped along the axis instead.
+        model behind them are unwrapped along the axis instead, from between -270 and +90.
         """
         if self.evaluate is None:
-            return np.asarray(np.degrees(np.unwrap(np.angle(self.response), axis=2)))
+            phase = np.degrees(np.unwrap(np.angle(self.response), axis=2))
+            # data of a double integrator begin at -180, not at +180
+            return np.asarray(phase - 360.0 * np.ceil((phase[..., :1] - 90.0) / 360.0))
         poles = self.poles
         corners = np.zeros(0) if poles is None else np.abs(poles[poles != 0.0])
         return followed(self.evaluate, self.omega, self.response, corners)

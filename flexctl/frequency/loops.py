@@ -9,19 +9,21 @@ zero-order hold: a continuous plant is discretised exactly and both are evaluate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..abilities import LinearFeedback, sample_time_of
+from ..abilities import Gains, LinearFeedback, sample_time_of
 from ..errors import DefinitionError, unknown
 from ..linear import FirstOrder, SecondOrder
+from ..linear.seen import as_seen
 from ..machine.given import is_control
 from ..model import ComplexArray, FrequencyModel, Signal, names
 from .evaluate import Transfer, prepared, with_limits
 from .grids import frequency_model, known_poles
+from .measured import measured_loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +82,14 @@ def series(first: FrequencyModel, second: FrequencyModel) -> Series:
     return Series(first, second, tuple(first.inputs), tuple(second.outputs), 1.0, dt)
 
 
-def loop_gain(plant: Any, controller: Any) -> Series:
+def loop_gain(plant: Any, controller: Any) -> Any:
     """Return the loop gain L, from each drive once around back to it; the closed loop is (1 + L)^-1.
 
     Parameters
     ----------
-    plant : FrequencyModel or MechanicalModel
-        Its outputs contain what the controller measures, its inputs what it drives, by name.
+    plant : FrequencyModel, MechanicalModel or measured FrequencyResponse
+        Its outputs contain what the controller measures, its inputs what it drives, by name. Of a measured response the
+        loop is a `flexctl.frequency.measured.MeasuredLoop`, for `margins` alone.
     controller : control law or FrequencyModel
         A law (anything with `feedback()`) acts on the measurements with its own sign: L = -F P. A `FrequencyModel` acts
         on the error r - y: L = K P.
@@ -101,7 +104,11 @@ def loop_gain(plant: Any, controller: Any) -> Series:
     # a control.StateSpace has a feedback() too, which closes a unit loop around it
     law = isinstance(controller, LinearFeedback) and not is_control(controller)
     K = frequency_model(controller.feedback() if law else controller)
-    P, K, dt = _at_one_rate(frequency_model(plant), K)
+    if isinstance(plant, Gains):
+        if plant.source is None:
+            return measured_loop(plant, K, -1.0 if law else 1.0)
+        plant = plant.source
+    P, K, dt = _at_one_rate(frequency_model(plant), K, reads=names(K.inputs))
     _require_names("plant output", names(K.inputs), names(P.outputs))
     _require_names("plant input", names(K.outputs), names(P.inputs))
     drives = tuple(K.outputs)
@@ -114,8 +121,14 @@ def _require_names(what: str, wanted: list[str], known: list[str]) -> None:
             raise unknown(what, name, known)
 
 
-def _at_one_rate(first: FrequencyModel, second: FrequencyModel) -> tuple[FrequencyModel, FrequencyModel, float]:
+def _at_one_rate(
+    first: FrequencyModel, second: FrequencyModel, reads: Sequence[str] = ()
+) -> tuple[FrequencyModel, FrequencyModel, float]:
+    """Return both at one sample time; `reads` are the outputs of the first that a law measures."""
     rates = sorted({sample_time_of(m) for m in (first, second)})
+    if isinstance(first, SecondOrder | FirstOrder) and reads and sample_time_of(second):
+        first = as_seen(first, sample_time_of(second), reads)
+        rates = [sample_time_of(second)]
     if rates[0] > 0.0 and len(rates) > 1:
         raise DefinitionError(f"sample times {rates[0]:g} s and {rates[1]:g} s differ; resample one of the two")
     dt = rates[-1]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import sample_time_of
+from ..abilities import Gains, sample_time_of
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from .evaluate import Transfer, axis, on_axis
@@ -50,6 +50,8 @@ class Margins:
         1 / max |S - 1/2| [1]: gain may change by (2 + d)/(2 - d) up or down, phase by 2 atan(d/2), and both at once.
     gain_crossings, phase_crossings : ndarray
         All frequencies with |L| = 1 and with L negative real [rad/s].
+    sensitivity_peak : float
+        Largest |1/(1 + L)| [1].
 
     Examples
     --------
@@ -71,6 +73,8 @@ class Margins:
     disk_margin_frequency: float
     gain_crossings: FloatArray
     phase_crossings: FloatArray
+    sensitivity_peak: float = math.nan
+    sensitivity_peak_frequency: float = math.nan
 
     @property
     def gain_margin_db(self) -> float:
@@ -94,6 +98,7 @@ class Margins:
             ("phase margin", f"{self.phase_margin_deg:.4g} deg", self.phase_margin_frequency),
             ("delay margin", f"{1e3 * self.delay_margin:.4g} ms", self.delay_margin_frequency),
             ("disk margin", f"{self.disk_margin:.4g}", self.disk_margin_frequency),
+            ("peak of S", f"{self.sensitivity_peak:.4g}", self.sensitivity_peak_frequency),
         )
         return "\n".join(f"{what:<15} {value:<22} at {omega:.6g} rad/s" for what, value, omega in rows)
 
@@ -103,7 +108,8 @@ class Margins:
 
 
 def margins(
-    loop: FrequencyModel, channel: str | None = None, lo: float | None = None, hi: float | None = None
+    loop: Any, channel: str | None = None, lo: float | None = None, hi: float | None = None,
+    unstable_poles: int | None = None,
 ) -> Margins:
     """Return the stability margins of a loop gain, continuous or sampled.
 
@@ -111,11 +117,15 @@ def margins(
     ----------
     loop : FrequencyModel
         Square; usually from `loop_gain`. Sampled loops are followed on z = exp(j omega dt) up to the Nyquist frequency.
+        Of a measured plant the margins come with standard deviations (`flexctl.frequency.measured.MeasuredMargins`).
     channel : str, optional
         Of several loops, the one to break while the others stay closed (name of the input); may be left out for one.
     lo, hi : float, optional
         Frequencies to search [rad/s]; needed only where the poles are not known. Default: from two decades below the
-        slowest pole, further if the gain still rises there, to a decade above the fastest or the Nyquist frequency.
+        slowest pole, further if the gain still rises there, to a decade above the fastest, or the Nyquist frequency of
+        a sampled loop. Of a measured plant: its first and last line.
+    unstable_poles : int, optional
+        How many unstable poles a measured plant has; needed there, and only there.
 
     Examples
     --------
@@ -124,6 +134,13 @@ def margins(
     >>> print(f"{fx.margins(fx.loop_gain(law.plant, law), 'joint1_torque').disk_margin:.2f}")
     0.40
     """
+    from .measured import MeasuredLoop, alone, margins_of
+
+    if isinstance(loop, Gains):
+        loop = alone(loop) if loop.source is None else loop.source
+    if isinstance(loop, MeasuredLoop):
+        return margins_of(loop, channel, unstable_poles, lo, hi)
+    require(unstable_poles is None, "unstable_poles is for measured plants; the poles of this loop are known")
     loop = frequency_model(loop)
     L = _broken(loop, channel)
     poles = known_poles(loop)
@@ -180,7 +197,8 @@ def _range(L: Curve, poles: ComplexArray | None, dt: float, lo: float | None, hi
     size = np.abs(poles[poles != 0.0]) if poles is not None and np.any(poles != 0.0) else np.array([1.0])
     nyquist = math.pi / dt if dt else math.inf
     low = float(lo) if lo is not None else min(1e-2 * float(size.min()), 0.1 * nyquist)
-    high = min(float(hi) if hi is not None else 10.0 * float(size.max()), nyquist)
+    # a delayed law turns the phase of a sampled loop all the way to the Nyquist frequency, however slow its poles are
+    high = min(float(hi) if hi is not None else nyquist if dt else 10.0 * float(size.max()), nyquist)
 
     def gain(omega: float) -> float:
         return abs(complex(L(np.array([omega]))[0]))
@@ -228,12 +246,18 @@ def _measured(
     up, down = factor >= 1.0, factor <= 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         delay = np.where(gain_crossings > 0.0, np.mod(angle, 2.0 * math.pi) / gain_crossings, math.inf)
-    distance, disk_at = _disk(L, omega, values, end_omega, end_values)
+    distance, disk_at = _lowest(L, _distance, omega, values, end_omega, end_values)
+    least, peak_at = _lowest(L, _return_difference, omega, values, end_omega, end_values)
     return Margins(
         *_best(factor[up], places[up], math.inf), *_best(-factor[down], places[down], -0.0, -1.0),
         *_best(np.degrees(np.abs(angle)), gain_crossings, 180.0), *_best(delay, gain_crossings, math.inf),
-        distance, disk_at, gain_crossings, np.sort(phase_crossings),
+        distance, disk_at, gain_crossings, np.sort(phase_crossings), 1.0 / least if least > 0.0 else math.inf, peak_at,
     )
+
+
+def measured_margins(L: Curve, omega: FloatArray, values: ComplexArray) -> Margins:
+    """Return the margins of a curve that is known between its first and its last frequency [rad/s] alone."""
+    return _measured(L, omega, values, np.zeros(0), np.zeros(0, complex))
 
 
 def _best(values: FloatArray, places: FloatArray, none: float, sign: float = 1.0) -> tuple[float, float]:
@@ -270,26 +294,34 @@ def _crossings(f: Callable[[FloatArray], FloatArray], omega: FloatArray, values:
     return np.asarray(0.5 * (a + b))
 
 
-def _disk(
-    L: Curve, omega: FloatArray, values: ComplexArray, end_omega: FloatArray, end_values: ComplexArray
+def _lowest(
+    L: Curve, of: Callable[[ComplexArray], FloatArray], omega: FloatArray, values: ComplexArray, end_omega: FloatArray,
+    end_values: ComplexArray,
 ) -> tuple[float, float]:
-    """Return min |2 (1 + L)/(1 - L)| and where it is, the lowest grid minima polished by golden section."""
-    distance = _distance(values)
+    """Return the minimum of a function of L and where it is, the lowest grid minima polished by golden section."""
+    distance = of(values)
     inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
     inner = inner[distance[inner] < 1.5 * distance.min()]
     a, b = omega[inner - 1], omega[inner + 1]
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
     for _ in range(50 if inner.size else 0):
         c, d = b - ratio * (b - a), a + ratio * (b - a)
-        lower = _distance(L(c)) < _distance(L(d))
+        lower = of(L(c)) < of(L(d))
         a, b = np.where(lower, a, c), np.where(lower, d, b)
     places = np.concatenate([0.5 * (a + b), omega, end_omega])
-    distance = np.concatenate([_distance(L(0.5 * (a + b))), distance, _distance(end_values)])
+    distance = np.concatenate([of(L(0.5 * (a + b))), distance, of(end_values)])
     k = int(np.argmin(distance))
     return float(distance[k]), float(places[k])
 
 
+def _return_difference(values: ComplexArray) -> FloatArray:
+    """Return |1 + L|; infinite where L is."""
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(values), np.abs(1.0 + values), math.inf)
+
+
 def _distance(values: ComplexArray) -> FloatArray:
+    """Return |2 (1 + L)/(1 - L)|."""
     with np.errstate(all="ignore"):
         distance = np.abs(2.0 * (1.0 + values) / (1.0 - values))
     return np.where(np.isfinite(values), distance, 2.0)

@@ -22,7 +22,7 @@ from ..errors import DefinitionError, require
 from ..linear import SecondOrder
 from ..linear.interconnect import closed_loop
 from ..linear.modes import modes
-from ..machine.given import LinearGiven, as_second_order
+from ..machine.given import LinearGiven, as_first_order, as_second_order
 from ..model import ComplexArray, FloatArray, index_of, names
 from .evaluate import axis, on_axis
 from .grids import start_grid
@@ -111,7 +111,7 @@ def robust_bound(
     """
     plant = as_second_order(plant)
     require(any(isinstance(u, InputUncertainty) for u in uncertainties), "give at least one complex uncertainty")
-    feedback = law.feedback()
+    feedback = as_first_order(law.feedback())
     require(feedback.dt > 0, "the law must be sampled")
     omega = _grid(plant, feedback, points)
     M = _loop(plant, feedback, uncertainties, omega)

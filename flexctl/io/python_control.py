@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, did_you_mean, require
+from ..frequency import FrequencyResponse
 from ..linear import FirstOrder, SecondOrder
 from ..linear.equilibrium import accelerations
 from ..linear.matrices import from_matrices, signals
@@ -22,7 +23,8 @@ from ..linear.realise import first_order
 from ..machine.given import LinearGiven, ModelGiven, as_linear, as_model
 from ..model import FloatArray, OperatingPoint, Signal, names
 from ..support.files import write_atomically
-from .records import Record, read_record, suffix_of, write_record
+from .gains import gains_in, holds_gains
+from .records import Record, read_raw, read_record, suffix_of, write_record
 
 if TYPE_CHECKING:
     import control
@@ -106,11 +108,12 @@ def _jsonable(value: Any) -> Any:
 
 
 def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
-    """Return the plant in a .mat, .npz or .json file.
+    """Return the plant in a .mat, .npz or .json file, or of a group of .mtx files by one of them.
 
     Files that `save_linear` wrote give the identical plant. In any other file the matrices M, K and, if present, D (or
     Damping), B (or B_force), Cq (or C), Cv, Ca, Du, G make a second-order plant, A, B, C, D, dt a first-order one; see
     `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units as e.g. input_units.
+    MATLAB files of version 7.3 need h5py. How a group of .mtx files is named is said in `flexctl.io.market`.
 
     Examples
     --------
@@ -125,6 +128,13 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     except DefinitionError as error:
         raise DefinitionError(f"{path}: {error}") from error
     return plant
+
+
+def load_any(path: str | Path) -> SecondOrder | FirstOrder | FrequencyResponse:
+    """Return the plant in a file, or the measured frequency response (`flexctl.io.gains`) that it holds."""
+    place = Path(path)
+    content = {} if place.suffix.lower() == ".mtx" else read_raw(place)
+    return gains_in(content, place) if holds_gains(content) else load_linear(place)
 
 
 def _own(record: Record) -> SecondOrder | FirstOrder:
@@ -202,6 +212,28 @@ _WORDS = {"mass": "M", "stiffness": "K", "damping": "D", "input": "B", "output":
 
 def _foreign(record: Record, path: Path) -> SecondOrder | FirstOrder:
     """Return the plant of a user's own file."""
+    return from_matrices(**_arguments(record), provenance={"plant": path.stem, "source": path.name})
+
+
+def given_in(path: str | Path) -> dict[str, Any]:
+    """Return what the file of a plant gives to `from_matrices`, by name."""
+    record = read_record(path)
+    try:
+        if "flexctl_format" not in record:
+            return _arguments(record)
+        plant = _own(record)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+    signals = {"inputs": plant.inputs, "outputs": plant.outputs}
+    if isinstance(plant, FirstOrder):
+        own = {key: getattr(plant, key) for key in _FIRST}
+        return {**own, "dt": plant.dt, "states": plant.states, **signals}
+    parts = {key: getattr(plant, key) for key in _SECOND}
+    return {**parts, "coordinates": plant.coordinates, **signals}
+
+
+def _arguments(record: Record) -> dict[str, Any]:
+    """Return the arguments of `from_matrices` in a user's own file."""
     second, first = [k for k in ("M", "K") if k in record], "A" in record
     require(not (second and first), f"the file has both {' and '.join(second)} and A; keep one set of matrices")
     aliases = {"Ts": "dt"} if first else _ALIASES
@@ -221,7 +253,7 @@ def _foreign(record: Record, path: Path) -> SecondOrder | FirstOrder:
     for kind in _LABELS:
         if kind in record:
             given[kind] = _units(record, kind)
-    return from_matrices(**given, provenance={"plant": path.stem, "source": path.name})
+    return given
 
 
 def _units(record: Record, kind: str) -> tuple[Signal, ...]:
@@ -259,6 +291,9 @@ def from_control(system: Any) -> FirstOrder:
     """
     import control
 
+    if isinstance(system, control.FrequencyResponseData):
+        remedy = "make it fx.FrequencyResponse(omega, response, inputs, outputs)"
+        raise NotAvailable(f"a FrequencyResponseData has no states: {remedy}")
     if isinstance(system, control.TransferFunction):
         system = control.ss(system, inputs=system.input_labels, outputs=system.output_labels)
     if not isinstance(system, control.StateSpace):

@@ -1,6 +1,7 @@
 """A flat record of arrays, labels and texts as .mat, .npz or .json, bit for bit.
 
-.mat    MATLAB 5 file: matrices by name, labels as cell arrays of text; sparse matrices are read as well
+.mat    MATLAB file: matrices by name, labels as cell arrays of text; sparse matrices are read as well; 5 to 7.3, the
+        last one with h5py
 .npz    NumPy archive, without pickled objects
 .json   one object; numbers with all their digits
 """
@@ -15,9 +16,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..errors import DefinitionError, did_you_mean, require
+from ..errors import DefinitionError, NotAvailable, did_you_mean, require
 from ..model import FloatArray
 from ..support.files import write_atomically
+from .hdf5 import is_hdf5, read_hdf5
+from .market import read_group
 from .matfile import OtherVersion, read_mat
 
 Value = FloatArray | list[str] | str | float
@@ -43,20 +46,34 @@ def write_record(path: str | Path, record: Mapping[str, Value]) -> Path:
 
 
 def read_record(path: str | Path) -> Record:
-    """Read a record, or any .mat, .npz or .json file of matrices."""
+    """Read a record, or any .mat, .npz or .json file of matrices, or a group of .mtx files by one of them."""
+    try:
+        return {key: _real(value) if isinstance(value, np.ndarray) else value for key, value in read_raw(path).items()}
+    except DefinitionError as error:
+        named = str(error).startswith(str(path))
+        raise DefinitionError(str(error) if named else f"{path}: {error}") from error
+
+
+def read_raw(path: str | Path) -> dict[str, Any]:
+    """Read the same with complex matrices as they are."""
     source = Path(path)
+    if source.suffix.lower() == ".mtx":
+        require(source.is_file(), f"cannot read {source}: there is no such file")
+        return read_group(source)
     decode = _FORMATS[suffix_of(source)][1]
     try:
         data = source.read_bytes()
     except OSError as error:
         raise DefinitionError(f"cannot read {source}: {error.strerror or error}") from error
     try:
-        return decode(io.BytesIO(data))
+        return dict(decode(io.BytesIO(data)))
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error
+    except NotAvailable as error:
+        raise NotAvailable(f"{source}: {error}") from error
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
         newer = isinstance(error, OtherVersion)
-        hint = "MATLAB 7.3 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
+        hint = "MATLAB 4 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
         raise DefinitionError(f"{source}: {hint} ({error})") from error
 
 
@@ -72,8 +89,9 @@ def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:
     savemat(stream, variables, long_field_names=True, do_compression=True, oned_as="column")
 
 
-def _read_mat(stream: IO[bytes]) -> Record:
-    return {k: _real(v) if isinstance(v, np.ndarray) else v for k, v in read_mat(stream.read()).items()}
+def _read_mat(stream: IO[bytes]) -> dict[str, Any]:
+    data = stream.read()
+    return dict(read_hdf5(data) if is_hdf5(data) else read_mat(data))
 
 
 def _real(value: np.ndarray[Any, Any]) -> FloatArray:
@@ -86,16 +104,16 @@ def _write_npz(stream: IO[bytes], record: Mapping[str, Value]) -> None:
     np.savez_compressed(stream, **arrays)
 
 
-def _read_npz(stream: IO[bytes]) -> Record:
+def _read_npz(stream: IO[bytes]) -> dict[str, Any]:
     with np.load(stream, allow_pickle=False) as data:
         return {key: _from_npz(data[key]) for key in data.files}
 
 
-def _from_npz(value: np.ndarray[Any, Any]) -> Value:
+def _from_npz(value: np.ndarray[Any, Any]) -> Any:
     if value.dtype.kind == "U":
         return str(value) if value.ndim == 0 else [str(v) for v in value]
     require(value.dtype.kind in "fiubc", f"an array of type {value.dtype} is not a matrix of numbers")
-    return _real(value)
+    return value
 
 
 def _write_json(stream: IO[bytes], record: Mapping[str, Value]) -> None:
@@ -124,7 +142,7 @@ def _from_json(key: str, value: Any) -> Value:
         raise DefinitionError(f'"{key}" is not a matrix of numbers: {error}') from error
 
 
-_Codec = tuple[Callable[[IO[bytes], Mapping[str, Value]], None], Callable[[IO[bytes]], Record]]
+_Codec = tuple[Callable[[IO[bytes], Mapping[str, Value]], None], Callable[[IO[bytes]], Mapping[str, Any]]]
 _FORMATS: dict[str, _Codec] = {
     ".mat": (_write_mat, _read_mat),
     ".npz": (_write_npz, _read_npz),

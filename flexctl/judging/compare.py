@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FlexctlError, NotAvailable, require
+from ..laws.given import as_law
 from ..laws.linear_part import linear_law
 from ..machine.given import as_plant
 from ..model import names
 from ..simulation.response import Response
-from ..simulation.simulate import as_law
 from ..support.tabular import Column, Tabular
 from .certify.loops import examine
 from .scenario import Progress, Scenario, design, model_table, scenarios

@@ -25,21 +25,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..abilities import LinearFeedback
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
+from ..laws.given import as_law, feedback_of
 from ..laws.linear_part import linear_law
 from ..motion.moves import InputSignal, Motion
 from ..motion.track import Track, track_of
 from ..simulation.accuracy import DEFAULT
 from ..simulation.response import Response
-from ..simulation.simulate import LEAST_RTOL, as_law, simulate
+from ..simulation.simulate import LEAST_RTOL, simulate
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
     from ..frequency import Margins
-    from ..linear import FirstOrder, SecondOrder
+    from ..linear import LinearPlant
     from ..simulation.path_stability import PathStability
 
 Progress = Callable[[str, float], None]
@@ -238,6 +237,7 @@ def run_scenarios(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    record_states: bool = False,
 ) -> list[tuple[Scenario, Response]]:
     """Design the controller once on the nominal plant and run it through the script's scenarios.
 
@@ -255,6 +255,8 @@ def run_scenarios(
         Names of the scenarios to run, in this order.
     method : str, optional
         Method of integration for all runs, in place of the scenarios' own.
+    record_states : bool
+        Keep coordinates and rates of every run, e.g. to draw the arm.
 
     Examples
     --------
@@ -264,8 +266,10 @@ def run_scenarios(
     [('5 deg, 0 g', 'joint1_angle')]
     """
     wanted = scenarios(script, plant, only)
-    if method is not None:
-        wanted = [replace(item, options={**item.options, "method": method}) for item in wanted]
+    more: dict[str, Any] = {"method": method} if method is not None else {}
+    if record_states:
+        more["record_states"] = True
+    wanted = [replace(item, options={**item.options, **more}) for item in wanted]
     law = design(script, plant) if controller is None else controller
     runs = []
     for item in wanted:
@@ -283,6 +287,7 @@ def on_plants(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    record_states: bool = False,
 ) -> dict[str, list[tuple[Scenario, Response]]]:
     """Run one controller through the same scenarios on several plants: other models of one arm, say.
 
@@ -292,7 +297,7 @@ def on_plants(
         A controller script.
     plants : mapping
         Plants by label. The controller is designed on the first one.
-    progress, controller, only, method
+    progress, controller, only, method, record_states
         As for `run_scenarios`.
 
     Returns
@@ -305,7 +310,9 @@ def on_plants(
     found = {}
     for name, plant in plants.items():
         report = None if progress is None else _labelled(progress, name)
-        found[name] = run_scenarios(script, plant, report, controller=law, only=only, method=method)
+        found[name] = run_scenarios(
+            script, plant, report, controller=law, only=only, method=method, record_states=record_states
+        )
     return found
 
 
@@ -352,7 +359,7 @@ def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict
         except NotAvailable:
             return {}
         linear = arm.linearise()
-        loop, stable = loop_gain(linear, law), _is_stable(linear, law.feedback())
+        loop, stable = loop_gain(linear, law), _is_stable(linear, law)
         for drive in law.drives:
             parts = (variant, drive if len(law.drives) > 1 else "")
             found[", ".join(filter(None, parts)) or plant.name] = margins(loop, drive), stable
@@ -374,12 +381,10 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and abs(value) >= 1e6 else str(value)
 
 
-def _is_stable(linear: SecondOrder, feedback: FirstOrder) -> bool:
-    from ..linear.interconnect import closed_loop
+def _is_stable(linear: LinearPlant, law: Any) -> bool:
+    from ..linear.interconnect import loop_poles
 
-    sampled = feedback.dt > 0
-    poles = closed_loop(linear.discrete(feedback.dt) if sampled else linear.first_order(), feedback).poles()
-    return bool(np.abs(poles).max(initial=0.0) < 1.0) if sampled else bool(poles.real.max(initial=-1.0) < 0.0)
+    return bool(loop_poles(linear, feedback_of(law)).real.max(initial=-1.0) < 0.0)
 
 
 def label(script: ModuleType) -> str:

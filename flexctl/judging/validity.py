@@ -11,21 +11,23 @@ of the angle) is measured against the largest range predicted in its unit. 5 % o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities import IsLinear
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
-from ..machine.given import as_model, opened
+from ..machine.given import as_model, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of, names
 from ..motion.moves import InputSignal
 from ..motion.signals import PiecewiseConstant
 from ..simulation.response import Response
 from ..simulation.simulate import simulate
+from .scenario import Progress
 
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Factors on the move."""
@@ -49,6 +51,9 @@ class LinearValidity:
         Whether a law was at a limit in that run.
     outputs : mapping
         The deviation of every judged output.
+    errors : mapping
+        By how much each of them may be off: by the estimated errors of run and prediction, or, in certificates that
+        require it, by what runs at a finer tolerance change.
     failures : mapping
         Why there is no run, by factor.
 
@@ -65,11 +70,25 @@ class LinearValidity:
     saturated: npt.NDArray[np.bool_]
     outputs: Mapping[str, FloatArray] = field(default_factory=dict)
     failures: Mapping[float, str] = field(default_factory=dict)
+    errors: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def parting(self) -> float:
-        """Return the factor at which the deviation passes 5 % of the move; inf when it never does in the range."""
+        """Return the factor at which the deviation passes 5 % of the move; inf when it never does in the range.
+
+        The smallest factor where it is larger there already: see `agreed`.
+        """
         return _parting(self.amplitudes, self.deviation)
+
+    @property
+    def agreed(self) -> float:
+        """Return up to which factor prediction and run agree within 5 % whatever the errors of the runs are.
+
+        0 if they do not at the smallest one, never more than the largest one.
+        """
+        off = [self.outputs[name] + self.errors.get(name, 0.0) for name in self.outputs]
+        worst = np.max([self.deviation, *off], axis=0)
+        return 0.0 if worst[0] > PARTED else min(_parting(self.amplitudes, worst), float(self.amplitudes[-1]))
 
     @property
     def partings(self) -> dict[str, float]:
@@ -80,22 +99,25 @@ class LinearValidity:
     def __str__(self) -> str:
         rows = zip(self.amplitudes, self.deviation, strict=True)
         lines = [f"deviation {d:.2g} at {a:g} times the move" for a, d in rows]
-        lines.append(f"they part (5 %) {where(self.parting)}")
-        lines += [f"  {name} {where(factor)}" for name, factor in self.partings.items() if np.isfinite(factor)]
+        lines.append(f"they part (5 %) {self.where(self.parting)}")
+        lines += [f"  {name} {self.where(factor)}" for name, factor in self.partings.items() if np.isfinite(factor)]
         return "\n".join(lines)
+
+    def where(self, factor: float) -> str:
+        """Return at which factor prediction and run part, in words."""
+        if not np.isfinite(factor):
+            return "nowhere in this range"
+        below = factor <= self.amplitudes[0]  # the smallest one that was tried
+        return f"{'at or below' if below else 'at'} {factor:.3g} times the move"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers for JSON."""
         return {
             "amplitudes": self.amplitudes, "deviation": self.deviation, "saturated": self.saturated,
-            "parting": self.parting, "outputs": dict(self.outputs), "partings": self.partings,
+            "parting": self.parting, "agreed": self.agreed, "outputs": dict(self.outputs), "partings": self.partings,
+            "errors": dict(self.errors),
             "failures": {f"{factor:g}": why for factor, why in self.failures.items()},
         }
-
-
-def where(factor: float) -> str:
-    """Return at which factor prediction and run part, in words."""
-    return f"at {factor:.3g} times the move" if np.isfinite(factor) else "nowhere in this range"
 
 
 def _parting(amplitudes: FloatArray, deviation: FloatArray) -> float:
@@ -160,6 +182,7 @@ def linear_validity(
     amplitudes: Sequence[float] = AMPLITUDES,
     outputs: Sequence[str] | None = None,
     step: float | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> LinearValidity:
     """Return how far the linear plant of an arm without a law predicts its motion.
@@ -183,6 +206,8 @@ def linear_validity(
         Names of the judged outputs; all by default.
     step : float, optional
         Longest integration step [s].
+    progress : callable, optional
+        Called with what is run and the fraction of that run that is done.
     **options
         Further arguments of `flexctl.simulate` for the full runs, e.g. method.
 
@@ -194,7 +219,7 @@ def linear_validity(
     True
     """
     plant = opened(plant)
-    if isinstance(plant, SecondOrder | FirstOrder):
+    if isinstance(plant, SecondOrder | FirstOrder | IsLinear) or is_control(plant):
         raise DefinitionError("a linear plant is its own prediction; give the arm: a plant or a mechanical model")
     model = as_model(plant)
     require(bool(inputs), "nothing moves the arm: give inputs, a mapping from name to signal")
@@ -207,16 +232,27 @@ def linear_validity(
     if point is None:
         raise NotAvailable(f"{model.kind} does not say where it is linearised: give the operating point (at=...)")
     _check_rest(model, point)
-    prediction = simulate(linear, None, duration=duration, inputs=inputs, step=step, **alike(model, options))
-    found = [_scaled(plant, model, point, inputs, f, duration=duration, step=step, **options) for f in factors]
+    told = _told(progress, "linear prediction")
+    prediction = simulate(
+        linear, None, duration=duration, inputs=inputs, step=step, progress=told, **alike(model, options)
+    )
+    found = []
+    for factor in factors:
+        told = _told(progress, f"{factor:g} times the move")
+        run = {"duration": duration, "step": step, "progress": told, **options}
+        found.append(_scaled(plant, model, point, inputs, factor, **run))
     return compared(prediction, found, judged)
+
+
+def _told(progress: Progress | None, what: str) -> Callable[[float], None] | bool:
+    return False if progress is None else lambda part: progress(what, part)
 
 
 def alike(model: MechanicalModel, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `simulate` by which a linear run makes the errors of integration of the full one."""
     if isinstance(model, LinearMechanics):
         return {}
-    same = {key: options[key] for key in ("scheme", "step") if key in options}
+    same = {key: options[key] for key in ("scheme", "step", "rtol") if key in options}
     method = options.get("method", "auto")
     return {**same, "method": "generalised_alpha" if method == "auto" else method}
 
@@ -274,11 +310,12 @@ def compared(prediction: Response, scalings: Sequence[Scaling], judged: Sequence
         raise NotAvailable("no run to compare with the prediction")
     sizes = _sizes(prediction, judged)
     rows = {name: np.array([_off(prediction, s, name, size) for s in scalings]) for name, size in sizes.items()}
+    errors = {name: np.array([_error(prediction, s, name, size) for s in scalings]) for name, size in sizes.items()}
     none = np.array([0.0 if s.run is not None else np.inf for s in scalings])
     worst = np.max([none, *rows.values()], axis=0)
     failures = {s.factor: s.failure for s in scalings if s.run is None}
     saturated = np.array([s.saturated for s in scalings], bool)
-    return LinearValidity(np.array([s.factor for s in scalings]), worst, saturated, rows, failures)
+    return LinearValidity(np.array([s.factor for s in scalings]), worst, saturated, rows, failures, errors)
 
 
 def _sizes(prediction: Response, judged: Sequence[str]) -> dict[str, float]:
@@ -306,3 +343,11 @@ def _off(prediction: Response, scaling: Scaling, name: str, size: float) -> floa
     else:
         apart = np.interp(prediction.t, run.t, actual) - factor * expected
     return float(np.abs(apart).max() / (factor * size))
+
+
+def _error(prediction: Response, scaling: Scaling, name: str, size: float) -> float:
+    """Return by how much a deviation may be off [1], by the estimated errors of both runs; 0 where none is known."""
+    if scaling.run is None:
+        return 0.0
+    off = scaling.run.error.get(name, np.nan), scaling.factor * prediction.error.get(name, np.nan)
+    return float(np.nansum(off) / (scaling.factor * size))

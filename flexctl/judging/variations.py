@@ -1,6 +1,7 @@
 """How the plant of a run differs from the one a controller was designed for, and what a move leaves of vibration.
 
-Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x.
+Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x;
+those of a linear plant are changed themselves.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..abilities import IsLinear
+from ..catalogue.linear_plant import FACTOR as FREQUENCY_FACTOR
 from ..errors import NotAvailable
 from ..model import OperatingPoint, index_of
 from ..motion.resting import Rest
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 
 def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) -> dict[str, Any]:
     """Return the overrides for a payload [kg] and a relative change of all natural frequencies."""
+    if isinstance(plant, IsLinear):
+        if payload is not None:
+            raise NotAvailable(f"{plant.name} is a linear plant: it has no payload")
+        return {FREQUENCY_FACTOR: plant.overrides.get(FREQUENCY_FACTOR, 1.0) * (1.0 + frequency)} if frequency else {}
     found: dict[str, Any] = {} if payload is None else {"payload.mass": payload}
     if frequency:
         moduli = {r.key: r.value for r in plant.rows if re.fullmatch(r"material\.[^.]+\.youngs_modulus", r.key)}

@@ -309,8 +309,9 @@ class _Wrapper:
 
     def feedback(self) -> FirstOrder:
         """Return the law's linear part."""
-        linear: FirstOrder = self.law.feedback()
-        return linear
+        from .given import feedback_of
+
+        return feedback_of(self.law)
 
 
 @dataclass(frozen=True)
@@ -350,8 +351,9 @@ class Delayed(_Wrapper):
     def feedback(self) -> FirstOrder:
         """Return the law's linear part followed by the delay."""
         from ..linear.discrete import delay_outputs
+        from .given import feedback_of
 
-        return delay_outputs(self.law.feedback(), self.samples)
+        return delay_outputs(feedback_of(self.law), self.samples)
 
 
 @dataclass(frozen=True)

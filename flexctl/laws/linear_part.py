@@ -13,6 +13,7 @@ from ..errors import DefinitionError, NotAvailable
 from ..model import MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
 from .controller import Controller, Delayed, LinearLaw, _Wrapper, inside, not_a_law
+from .given import as_known
 from .realised import realised
 
 
@@ -29,6 +30,7 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     at : OperatingPoint, optional
         By default the model's reference pose at rest.
     """
+    law = as_known(law)
     if isinstance(law, Controller) and not law.measures:
         raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
     return linear_part(law, lambda name: _reading(model, name, at))
@@ -36,6 +38,7 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
 
 def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
     """Return the same, from what an output that schedules a law reads."""
+    law = as_known(law)
     if isinstance(law, LinearLaw):
         return law.limited(-np.inf, np.inf)
     if isinstance(law, Blended):

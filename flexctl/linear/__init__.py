@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import control
 
     from ..frequency import FrequencyResponse
+    from ..frequency.norms import Norm
     from .modes import Modes
 
 
@@ -52,6 +53,12 @@ class _Analysed(OldMembers):
         from ..frequency import frequency_response
 
         return frequency_response(self, omega)
+
+    def norm(self: Any, kind: float | str = 2) -> Norm:
+        """Return the H2 norm, or with `inf` the H-infinity norm, of all inputs to all outputs; see `flexctl.norm`."""
+        from ..frequency.norms import norm
+
+        return norm(self, kind)
 
     def save(self: Any, path: str | Path) -> Path:
         """Write the plant to .mat, .npz or .json; `flexctl.load_linear` reads back the identical plant."""
@@ -110,6 +117,13 @@ class FirstOrder(_Analysed):
             states=names(self.states), inputs=names(self.inputs), outputs=names(self.outputs),
             name=str(self.provenance.get("plant", "plant")),
         )
+
+    def discrete(self, dt: float) -> FirstOrder:
+        """Return the exact zero-order-hold discretisation with sample time dt [s]; the plant itself at its own."""
+        from .discrete import zero_order_hold
+        from .seen import resampled
+
+        return resampled(self, dt) if self.dt else zero_order_hold(self, dt)
 
 
 @dataclass(frozen=True, eq=False)

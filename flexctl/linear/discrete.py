@@ -13,6 +13,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
@@ -120,18 +121,23 @@ def _check_sampled(plant: FirstOrder, samples: int) -> None:
 
 def exact_pair(A: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
     """Return exp(A dt) and its integral from 0 to dt, computed for each independent group of states by itself."""
-    from scipy.sparse.csgraph import connected_components
-
     n = A.shape[0]
     Phi, Gamma = np.zeros((n, n)), np.zeros((n, n))
-    if n == 0:
-        return Phi, Gamma
-    count, label = connected_components(A != 0.0, directed=False)
-    order = np.argsort(label, kind="stable")
-    for group in np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1]):
+    for group in groups(A):
         index = np.ix_(group, group)
         Phi[index], Gamma[index] = _exact_block(A[index], dt)
     return Phi, Gamma
+
+
+def groups(A: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """Return the groups of states that do not influence each other, ascending inside."""
+    from scipy.sparse.csgraph import connected_components
+
+    if A.shape[0] == 0:
+        return []
+    count, label = connected_components(A != 0.0, directed=False)
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])
 
 
 def _exact_block(A: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:

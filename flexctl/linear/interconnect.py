@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import DefinitionError, require
+from ..machine.given import as_first_order
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
 from . import FirstOrder, LinearPlant
-from .discrete import zero_order_hold
+from .seen import as_seen
 
 
 def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
@@ -74,6 +75,8 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
 def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:
     """Return the poles of a plant under feedback as s [rad/s]; of sampled feedback ln(z)/T, the plant behind a hold.
 
+    A sampled law reads before its new command acts, see `flexctl.linear.seen`.
+
     Examples
     --------
     >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"])
@@ -81,9 +84,11 @@ def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:
     >>> print(abs(fx.loop_poles(plant, law.feedback())).round(6))
     [3. 3.]
     """
+    feedback = as_first_order(feedback)
+    found = closed_loop(as_seen(plant, feedback.dt, names(feedback.inputs)), feedback).poles()
     if feedback.dt == 0:
-        return closed_loop(plant if isinstance(plant, FirstOrder) else plant.first_order(), feedback).poles()
-    z = closed_loop(zero_order_hold(plant, feedback.dt), feedback).poles()
+        return found
+    z = found
     # a pole at 0 (a delay) is gone within a period
     return np.asarray(np.log(np.where(np.abs(z) > 1e-12, z, 1e-12).astype(complex)) / feedback.dt)
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..abilities import HasArm, plain_model
+from ..abilities import Gains, HasArm, IsLinear, plain_model
 from ..errors import DefinitionError
 from ..model import MechanicalModel
 from .arm import Arm
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 else:  # for annotations alone
     ArmGiven = ModelGiven = LinearGiven = Any
 
-SAVED = (".mat", ".npz", ".json")
+SAVED = (".mat", ".npz", ".json", ".mtx")
 """Files of linear plants; any other path is that of a plant file."""
+FIT = "fit a plant to it first (fx.identify.modal), or ask for its margins (fx.margins, flexctl margins)"
+"""What to do with a measured response where a plant is needed."""
 PLANT = "a Plant, the name of one or the path of its file"
 MODEL = f"{PLANT}, a mechanical model or a SecondOrder"
 LINEAR = f"{PLANT}, a mechanical model, a SecondOrder, a FirstOrder or a control.StateSpace"
@@ -62,21 +64,32 @@ def opened(given: Any) -> Any:
     if not isinstance(given, str | Path):
         return given
     if Path(given).suffix.lower() in SAVED:
-        from ..io.python_control import load_linear
+        from ..io.python_control import load_any
 
-        return load_linear(given)
+        return load_any(given)
     from ..catalogue import load_plant
 
     return load_plant(given)
 
 
-def as_plant(given: Any) -> Plant:
-    """Return a plant, or that of a name or path, or raise `DefinitionError`."""
-    from ..catalogue import Plant
+def linear_kinds() -> tuple[type, ...]:
+    """Return the classes of linear plants."""
+    from ..linear import FirstOrder, SecondOrder
 
-    found = opened(given)
+    return SecondOrder, FirstOrder
+
+
+def as_plant(given: Any) -> Plant:
+    """Return a plant, or that of a name or path, a linear plant as one, or raise `DefinitionError`."""
+    from ..catalogue import Plant, load_plant
+
+    found = load_plant(given) if isinstance(given, str | Path) else given
+    if isinstance(found, linear_kinds()) or is_control(found):
+        from ..catalogue.linear_plant import LinearSystem
+
+        return LinearSystem(as_linear(found))
     if not isinstance(found, Plant):
-        raise refused("a plant", found, PLANT)
+        raise refused("a plant", found, f"{PLANT}, a SecondOrder, a FirstOrder or a control.StateSpace")
     return found
 
 
@@ -89,6 +102,29 @@ def as_arm(given: Any) -> Arm:
     return arm
 
 
+def as_simulated(given: Any) -> MechanicalModel:
+    """Return what `simulate` runs: a model as `as_model` returns it, or a plant in states as one.
+
+    Raises
+    ------
+    DefinitionError
+        For anything else; it says what is taken.
+    """
+    from ..linear import FirstOrder
+    from ..linear.state_model import StateModel
+
+    found = opened(given)
+    inside = plain_model(found)
+    if isinstance(inside, StateModel):
+        return inside
+    if isinstance(found, FirstOrder) or is_control(found):
+        return StateModel(as_first_order(found))
+    try:
+        return as_model(found)
+    except DefinitionError as error:
+        raise DefinitionError(str(error).replace(MODEL, f"{MODEL}, a FirstOrder or a control.StateSpace")) from error
+
+
 def as_model(given: Any) -> MechanicalModel:
     """Return the mechanical model of a plant, a model itself, or a linear plant made movable.
 
@@ -98,6 +134,7 @@ def as_model(given: Any) -> MechanicalModel:
         For anything else; it says what is taken.
     """
     from ..linear import FirstOrder, SecondOrder
+    from ..linear.state_model import StateModel
 
     found = opened(given)
     if isinstance(found, SecondOrder):
@@ -105,13 +142,16 @@ def as_model(given: Any) -> MechanicalModel:
 
         return LinearModel(found)
     model = plain_model(found)
-    if isinstance(model, MechanicalModel) and not isinstance(model, type):
+    in_states = isinstance(model, StateModel)
+    if isinstance(model, MechanicalModel) and not isinstance(model, type) and not in_states:
         return model
     has, wanted = set(dir(model)), {name for name in dir(MechanicalModel) if not name.startswith("_")}
     remedy = f"as a model it lacks {', '.join(sorted(wanted - has))}" if {"mass", "force"} <= has else ""
     if isinstance(found, Arm):
         remedy = "fx.build(arm, kind) makes a model of an Arm"
-    elif isinstance(found, FirstOrder) or is_control(found):
+    elif isinstance(found, Gains):
+        remedy = FIT
+    elif isinstance(found, FirstOrder) or in_states or is_control(found):
         remedy = "it has states, not coordinates with mass and stiffness; fx.from_matrices(M=.., K=..) makes a plant"
     raise refused("a mechanical model", found, MODEL, remedy)
 
@@ -127,6 +167,8 @@ def as_linear(given: Any) -> SecondOrder | FirstOrder:
     from ..linear import FirstOrder, SecondOrder, linearise
 
     found = opened(given)
+    if isinstance(found, IsLinear):
+        return found.linear_plant
     if isinstance(found, SecondOrder | FirstOrder):
         return found
     if is_control(found):
@@ -135,7 +177,7 @@ def as_linear(given: Any) -> SecondOrder | FirstOrder:
         return from_control(found)
     if isinstance(plain_model(found), MechanicalModel):
         return linearise(found)
-    raise refused("a linear plant", found, LINEAR)
+    raise refused("a linear plant", found, LINEAR, FIT if isinstance(found, Gains) else "")
 
 
 def as_second_order(given: Any, why: str = "it needs mass, damping and stiffness") -> SecondOrder:

@@ -63,7 +63,7 @@ class Accuracy:
         self.memory = MEMORY if sampled else np.inf
         self.gauge = state.gauge(self.kind, self.group, self.memory)
         self.halved = np.zeros(len(outputs))
-        self.curved = 0.0
+        self.curved, self.compared = 0.0, False
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
         """Take the record of an exact run: it is exact for inputs that are quadratic in a step.
@@ -72,7 +72,11 @@ class Accuracy:
         """
         self.gauge.low[:], self.gauge.high[:] = y.min(axis=0), y.max(axis=0)
         part = np.abs(bulge).max(axis=0, initial=0.0) / np.maximum(np.abs(u).max(axis=0, initial=0.0), 1e-300)
-        self.curved = float(np.square(part).max(initial=0.0))
+        self.curved = 0.0 if self.compared else float(np.square(part).max(initial=0.0))
+
+    def compare(self, found: FloatArray) -> None:
+        """Take the errors that a second run found of an exact one, which need not be guessed from its inputs then."""
+        self.halved, self.compared = found, True
 
     @property
     def ranges(self) -> FloatArray:
@@ -101,7 +105,8 @@ class Accuracy:
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
         if method == "exact":
-            return {signal.name: float(self.curved * x) for signal, x in zip(outputs, self.ranges, strict=False)}
+            known = np.maximum(self.curved * self.ranges, self.halved)
+            return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * (SAFETY if np.isfinite(self.memory) else 1.0)
         claimed = np.maximum(raised, CLAIM * rtol * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
@@ -141,8 +146,10 @@ class Accuracy:
 
     def warn(self, rtol: float, length: float) -> None:
         """Warn where the estimate of an output is above `rtol` of its range (0: steps were given)."""
-        if self.curved > (rtol or DEFAULT):
-            text = f"an input curves within a step: errors of {self.curved:.2g} of the range are possible; give a step"
+        parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
+        bent = self.curved if self._estimated else max(self.curved, float(parts.max(initial=0.0)))
+        if bent > (rtol or DEFAULT):
+            text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a step"
             warnings.warn(text, AccuracyWarning, LEVEL)
         if not self._estimated:
             return

@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotAvailable
+from ..abilities import sample_time_of
+from ..errors import NotAvailable, require
 from ..laws.compiled import unlimited
 from ..laws.controller import LinearLaw
+from ..linear.state_model import StateModel
 from ..model import (
     Compiled,
     Energy,
@@ -50,6 +52,8 @@ def analog_loop(
         )
     if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
         raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")
+    sampled = sample_time_of(model)
+    require(sampled == 0, f"a continuous law on a plant that is sampled every {sampled:g} s: give it this sample_time")
     law = unlimited(law)
     rows = []
     for name in law.follows:
@@ -57,6 +61,10 @@ def analog_loop(
             signal = f"{PREFIX}{name}.{label}"
             rows.append(Signal(signal))
             inputs[signal] = Part(references[name], part)
+    if isinstance(model, StateModel):
+        from .states import StateLoop
+
+        return StateLoop(model, law, tuple(rows), PREFIX)
     return servo_arm(model, law, tuple(rows)) or _surround(model, law, tuple(rows))
 
 

@@ -137,7 +137,8 @@ def unstable_pole(design: Design) -> complex | None:
 
 
 def explained(
-    error: ConvergenceError, controller: Any, t: FloatArray, y: FloatArray, outputs: tuple[Signal, ...]
+    error: ConvergenceError, controller: Any, t: FloatArray, y: FloatArray, outputs: tuple[Signal, ...],
+    looped: bool = True,
 ) -> ConvergenceError:
     """Return the error of a run that failed, with whether its motion was growing and its design's loop is unstable.
 
@@ -151,11 +152,13 @@ def explained(
         The time grid [s] and the outputs recorded so far; rows after the failure are ignored.
     outputs : tuple of Signal
         Their names.
+    looped : bool
+        Whether there is a loop that may be unstable: a law that measures, or a servo or cylinder of the arm.
     """
     until = int(np.searchsorted(t, error.time, side="left")) if np.isfinite(error.time) else 0
     if until == 0:
         return error
-    parts = [told(str(error), t[:until], y[:until, : len(outputs)], names(outputs))]
+    parts = [told(str(error), t[:until], y[:until, : len(outputs)], names(outputs), looped)]
     for law in layers(controller):
         pole = unstable_pole(law) if isinstance(law, Design) else None
         if pole is not None:

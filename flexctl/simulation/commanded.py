@@ -16,7 +16,9 @@ import numpy as np
 from ..abilities import Analysed, Startable, commands_of, joints_of, origins_of, steps_itself
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..laws.compiled import acts_within_steps
-from ..model import FloatArray, MechanicalModel
+from ..linear.linear_model import LinearModel
+from ..linear.state_model import StateModel
+from ..model import FloatArray, MechanicalModel, index_of
 from ..models.wrappers.motion_driven import MotionDriven, motion_driven
 from ..motion.moves import InputSignal, Motion, Part, Step, acceleration_of
 
@@ -36,6 +38,8 @@ def commanded(
     """Return how to run a model whose joints follow these motions; what is driven by motion otherwise stays put."""
     if not motions:
         return Commanded(plant, {}, {}, None)
+    if isinstance(plant, StateModel | LinearModel):
+        return Commanded(plant, {}, _of_inputs(plant, law, motions, inputs), None)
     found = dict(motions)
     inner = plant
     if isinstance(plant, MotionDriven):
@@ -70,6 +74,18 @@ def commanded(
     if began is None:
         began = _moved(inner, found)
     return Commanded(motion_driven(inner, driven) if driven else inner, {}, signals, began)
+
+
+def _of_inputs(
+    plant: StateModel | LinearModel, law: Any, motions: Mapping[str, Any], inputs: Mapping[str, InputSignal]
+) -> dict[str, InputSignal]:
+    """Return the signals of inputs of a linear plant that follow the values of motions."""
+    for name, motion in motions.items():
+        index_of("input of a linear plant that is to follow a motion,", name, plant.inputs)
+        require(isinstance(motion, Motion), f'motions["{name}"] is a {type(motion).__name__}; give a Motion')
+        twice = name in inputs or (law is not None and name in law.drives)
+        require(not twice, f'"{name}" is driven although it follows a motion; leave one of them out')
+    return {name: Part(motion, 0) for name, motion in motions.items()}
 
 
 def _check_followable(joint: str, motion: Motion) -> None:

@@ -92,7 +92,7 @@ def is_symmetric(matrix: FloatArray) -> bool:
     return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0))
 
 
-def _equal_steps(h: FloatArray, first: int, last: int) -> list[tuple[int, int]]:
+def equal_steps(h: FloatArray, first: int, last: int) -> list[tuple[int, int]]:
     """Return the runs of equal step size between two grid points."""
     changes = [k for k in range(first + 1, last) if h[k] != h[k - 1]]
     edges = [first, *changes, last]
@@ -130,7 +130,7 @@ class Explicit(_Mechanical):
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
-        for begin, end in _equal_steps(self.tables.h, first, last):
+        for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.damped:
                 self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
@@ -195,7 +195,7 @@ class Exact:
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
-        for begin, end in _equal_steps(self.tables.h, first, last):
+        for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
                 self.steps[h] = explicit.Exact(*quadratic_hold(self.A, self.B, h), self.C, np.ascontiguousarray(self.D))

@@ -6,12 +6,13 @@ steps are the same time: 0.1 + 0.2 and 0.3 must not make a step of their own, no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DefinitionError, require
+from ..errors import AccuracyWarning, DefinitionError, require
 from ..model import FloatArray
 from ..motion.moves import InputSignal, Motion
 
@@ -56,6 +57,17 @@ def _between(t: FloatArray, step: float, breaks: Iterable[float]) -> list[float]
         if not on_grid and not (extra and b - extra[-1] <= SNAP * step):
             extra.append(b)
     return extra
+
+
+def warn_between_samples(inputs: Mapping[str, InputSignal], t: FloatArray, step: float) -> None:
+    """Warn of inputs of a sampled plant that jump between its samples: they act from the next one on."""
+    late = [
+        f"{name} at t = {b:.6g} s" for name, signal in inputs.items() for b in _between(t, step, signal.breakpoints)
+    ]
+    if late:
+        told = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if late[3:] else "")
+        text = f"the plant is sampled every {step:g} s: {told} acts from the next sample on"
+        warnings.warn(text, AccuracyWarning, stacklevel=4)
 
 
 def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:

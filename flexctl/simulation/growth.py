@@ -25,6 +25,9 @@ PEAKS, OSCILLATING, RUNNING_AWAY, STRAIGHT = 6, 10.0, 1000.0, 0.85
 MOST, ROUNDING, LONGEST = 1e-6, 1e-12, 400
 """How far back a rise is followed: to these parts of its last peak (as long as there are few), over so many peaks."""
 
+SMALLER, LOOP_BLAMED = "; use a smaller step", "the closed loop is unstable, or the step too long"
+"""What messages of the integrator advise and suppose."""
+
 
 @dataclass(frozen=True)
 class Growth:
@@ -115,12 +118,20 @@ def _rise(
     return best
 
 
-def told(message: str, t: FloatArray, signals: FloatArray, labels: Sequence[str]) -> str:
-    """Return the message of a run that failed with whether its motion was growing, in place of the advice if it was."""
-    found = growth(t, signals, labels)
+def told(message: str, t: FloatArray, signals: FloatArray, labels: Sequence[str], looped: bool) -> str:
+    """Return the message of a run that failed with whether its motion was growing before.
+
+    With a loop that takes the place of the advice; without one there is none to blame (`looped`). What failed for a
+    reason of its own, as a slide that is in, keeps its message unless the motion was growing.
+    """
+    found, stepped = growth(t, signals, labels), SMALLER in message or LOOP_BLAMED in message
+    if not looped:
+        message = message.replace(LOOP_BLAMED, "the motion runs away, or the step is too long")
     if found is None:
-        return f"{message}; the motion was not growing before"
+        return f"{message}; the motion was not growing before" if stepped else message
+    if not looped:
+        return f"{message}; the motion was growing before: {found}"
     return (
-        f"{message.partition('; use a smaller step')[0]}; the motion was growing before: {found}. Look for an unstable "
+        f"{message.partition(SMALLER)[0]}; the motion was growing before: {found}. Look for an unstable "
         "loop (flexctl.certify, Design.poles) and change its gain or control period: a smaller step only fails later"
     )

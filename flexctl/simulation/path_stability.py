@@ -21,6 +21,7 @@ import numpy as np
 from ..abilities import LinearFeedback, Posable, Restable
 from ..errors import Caution, NotAvailable
 from ..laws.controller import ChangesAtTimes, is_wrapper
+from ..laws.given import as_known, feedback_of
 from ..linear import linearise
 from ..linear.interconnect import loop_poles
 from ..machine.given import as_model
@@ -116,7 +117,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     ----------
     system : Plant or MechanicalModel
         A model with a method `pose(angles)`.
-    law : LinearLaw, ScheduledLaw or these in wrappers
+    law : LinearLaw, ScheduledLaw, these in wrappers, or control.StateSpace
         Limits and quantisation are left out.
     track : Track
         Where the loop works.
@@ -136,6 +137,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     model = as_model(system)
     if not isinstance(model, Posable):
         raise NotAvailable(f"{model.kind} cannot be put into a pose of the path")
+    law = as_known(law)
     if not isinstance(law, LinearFeedback):
         raise NotAvailable(f"{type(law).__name__} has no linear part")
     times = np.linspace(0.0, track.path.duration, count)
@@ -144,7 +146,7 @@ def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> Path
     poles = []
     for t, pose in zip(times, angles, strict=True):
         plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))
-        poles.append(loop_poles(plant, law_at(law, float(t)).feedback()))
+        poles.append(loop_poles(plant, feedback_of(law_at(law, float(t)))))
     first = [p[np.argmax(p.real)] for p in poles]
     growth, frequency = np.array([p.real for p in first]), np.array([abs(p.imag) for p in first]) / (2.0 * np.pi)
     return PathStability(times, angles, growth, frequency, tuple(poles))

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import ContinuousLoop, Stepping
+from ..abilities import ContinuousLoop, Stepping, sample_time_of
 from ..errors import ConvergenceError, NotAvailable, require
 from ..kernels.schemes import Scheme
 from ..laws.compiled import begin, compile_law, empty_law, hold_law
 from ..laws.controller import ChangesAtTimes, check_answer, initial_at
+from ..linear.state_model import StateModel
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
-from .grid import both_limits, commands, limits, middles, samples, time_grid
+from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .response import Response
 from .scores import scores
 
@@ -64,14 +65,20 @@ class Run:
             breaks += [b for motion in setup.references.values() for b in motion.breakpoints]
             breaks += law.times if isinstance(law, ChangesAtTimes) else ()
         period = None if law is None or acts else law.sample_time
-        self.t, h, self.due = time_grid(setup.duration, setup.step, period, breaks)
+        sampled = sample_time_of(model) > 0  # inputs act from sample to sample, and no step is shortened
+        grid_of = period or setup.step if sampled else period
+        self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [] if sampled else breaks)
+        if law is None:
+            self.due[:] = -1
+        if sampled:
+            warn_between_samples(setup.inputs, self.t, setup.step)
         before, after, bulge = np.zeros((self.t.size, p)), np.zeros((self.t.size, p)), np.zeros((h.size, p))
         for name, signal in setup.inputs.items():
             left, right = limits(name, signal, self.t, setup.step)
             i = index_of("input", name, model.inputs)
             before[:, i] += left
             after[:, i] += right
-            bulge[:, i] += middles(signal, self.t) - 0.5 * (right[:-1] + left[1:])
+            bulge[:, i] += 0.0 if sampled else middles(signal, self.t) - 0.5 * (right[:-1] + left[1:])
         self.commands = {name: commands(name, motion, self.t, setup.step) for name, motion in setup.motions.items()}
         motions = {name: samples(name, motion, self.t, setup.step) for name, motion in setup.references.items()}
         self.channels = {name: rows[0] for name, rows in motions.items()}
@@ -207,6 +214,12 @@ class Run:
         from . import engines
 
         arguments, plan = (self.q, self.v, u, self.tables, self.record, first), self.plan
+        if isinstance(model, StateModel):
+            from . import states
+
+            if self.compiled is None:
+                states.check_feed_through(model, self.setup.law)
+            return (states.SampledStates if model.dt else states.ExactStates)(model, *arguments)
         if self.setup.method == "exact":
             return engines.Exact(model, *arguments)
         if self.setup.method == "march":

@@ -14,22 +14,34 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, kind_of, provenance_of
+from ..abilities import (
+    Analysed,
+    ContinuousLoop,
+    HasArm,
+    Identified,
+    PayloadChecking,
+    innermost,
+    kind_of,
+    provenance_of,
+)
 from ..errors import ConvergenceError, DefinitionError, NotAvailable, did_you_mean, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
-from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
+from ..laws.controller import with_references
+from ..laws.given import as_law
 from ..laws.motion_command import MotionCommand
-from ..linear import FirstOrder
-from ..machine.given import as_model, is_control, opened
+from ..linear.state_model import StateModel
+from ..machine.given import as_simulated, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
 from ..support.checks import number
 from ..support.memory import room_for
+from .accuracy import DEFAULT
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
+from .curved import compare_halves
 from .path_stability import warn_if_unstable
 from .response import Response
 from .run import Run, Setup
@@ -47,7 +59,7 @@ def simulate(
     *,
     duration: float,
     step: float | None = None,
-    rtol: float = 1e-2,
+    rtol: float = DEFAULT,
     method: str = "auto",
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
@@ -61,8 +73,9 @@ def simulate(
 
     Parameters
     ----------
-    system : Plant, MechanicalModel or SecondOrder
-        What is controlled.
+    system : Plant, MechanicalModel, SecondOrder, FirstOrder or control.StateSpace
+        What is controlled. A linear plant is propagated exactly; one that is sampled in its own periods, in which an
+        input acts from the next sample on and y[k] = C x[k] + D u[k] is read.
     controller : Controller, FirstOrder, control.StateSpace or control.TransferFunction, optional
         The law; without one only `inputs` act. A linear system must have inputs named like plant outputs and outputs
         named like plant inputs; it acts as u = K y, sampled if it is discrete, continuous otherwise.
@@ -78,25 +91,26 @@ def simulate(
         The error that any displacement (angle, place, deflection, strain) may have, as a part of its range in the run;
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
-        "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
-        otherwise), "sdirk" (of fourth order, not for closures; the default for rtol below 3e-3), "newmark",
-        "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled" (backward Euler steps
-        after jumps); see `flexctl.kernels.schemes`.
+        "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
+        differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order, not for closures; the
+        default for rtol below 3e-3), "newmark", "trapezoidal", and with other iterations or steps "modified_newton",
+        "broyden", "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
         Signals added to named inputs: open-loop torques, disturbances.
     motions : mapping, optional
         What joints are commanded to do, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5)}``. A joint follows exactly,
-        and its torque input shows what this takes; a servo joint is pulled along.
+        and its torque input shows what this takes; a servo joint is pulled along. Of a linear plant, by input: the
+        input follows the value of the motion.
     initial : tuple of ndarray, or function of the model, optional
         Coordinates and rates at t = 0; the reference pose at rest by default (with `motions`: where they begin, bent by
-        the weight if every joint is commanded). Closures must be met.
+        the weight if every joint is commanded). Closures must be met. Of a plant in states: the states alone.
     payload : sequence of (time [s], mass [kg], inertia [kg m^2])
         Changes of the payload during the run; coordinates and rates are continuous, as when a body that moves with the
         tip is gripped.
     record_states : bool
-        Record coordinates and rates too.
+        Record coordinates and rates too; of a plant in states these.
     progress : bool or callable
         True shows a bar; a callable receives the fraction done.
 
@@ -132,10 +146,10 @@ def simulate(
     0.179 m
     """
     system = opened(system)
-    plant, law = as_model(system), as_law(controller)
+    plant, law = as_simulated(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")
-    _check_numbers(duration, step, rtol, method, scheme)
+    check_settings(duration, step, rtol, method, scheme)
     references = None
     if isinstance(law, MotionCommand):
         references = _references(plant, law, reference)
@@ -149,25 +163,33 @@ def simulate(
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
     law = with_references(law, references)
+    looped = bool(law is not None and law.measures) or _has_own_loops(system)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
             system.check_payload(mass, inertia)
     initial = start if initial is None else initial(plant) if callable(initial) else initial
     model = plant
+    if isinstance(plant, StateModel):
+        initial = _states(initial)
     # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     implicit = (method == "auto" or method in SCHEMES) and chosen.stages == 1
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
-    if method == "auto":
+    if isinstance(model, StateModel):
+        if method not in ("auto", "exact") or scheme is not None:
+            told = f'{model.kind} is a plant in states, which is propagated exactly'
+            raise NotAvailable(f'{told}: leave method = "{method}" and scheme out')
+        method = "exact"
+    elif method == "auto":
         small = step is None and rtol < SMALL_RTOL and not (law is not None and law.sample_time == 0)
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if model.closures and method in SCHEMES and chosen.stages > 1:
         remedy = 'use method="generalised_alpha"'
         raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
-    h = _step(model, step, None if law is None else law.sample_time or None, method)
+    h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
     setup = Setup(
         plant, model, law, references, signals, duration, h, method, chosen, changes, initial, keep, commands,
@@ -179,9 +201,10 @@ def simulate(
         try:
             with _bar(progress, duration) as report:
                 run.go(report)
+                compare_halves(run, report)
         except ConvergenceError as error:
-            raise explained(error, controller, run.t, run.record.y, plant.outputs) from error
-        response = run.response(_provenance(system), time.perf_counter() - started)
+            raise explained(error, controller, run.t, run.record.y, plant.outputs, looped) from error
+        response = run.response(_provenance(plant if is_control(system) else system), time.perf_counter() - started)
     response = with_range(plant, response, record_states)
     track = track_of(references.values())
     if track is not None:
@@ -190,45 +213,18 @@ def simulate(
     return response
 
 
-def as_law(controller: Any) -> Any:
-    """Return the controller, a linear system made one, or None."""
-    if controller is None or isinstance(controller, Controller):
-        return bare(controller)
-    law: Any = controller
-    if isinstance(controller, FirstOrder):
-        inputs, outputs = names(controller.inputs), names(controller.outputs)
-    elif is_control(controller):
-        law = _state_space(controller)
-        inputs, outputs = law.input_labels, law.output_labels
-        named = not {*inputs, *outputs} & {"u[0]", "y[0]"}
-        remedy = "control.ss(..., inputs=[plant outputs], outputs=[plant inputs])"
-        require(named, f"the signals of the controller have no names: give them, {remedy}, or control.tf likewise")
-    else:
-        raise not_a_law(controller)
-    timed = law.dt is not True  # python-control's "sampled, period unknown"
-    require(timed, "the controller is sampled, but with dt = True: give its sample time in seconds")
-    return LinearLaw(
-        float(law.dt or 0.0), tuple(inputs), tuple(outputs), A=law.A, By=law.B, C=law.C, Dy=law.D
-    )
+def _has_own_loops(system: Any) -> bool:
+    """Whether servos or cylinders of an arm close loops of their own."""
+    inner: Any = innermost(as_simulated(system))
+    joints = inner.arm.joints if isinstance(inner, HasArm) else ()
+    return any(joint.drive in ("servo", "hydraulic") for joint in joints)
 
 
-def _state_space(controller: Any) -> Any:
-    """Return a control.StateSpace, or a control.TransferFunction as one with the same names."""
-    import control
-
-    if isinstance(controller, control.StateSpace):
-        return controller
-    try:
-        return control.ss(controller, inputs=controller.input_labels, outputs=controller.output_labels)
-    except ValueError as error:
-        remedy = "add poles, e.g. a filter of the derivative"
-        message = f"the transfer function of the controller has no state space: {error}; {remedy}"
-        raise DefinitionError(message) from error
-
-
-def _check_numbers(
-    duration: float, step: float | None, rtol: float, method: str, scheme: Scheme | None
+def check_settings(
+    duration: float, step: float | None = None, rtol: float = DEFAULT, method: str = "auto",
+    scheme: Scheme | None = None,
 ) -> None:
+    """Raise `DefinitionError` for a length, step, tolerance or method with which nothing can be run."""
     part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
     require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
     for name, value in (("duration", duration), ("step", step)):
@@ -281,6 +277,24 @@ def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, M
             raise DefinitionError(f'the reference of "{name}" is a {kind}; give a motion of flexctl.motion.moves')
         check_motion(name, motion)
     return table
+
+
+def _states(initial: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Return the states with which a plant in states begins, which may come alone, in the place of coordinates."""
+    if initial is None:
+        return None
+    alone = not isinstance(initial, tuple) or len(initial) != 2 or np.ndim(initial[0]) == 0
+    x = np.array(initial if alone else initial[0], float)
+    return x, np.zeros_like(x)
+
+
+def _period(model: MechanicalModel, law: Any, step: float | None) -> float | None:
+    """Return the step of a run of a sampled plant [s], None for any other."""
+    if not isinstance(model, StateModel) or model.dt == 0:
+        return None
+    from .states import check_sampled
+
+    return check_sampled(model, law, step)
 
 
 def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:

@@ -96,6 +96,29 @@ def test_requirements_are_in_the_unit_of_their_name() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["disk_margin=0.3deg", "gain_margin=2kg", "mu=1s", "linear_amplitude=1mm", "joint1_angle.max_error=2mm", "damping=1N",
+     "60 deg: joint1_angle.max_error=2g", "joint1_angle.overshoot_pct=2deg", "ripple_at_bits=16:3deg", "tip.rms_error=1deg"],
+)
+def test_requirements_refuse_units_of_something_else(text: str) -> None:
+    units = {"joint1_angle": "rad", "ripple_at_bits": "N m", "tip": "m"}
+    with pytest.raises(fx.DefinitionError, match="is not in"):
+        certify.requirements([text], units)
+
+
+def test_scores_are_in_the_unit_of_their_signal() -> None:
+    units = {"joint1_angle": "rad", "joint1_torque": "N m", "tip": "m", "ripple_at_bits": "N m"}
+    words = ["joint1_angle.max_error=2deg", "60 deg: tip.rms_error=3mm", "joint1_angle.overshoot_pct=2%", "mu=95%",
+             "ripple_at_bits=16:30mNm", "joint1_torque.peak=200", "joint1_angle.settle_1pct_s=0.5"]
+    found = certify.requirements(words, units)
+    assert found.pop("ripple_at_bits") == {16: pytest.approx(0.03)}
+    assert found == pytest.approx({
+        "joint1_angle.max_error": math.radians(2.0), "60 deg: tip.rms_error": 3e-3, "joint1_angle.overshoot_pct": 2.0,
+        "mu": 0.95, "joint1_torque.peak": 200.0, "joint1_angle.settle_1pct_s": 0.5,
+    })
+
+
 def test_references_are_in_the_unit_of_their_channel() -> None:
     units, reach = {"joint1_angle": "rad", "tip_x": "m"}, 0.96
     found = specs.reference(["joint1_angle=quintic:60deg,1250ms", "tip_x=step:50mm"], units, tuple(units), reach)

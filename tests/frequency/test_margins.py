@@ -17,6 +17,8 @@ from flexctl.frequency.disk import simultaneous
 from flexctl.io.python_control import from_control
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.linear import FirstOrder
+from flexctl.linear.interconnect import loop_poles
+from flexctl.linear.matrices import from_matrices
 from flexctl.model import Signal
 
 
@@ -285,10 +287,25 @@ def test_series_matches_names():
         loop_gain(plant, system([1.0], [1.0, 1.0], names=("hub", "motor")))
 
 
-def test_two_sample_times_are_refused():
-    plant = beams.hub_beam(3, ("torque",), ("hub",), ratio=0.01).discrete(1e-3)
-    with pytest.raises(DefinitionError, match=r"0\.001 s and 0\.002 s differ"):
-        loop_gain(plant, sampled_pd(1.0, 0.1, 2e-3))
+def test_two_sample_times_must_be_multiples():
+    plant = beams.hub_beam(3, ("torque",), ("hub",), ratio=0.01)
+    with pytest.raises(DefinitionError, match=r"every 0\.0015 s, the plant is sampled every 0\.001 s: .*multiple"):
+        loop_gain(plant.discrete(1e-3), sampled_pd(1.0, 0.1, 1.5e-3))
+    twice, direct = (loop_gain(plant.discrete(dt), sampled_pd(1.0, 0.1, 2e-3)) for dt in (1e-3, 2e-3))
+    z = np.exp(1j * np.array([0.01, 0.7, 3.0]))
+    assert twice.transfer(z) == pytest.approx(direct.transfer(z), rel=1e-9)
+
+
+def test_a_sampled_law_reads_before_its_command_acts():
+    """An acceleration fed back at once, u[k] = -g a, with a = u[k-1]/m before the jump: unstable beyond g = m."""
+    plant = from_matrices([[1.0]], [[0.2]], [[100.0]], [[1.0]], Ca=[[1.0]], inputs=["f"], outputs=["a"])
+    laws = {gain: LinearLaw(1e-3, ("a",), ("f",), Dy=[[-gain]]) for gain in (0.5, 0.95, 1.05)}
+    growing = {gain: bool(loop_poles(plant, law.feedback()).real.max() > 0.0) for gain, law in laws.items()}
+    assert growing == {0.5: False, 0.95: False, 1.05: True}
+    found = margins(loop_gain(plant, laws[0.5]))
+    # the loop turns negative at the Nyquist frequency, two decades above the poles of the plant
+    assert found.gain_margin == pytest.approx(2.0, rel=1e-3)
+    assert found.gain_margin_frequency == pytest.approx(np.pi / 1e-3)
 
 
 def test_one_of_two_loops_with_the_other_closed():

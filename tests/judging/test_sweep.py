@@ -535,12 +535,27 @@ class TestCommand:
             ("controller.LIMITS=1,2", "unknown parameter of pd.py"), ("controller.GAINS.angel=1", 'mean "angle"'),
             ("scenario.length=1,2", "unknown parameter of the scenario"), ("model.kind=ancff", 'did you mean "ancf"?'),
             ("scenario.duration=long", "long"), ("payload.mass=heavy", "is not a number"),
+            ("scenario.method=marsh", 'mean "march"?'), ("scenario.method=march,marsh", 'mean "march"?'),
+            ("model.kind=finite_difference,ancff", 'did you mean "ancf"?'), ("scenario.rtol=5", "rtol = 5"),
+            ("damping.kind=modal,moda", 'did you mean "modal"?'), ("scenario.step=0,-1ms", "must be positive"),
         ):
             result = CliRunner().invoke(cli, ["sweep", "pd.py", "--over", words, "-o", "out.csv", "--workers", "1"])
             assert result.exit_code == 2, result.stdout
             assert message in " ".join(result.stderr.split())
             assert result.stdout == ""
             assert not list(Path().glob("out.csv*"))
+
+    def test_a_word_that_only_some_cases_can_be_run_with_is_a_row(self, place: Path) -> None:
+        """It exists, but not for this arm: central differences need a linear model."""
+        over = {"model.kind": ["timoshenko_planar", "finite_difference"], "scenario.method": ["march"]}
+        found = sweep("pd.py", over=over, scenarios=["long"], workers=1)
+        assert found["status"] == ["failed", "ok"]
+        assert 'method "march" needs a linear model' in found["reason"][0]
+
+    def test_the_tolerance_of_the_runs(self, place: Path) -> None:
+        over = {"scenario.rtol": [1e-2, 1e-5], "model.kind": ["timoshenko_planar"]}
+        one, two = sweep("pd.py", over=over, scenarios=["long"], workers=1)["joint1_angle.max_error"]
+        assert 0.0 < abs(one - two) < 0.02 * two
 
     def test_options_of_a_model_that_is_swept_too(self, place: Path) -> None:
         """The options belong to the other kind of model: alone they would be unknown."""

@@ -17,6 +17,7 @@ ALLOWED = {
     "catalogue.definition": "strerror of an error of the operating system",
     "catalogue.overrides": "item() of a number of numpy",
     "cli.common": "tolist() of an array",
+    "io.hdf5": "a dataset or a group of h5py",
     "judging.certify.task": "a controller script: REQUIREMENTS, POSES, __file__",
     "judging.scenario": "a controller script: PLANT, scenarios, __file__; a plant of any kind in a message",
     "judging.sweep.journal": "what the operating system has: errno, pread",

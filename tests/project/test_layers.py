@@ -36,9 +36,15 @@ TIERS = (
 # A method that spares the user a second import, or a solver's own linear form. Each pair must still be in use.
 CONVENIENCE = {
     ("linear", "frequency"): "plant.frequency_response(), plant.margins()",
+    ("linear", "frequency.norms"): "plant.norm(2)",
     ("linear", "io.python_control"): "plant.save(path)",
     ("model", "kernels.linear"): "LinearMechanics.compiled()",
     ("machine.given", "catalogue"): "the name or path of a plant in place of the plant, everywhere",
+    ("machine.given", "catalogue.linear_plant"): "a linear plant in place of an arm, everywhere",
+    ("machine.given", "linear.state_model"): "a plant in states in place of a model, everywhere",
+    ("catalogue.matrices", "io.python_control"): "a plant file that names files of matrices",
+    ("catalogue.matrices", "io.market"): "a plant file that names files of matrices",
+    ("catalogue.matrices", "io.records"): "a plant file that names files of matrices",
     ("machine.given", "linear"): "a plant or model in place of its linear plant, everywhere",
     ("machine.given", "linear.linear_model"): "a linear plant in place of a model, everywhere",
     ("machine.given", "io.python_control"): "a control.StateSpace or the file of a linear plant, everywhere",

@@ -18,7 +18,7 @@ from flexctl.model import names
 from flexctl.models import build
 from flexctl.models.ranges import ARC, BENDING, CHORD, turns
 from flexctl.simulation.cautions import BeyondModel, OutsideDesign, driven
-from flexctl.simulation.growth import growth
+from flexctl.simulation.growth import LOOP_BLAMED, SMALLER, growth, told
 from flexctl.simulation.path_stability import HiddenInstability, grows
 
 
@@ -48,6 +48,46 @@ def test_a_failure_says_that_the_motion_was_growing_whatever_the_step(step):
         fx.simulate(arm, backward_pd(20.0, 2.0, 2e-3, 2), fx.quintic(0.0, 1.0, 1.0), duration=1.5, step=step)
     assert "use a smaller step" not in str(caught.value)
     assert 0.05 < caught.value.time < 0.5
+
+
+@cache
+def sliding_arm():
+    return fx.load_plant("spatial_rp")
+
+
+@pytest.mark.parametrize("kind", ["pushed in", "pulled by a motion"])
+def test_without_a_loop_none_is_blamed(kind):
+    """A slide that is pushed into its guide: the force did it, or the motion that was asked for."""
+    driven_by = {
+        "pushed in": {"inputs": {"joint2_force": fx.bang_bang(-400.0, 4.0)}},
+        "pulled by a motion": {"motions": {"joint2": fx.Cycloid(0.5, -0.2, 1.0)}},
+    }[kind]
+    with pytest.raises(fx.ConvergenceError, match=r"has retracted to .* change the motion or the load") as caught:
+        fx.simulate(sliding_arm(), duration=1.5, **driven_by)
+    for word in ("loop", "Design.poles", "not growing", "smaller step"):
+        assert word not in str(caught.value)
+
+
+def test_a_loop_that_shakes_a_slide_into_its_guide_is_blamed():
+    """The extension fed back with the wrong sign."""
+    law = fx.LinearLaw(1e-3, ["joint2_extension"], ["joint2_force"], Dy=[[2e3]])
+    with pytest.raises(fx.ConvergenceError, match=r"has retracted to .* growing before.*Look for an unstable loop"):
+        fx.simulate(sliding_arm(), law, duration=2.0, inputs={"joint2_force": fx.bang_bang(-1001.0, 8.0)})
+
+
+def test_what_is_said_of_growth_with_and_without_a_loop():
+    t = np.linspace(0.0, 1.0, 2001)
+    grows, rests = (np.exp(30.0 * t) * np.sin(300.0 * t))[:, None], np.zeros((t.size, 1))
+    newton, diverged = "Newton did not converge; use a smaller step (e.g. 1e-4 s)", f"the run diverged; {LOOP_BLAMED}"
+    for message in (newton, diverged):
+        assert "Look for an unstable loop" in told(message, t, grows, ["x"], looped=True)
+        without = told(message, t, grows, ["x"], looped=False)
+        assert "loop" not in without
+        assert "the motion was growing before: x grew" in without
+        assert told(message, t, rests, ["x"], looped=False).endswith("; the motion was not growing before")
+    assert SMALLER not in told(newton, t, grows, ["x"], looped=True)
+    assert SMALLER in told(newton, t, grows, ["x"], looped=False)
+    assert told("joint2 has retracted", t, rests, ["x"], looped=True) == "joint2 has retracted"
 
 
 def test_growth_is_found_with_its_rate():

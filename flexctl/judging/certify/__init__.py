@@ -29,6 +29,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...abilities import IsLinear
+from ...errors import require
 from ..scenario import Progress, Scenario
 from ..workers import run_all
 from .bound import CrossedBounds, PayloadBound
@@ -71,8 +73,9 @@ def certify(
     ----------
     controller : str, Path, module or Controller
         A controller of the catalogue, a script, or a law, which then needs `plant` and `scenarios`.
-    plant : Plant, str or Path, optional
-        By default what the script names in PLANT.
+    plant : Plant, str, Path or linear plant, optional
+        By default what the script names in PLANT. Of a linear plant (SecondOrder, FirstOrder, control.StateSpace, a
+        file of one) frequencies, damping and gains are varied; the certificate names what it cannot show.
     requirements : mapping, optional
         Beyond those of the script (REQUIREMENTS), which they replace by name.
     scenarios : sequence of Scenario, optional
@@ -111,6 +114,10 @@ def certify(
     """
     started = time.perf_counter()
     task = prepared(controller, plant, requirements, scenarios, scenario, model)
+    if isinstance(task.plant, IsLinear):
+        told = f"{task.plant.name} is a linear plant, which has no"
+        require(payload is None, f"payload = {payload}: {told} payload; vary its modes and gains")
+        require(not poses, f"poses = {poses!r}: {told} poses")
     asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
     check_scenarios(stated, [item.name for item in task.items])

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,12 @@ from ...errors import FlexctlError, NotAvailable
 from ...frequency import loop_gain
 from ...frequency.blocks import COMPLEX, REAL, attained, norm_bound, scaled_bound
 from ...frequency.evaluate import axis, on_axis
+from ...laws.given import feedback_of
 from ...linear import FirstOrder, SecondOrder
 from ...linear.interconnect import closed_loop
+from ...linear.seen import as_seen
 from ...model import ComplexArray, FloatArray, Signal, index_of, names
-from .loops import frequencies, growth, sampled
+from .loops import frequencies, growth
 
 if TYPE_CHECKING:
     from ...laws.controller import Controller
@@ -230,10 +233,15 @@ class _Search:
             self.plants[payload] = self.family(payload)
         return self.plants[payload]
 
+    @cached_property
+    def feedback(self) -> FirstOrder:
+        """The law's linear part."""
+        return feedback_of(self.law)
+
     def seen(self, payload: float) -> FirstOrder:
         """Return the plant as the law sees it."""
         if payload not in self.views:
-            self.views[payload] = sampled(self.plant(payload), self.law.feedback().dt)
+            self.views[payload] = as_seen(self.plant(payload), self.feedback.dt, names(self.feedback.inputs))
         return self.views[payload]
 
     def at(self, payload: float) -> Attained:
@@ -261,7 +269,7 @@ class _Search:
 
 
 def _attained(plant: SecondOrder, view: FirstOrder, law: Any, payload: float) -> Attained:
-    feedback = law.feedback()
+    feedback = feedback_of(law)
     z = closed_loop(view, feedback).poles()
     omega = frequencies(plant, z, feedback.dt)
     if growth(z, feedback.dt) >= 0.0:
@@ -310,7 +318,7 @@ class _Piece:
     @classmethod
     def of(cls, search: _Search, low: float, high: float) -> _Piece:
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        plant, feedback = search.plant(middle), search.law.feedback()
+        plant, feedback = search.plant(middle), feedback_of(search.law)
         e = _directions(plant, search.plant(high), half, search.plant(low))
         v = _dampings(plant, [search.plant(p) for p in (low, high)])
         extended = _extended(plant, np.sqrt(half) * e, v)

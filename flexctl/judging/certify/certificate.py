@@ -76,8 +76,8 @@ class Certificate(Tabular):
         Ranges of the set that the certificate speaks of.
     poses : tuple of str
         Poses that were examined.
-    errors, ratio_errors : mapping
-        Errors of scores and ratios, by what a second run at a finer tolerance changes.
+    errors, ratio_errors, saturation_errors : mapping
+        Errors of scores, ratios and largest commands, by what a second run at a finer tolerance changes.
 
     Examples
     --------
@@ -117,6 +117,7 @@ class Certificate(Tabular):
     verdicts: tuple[Verdict, ...] = ()
     errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     ratio_errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    saturation_errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def bound(self) -> PayloadBound | str:
@@ -187,14 +188,15 @@ class Certificate(Tabular):
             "load_steps": [asdict(x) for x in self.loads],
             "quantisation": [
                 {"bits": q.bits, "quanta": dict(q.quanta), "ripple": dict(q.ripple), "scores": dict(q.scores),
-                 "failure": q.failure} for q in self.quantised],
+                 "failure": q.failure, "ripple_errors": dict(q.errors)} for q in self.quantised],
             "ripple_with_exact_sensors": dict(self.still),
             "linear_validity": None if valid is None else valid.to_dict(),
             "scores": {name: dict(scores) for name, scores in self.runs.items()}, "failures": dict(self.failures),
             "score_errors": {name: dict(errors) for name, errors in self.errors.items()},
             "does_not_settle": dict(self.unsettled),
             "vibration_ratios": {name: dict(ratios) for name, ratios in self.ratios.items()},
-            "saturation": dict(self.saturation), "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,
+            "saturation": dict(self.saturation), "saturation_errors": dict(self.saturation_errors),
+            "notes": list(self.notes), "elapsed_s": self.elapsed, **self.identity,
         }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ...abilities import IsLinear
 from ...errors import NotAvailable
 from ...laws.linear_part import linear_law
 from ...simulation.response import Response
@@ -22,6 +24,10 @@ from .robust import Limit, Point
 from .runs import QuantisedRun
 from .task import Task
 
+T = TypeVar("T")
+FINER = "finer "
+"""How the labels of jobs begin that are done once more at a finer tolerance."""
+
 
 def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
     """Return the certificate without its verdicts."""
@@ -34,7 +40,12 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
     responses = {"linear": prediction, "full": nominal}
     loops = sorted((x for x in found.values() if isinstance(x, Loop)), key=lambda loop: str(loop.variant))
     decay = min((loop.decay for loop in loops), default=np.inf)
-    quantised = sorted((x for x in found.values() if isinstance(x, QuantisedRun)), key=lambda q: q.bits)
+    quantised = sorted(_pairs(found, QuantisedRun, _with_ripple_errors), key=lambda q: q.bits)
+    errors = {name: differences(run.scores, _scores(verified.get(name))) for name, run in good.items()}
+    peaks = {name: run.scores for name, run in good.items()}
+    most = {name: {key: value + errors[name][key] for key, value in scores.items()} for name, scores in peaks.items()}
+    saturation, at_most = _saturation(task, peaks), _saturation(task, most)
+    saturation_errors = {drive: at_most[drive] - value for drive, value in saturation.items()}
     examined = task.chosen.plant(task.plant)
     identity = {k: task.plant.identity[k] for k in ("plant", "overrides", "version")} | {"model": examined.kind}
     return Certificate(
@@ -42,16 +53,16 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         loops=tuple(loops), points=_points(found, "grid: "), posed=_points(found, "pose "),
         dampings=_points(found, "damping "), varied=_points(found, "vary "),
         limits=tuple(x for x in found.values() if isinstance(x, Limit)), bounds=_bounds(task, found),
-        loads=tuple(x for x in found.values() if isinstance(x, LoadStep)), quantised=tuple(quantised),
+        loads=tuple(_pairs(found, LoadStep, _with_recovery_error)), quantised=tuple(quantised),
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
         validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
-        unsettled=unsettled(task, found, decay), saturation=_saturation(task, good), notes=_notes(found),
+        unsettled=unsettled(task, found, decay), saturation=saturation, notes=(*_notes(found), *_of_linear(task)),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
         elapsed=0.0, ratios=ratios,
         no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
         poses=("that in which the scenario begins", *(text for text, _, _ in posed(task))),
-        errors={name: differences(run.scores, _scores(verified.get(name))) for name, run in good.items()},
+        errors=errors, saturation_errors=saturation_errors,
         ratio_errors={name: differences(own, _ratios(task, verified).get(name, {})) for name, own in ratios.items()},
     )
 
@@ -71,6 +82,23 @@ def differences(found: Mapping[str, float], finer: Mapping[str, float]) -> dict[
     return {key: np.inf if np.isnan(change) else float(change) for key, change in changes.items()}
 
 
+def _pairs(found: Mapping[str, Any], kind: type[T], with_errors: Callable[[T, T], T]) -> list[T]:
+    """Return the results of a kind, with their errors where they were found once more at a finer tolerance."""
+    told = {key: x for key, x in found.items() if isinstance(x, kind)}
+    finer = {key.removeprefix(FINER): x for key, x in told.items() if key.startswith(FINER)}
+    given = {key: x for key, x in told.items() if not key.startswith(FINER)}
+    return [with_errors(x, finer[key]) if key in finer else x for key, x in given.items()]
+
+
+def _with_ripple_errors(found: QuantisedRun, finer: QuantisedRun) -> QuantisedRun:
+    return replace(found, errors=differences(found.ripple, finer.ripple))
+
+
+def _with_recovery_error(found: LoadStep, finer: LoadStep) -> LoadStep:
+    (error,) = differences({"": found.recovery}, {"": finer.recovery}).values()
+    return replace(found, error=error)
+
+
 def _points(found: Mapping[str, Any], prefix: str) -> tuple[Point, ...]:
     listed = [x for key, x in found.items() if key.startswith(prefix) and isinstance(x, Point)]
     return tuple(sorted(listed, key=lambda p: (p.pose, p.payload or 0.0, p.frequency)))
@@ -82,8 +110,10 @@ def _bounds(task: Task, found: Mapping[str, Any]) -> dict[str, PayloadBound | st
     told = {pose: x.why if isinstance(x, Failed) else x for pose, x in given.items()}
     if told:
         return dict(sorted(told.items()))
-    low, high = payloads(task)
-    return {"": "no range of payloads" if low == high else _no_loop(task) or "the law measures nothing"}
+    ends = payloads(task)
+    if ends is None:
+        return {"": "a linear plant has no payload; vary its modes and gains (--vary) in its place"}
+    return {"": "no range of payloads" if ends[0] == ends[1] else _no_loop(task) or "the law measures nothing"}
 
 
 def _no_loop(task: Task) -> str:
@@ -107,35 +137,59 @@ def _missing(found: Mapping[str, Any]) -> str:
 def _stated(task: Task) -> dict[str, Any]:
     """Return the ranges of the set that the certificate speaks of: payload, frequencies, other parameters."""
     stated = task.requirements
-    low, high = payloads(task)
     return {
-        "payload_kg": (low, high), "payload_asked": "payload_kg" in stated,
+        "payload_kg": payloads(task), "payload_asked": "payload_kg" in stated,
         "frequency_change": stated.get("frequency_change"), "frequency_tried": FREQUENCY_CHANGE,
         "vary": stated.get("vary", {}),
     }
 
 
 def _validity(task: Task, found: Mapping[str, Any]) -> LinearValidity | None:
-    prediction = found.get("linear prediction")
-    scalings = [x for x in found.values() if isinstance(x, Scaling)]
+    """Return how far the linear prediction holds, with errors by finer runs where there are any."""
+    own, finer = (_one_validity(task, found, label) for label in ("", FINER))
+    if own is None or finer is None:
+        return own
+    pairs = {name: (off, finer.outputs.get(name, off)) for name, off in own.outputs.items()}
+    return replace(own, errors={
+        name: np.array([differences({"": a}, {"": b})[""] for a, b in zip(*both, strict=True)])
+        for name, both in pairs.items()
+    })
+
+
+def _one_validity(task: Task, found: Mapping[str, Any], label: str) -> LinearValidity | None:
+    prediction = found.get(f"{label}linear prediction")
+    scalings = [x for key, x in found.items() if isinstance(x, Scaling) and key.startswith(f"{label}amplitude")]
     if isinstance(prediction, Response) and any(s.run is not None for s in scalings):
         return runs.validity(prediction, scalings, task.law)
     return None
 
 
-def _saturation(task: Task, good: Mapping[str, Response]) -> dict[str, float]:
+def _saturation(task: Task, scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {
-        d: max(run.scores[f"{d}.peak"] for run in good.values()) / bound
-        for d, bound in runs.limits(task.law).items() if np.isfinite(bound) and good
+        d: max(of_run[f"{d}.peak"] for of_run in scores.values()) / bound
+        for d, bound in runs.limits(task.law).items() if np.isfinite(bound) and scores
     }
+
+
+def _of_linear(task: Task) -> list[str]:
+    """Return what a linear plant cannot show."""
+    if not isinstance(task.plant, IsLinear):
+        return []
+    told = f"{task.plant.name} is a linear plant"
+    poses = [f"poses: {told}, which has none"] if task.poses_of_script else []
+    return [
+        f"payloads, weight and poses: {told}" if not poses else f"payloads and weight: {told}", *poses,
+        f"how far linear prediction and plant agree: {told}, for which no motion is too large",
+    ]
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what could not be examined and why; runs and bounds are reported elsewhere."""
     elsewhere = ("run ", "bound ")
     notes = [f"{key}: {x.why}" for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)]
-    notes += [f"amplitude {x.factor:g}: {x.failure}" for x in found.values() if isinstance(x, Scaling) and x.failure]
-    notes += [f"{x.bits} bits: {x.failure}" for x in found.values() if isinstance(x, QuantisedRun) and x.failure]
-    notes += [f"load at {x.drive}: {x.failure}" for x in found.values() if isinstance(x, LoadStep) and x.failure]
+    once = {key: x for key, x in found.items() if not key.startswith(FINER)}
+    notes += [f"amplitude {x.factor:g}: {x.failure}" for x in once.values() if isinstance(x, Scaling) and x.failure]
+    notes += [f"{x.bits} bits: {x.failure}" for x in once.values() if isinstance(x, QuantisedRun) and x.failure]
+    notes += [f"load at {x.drive}: {x.failure}" for x in once.values() if isinstance(x, LoadStep) and x.failure]
     points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
     return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

@@ -86,8 +86,10 @@ def _beyond(found: Certificate, limit: Limit) -> dict[str, float]:
 
 
 def _payload(found: Certificate, value: float | None) -> float:
+    if value is None or found.stated["payload_kg"] is None:
+        return 0.0
     low, high = found.stated["payload_kg"]
-    if value is None or within(value, (low, high)):
+    if within(value, (low, high)):
         return 0.0
     return float((value - high if value > high else low - value) / max(abs(high), 1e-3))
 
@@ -134,9 +136,10 @@ def _verdict(found: Certificate, every: list[Counterexample]) -> str:
 
 def set_of(found: Certificate) -> str:
     """Return the set in words."""
-    low, high = (1e3 * x for x in found.stated["payload_kg"])
-    change = found.stated["frequency_change"]
-    parts = [f"payloads of {low:g} to {high:g} g" if low < high else f"a payload of {high:g} g"]
+    change, parts = found.stated["frequency_change"], []
+    if found.stated["payload_kg"] is not None:
+        low, high = (1e3 * x for x in found.stated["payload_kg"])
+        parts.append(f"payloads of {low:g} to {high:g} g" if low < high else f"a payload of {high:g} g")
     if change is None:
         parts.append("natural frequencies as given")
     else:
@@ -145,7 +148,10 @@ def set_of(found: Certificate) -> str:
     if not any("damping" in key for key in found.stated["vary"]):
         parts.append("damping as given")
     count = len(found.poses)
-    parts.append("the pose in which the scenario begins" if count == 1 else f"{count} poses")
+    if found.stated["payload_kg"] is None:
+        parts.append("the linear plant that was given")
+    else:
+        parts.append("the pose in which the scenario begins" if count == 1 else f"{count} poses")
     tried = " and ".join(["on a grid", *(["with the bound between its payloads"] if _bounded(found) else [])])
     return f"{', '.join(parts)}, {tried}"
 

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...abilities import IsLinear
+from ...catalogue.linear_plant import FACTOR as FREQUENCY_FACTOR
 from ...errors import FlexctlError, NotAvailable
+from ...laws.given import as_law
 from ...laws.linear_part import linear_law
 from ...laws.realised import copied
 from ...simulation.path_stability import law_at
-from ...simulation.simulate import as_law
+from ...simulation.response import Response
 from ..scenario import Scenario, variants
 from ..variations import changed
 from . import loads, robust, runs, varied
 from .bound import CrossedBounds
 from .loops import Loop, examine
+from .requirements import LINEAR
 from .robust import Point, overridden
 from .settling import NO_TAIL, has_tail, sustained
 from .task import Task
@@ -76,17 +80,21 @@ def jobs(task: Task) -> dict[str, Job]:
         linear_law(item.own_law(task.law), base.model, runs.start_point(base, item))
     except NotAvailable:
         return found
-    if item.track is None:
-        found["linear prediction"] = (runs.predicted, (task.plant, task.law, item))
+    if item.track is None and not isinstance(task.plant, IsLinear):
+        for label, one in (("", item), *((("finer ", item.finer()),) if LINEAR in task.requirements else ())):
+            found[f"{label}linear prediction"] = (runs.predicted, (task.plant, task.law, one))
     return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task)}
 
 
 def _runs(task: Task) -> dict[str, Job]:
     plant, law, item = task.plant, task.law, task.chosen
     found: dict[str, Job] = {}
-    # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it
-    for factor in () if item.track is not None else AMPLITUDES:
+    # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it; how far the
+    # real thing is linear, a linear plant does not show
+    for factor in () if item.track is not None or isinstance(plant, IsLinear) else AMPLITUDES:
         found[f"amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item, factor))
+        if LINEAR in task.requirements:
+            found[f"finer amplitude {factor:g}"] = (runs.scaled_run, (plant, law, item.finer(), factor))
     for one in task.items:
         found[f"run {one.name}"] = (one.run, (law, plant))
     for one in task.bases:
@@ -95,10 +103,15 @@ def _runs(task: Task) -> dict[str, Job]:
         found[f"finer {one.name}"] = (one.finer().run, (law, plant))
     for resolution in sorted({*task.bits, *task.requirements.get("ripple_at_bits", {})} if law.measures else ()):
         found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
+        if resolution in task.requirements.get("ripple_at_bits", {}):
+            found[f"finer {resolution} bits"] = (runs.quantised, (plant, law, item.finer(), resolution))
     if law.measures and item.track is None:
         for variant, one in _by_variant(task).items():
             for drive, size in loads.sizes(law, task.loads).items():
                 found[f"load {variant} {drive}"] = (loads.load_step, (plant, law, one, drive, size, variant))
+                if "load_recovery_s" in task.requirements:
+                    finer = plant, law, one.finer(), drive, size, variant
+                    found[f"finer load {variant} {drive}"] = (loads.load_step, finer)
     return found
 
 
@@ -112,8 +125,10 @@ def _by_variant(task: Task) -> dict[str, Scenario]:
     return found
 
 
-def payloads(task: Task) -> tuple[float, float]:
-    """Return the range of payloads that is asked for, else that of the scenarios [kg]."""
+def payloads(task: Task) -> tuple[float, float] | None:
+    """Return the range of payloads that is asked for, else that of the scenarios [kg]; None for a linear plant."""
+    if isinstance(task.plant, IsLinear):
+        return None
     stated = task.requirements.get("payload_kg")
     masses = [item.plant(task.plant).arm.payload.mass for item in task.items]
     return tuple(stated) if stated else (min(masses), max(masses))
@@ -129,11 +144,13 @@ def _range(ends: tuple[float, float], count: int) -> list[float]:
     return sorted({round(float(x), 12) for x in np.linspace(*ends, count)})
 
 
-def grid(task: Task, count: int = PAYLOADS) -> list[tuple[float, float, str]]:
+def grid(task: Task, count: int = PAYLOADS) -> list[tuple[float | None, float, str]]:
     """Return payload, change of frequency and label of every point of the grid."""
     steps = sorted({*_range(changes(task), CHANGES), 0.0})
-    masses = _range(payloads(task), count)
-    return [(m, x, f"{1e3 * m:g} g, frequencies {100 * x:+g} %") for m in masses for x in steps]
+    ends = payloads(task)
+    if ends is None:
+        return [(None, x, f"frequencies {100 * x:+g} %") for x in steps]
+    return [(m, x, f"{1e3 * m:g} g, frequencies {100 * x:+g} %") for m in _range(ends, count) for x in steps]
 
 
 def along(item: Scenario) -> list[tuple[float, tuple[float, ...]]]:
@@ -160,7 +177,10 @@ def _loops(task: Task) -> dict[str, Job]:
         for sign, end in zip((-1, 1), ENDS, strict=True):
             search = ("frequency_change", (0.0, 0.02 * sign, end), variant)
             found[f"limit {variant} {sign}"] = (robust.stability_limit, (arm, law, item, *search))
-    low, high = payloads(task)
+    ends = payloads(task)
+    if ends is None:
+        return found
+    low, high = ends
     upwards = (low, 0.25 * (high or 0.01), 100.0 * (high or 0.01))
     base = item.plant(task.plant)
     for text, pose, own in [("", None, law), *posed(task)]:
@@ -172,7 +192,7 @@ def _loops(task: Task) -> dict[str, Job]:
 
 
 def _bounds(task: Task) -> dict[str, Job]:
-    low, high = payloads(task)
+    low, high = payloads(task) or (0.0, 0.0)
     if low == high:
         return {}
     base, item = task.chosen.plant(task.plant), task.chosen
@@ -209,7 +229,7 @@ def _dampings(task: Task) -> dict[str, Job]:
     found: dict[str, Job] = {}
     for variant, one in _by_variant(task).items():
         arm = one.plant(task.plant)
-        mass = arm.arm.payload.mass if variant else None
+        mass = arm.arm.payload.mass if variant and not isinstance(arm, IsLinear) else None
         for other in varied.dampings(arm):
             about = Point(mass, 0.0, None, values={other.name: dict(other.table)}, damping=other.part)
             found[f"damping {variant}: {other.name}"] = (_damped, (arm, task.law, one, about))
@@ -218,7 +238,8 @@ def _dampings(task: Task) -> dict[str, Job]:
 
 def _damped(arm: Plant, law: Any, item: Scenario, about: Point) -> Point:
     (table,) = about.values.values()
-    return robust.loop_point(overridden(arm, {"damping": table}), law, item, about)
+    extra = dict(table) if isinstance(arm, IsLinear) else {"damping": table}
+    return robust.loop_point(overridden(arm, extra), law, item, about)
 
 
 def _varied(task: Task) -> dict[str, Job]:
@@ -241,9 +262,11 @@ def _varied(task: Task) -> dict[str, Job]:
 def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
     """Return the ranges asked for, with those of payload and frequencies: the certificate speaks of all at once."""
     ranges = dict(task.requirements["vary"])
-    if "payload.mass" not in ranges:
-        ranges[varied.PAYLOAD] = payloads(task)
-    stiff = any(varied.YOUNG.fullmatch(key) for key in ranges)  # then the frequencies change with it
+    masses = payloads(task)
+    if "payload.mass" not in ranges and masses is not None:
+        ranges[varied.PAYLOAD] = masses
+    # with these the frequencies change
+    stiff = FREQUENCY_FACTOR in ranges or any(varied.YOUNG.fullmatch(key) for key in ranges)
     if "frequency_change" in task.requirements and not stiff:
         ranges[varied.FREQUENCY] = changes(task)
     return {key: ends for key, ends in ranges.items() if key in task.requirements["vary"] or ends[0] < ends[1]}
@@ -265,7 +288,9 @@ def unsettled(task: Task, found: Mapping[str, Any], decay: float) -> dict[str, s
             continue
         law = as_law(task.law)
         motions = one.motions(law)
-        text = sustained(run, law, motions, decay)
+        finer = found.get(f"finer {one.name}")
+        twice = (run, finer) if isinstance(finer, Response) else (run,)
+        text = next(filter(None, (sustained(each, law, motions, decay) for each in twice)), "")
         if not text and not np.isfinite(decay) and not has_tail(run, motions):
             text = f"not examined {NO_TAIL}"
         if text:

@@ -47,6 +47,8 @@ class LoadStep:
         Time for which it was watched [s].
     failure : str
         Why there is no run.
+    error : float
+        Error of the recovery [s], by what a second run at a finer tolerance changes; NaN without one.
     """
 
     variant: str
@@ -58,6 +60,7 @@ class LoadStep:
     recovery: float = np.nan
     watched: float = np.nan
     failure: str = ""
+    error: float = np.nan
 
 
 def sizes(law: Any, given: Mapping[str, float]) -> dict[str, float]:

@@ -21,11 +21,12 @@ from ...errors import require
 from ...frequency import Margins, loop_gain, margins
 from ...frequency.disk import Together, simultaneous
 from ...frequency.grids import start_grid
-from ...linear import FirstOrder, LinearPlant
-from ...linear.discrete import zero_order_hold
+from ...laws.given import feedback_of
+from ...linear import LinearPlant
 from ...linear.interconnect import closed_loop
 from ...linear.modes import modes
-from ...model import ComplexArray, FloatArray
+from ...linear.seen import as_seen
+from ...model import ComplexArray, FloatArray, names
 
 LOST = 0.01
 """Part of its damping that a mode must lose to be listed."""
@@ -140,17 +141,10 @@ class Loop:
         }
 
 
-def sampled(plant: LinearPlant, dt: float) -> FirstOrder:
-    """Return the plant as the law sees it: exactly discretised for a sampled one, first order for a continuous one."""
-    if dt > 0:
-        return zero_order_hold(plant, dt)
-    return plant if isinstance(plant, FirstOrder) else plant.first_order()
-
-
 def loop_poles(plant: LinearPlant, law: Any) -> ComplexArray:
     """Return the poles of the closed loop of a linear law, z or s."""
-    feedback = law.feedback()
-    return closed_loop(sampled(plant, feedback.dt), feedback).poles()
+    feedback = feedback_of(law)
+    return closed_loop(as_seen(plant, feedback.dt, names(feedback.inputs)), feedback).poles()
 
 
 def growth(poles: ComplexArray, dt: float) -> float:
@@ -174,9 +168,9 @@ def examine(plant: LinearPlant, law: Any, variant: str = "", with_margins: bool 
     with_margins : bool
         Without them it is several times faster.
     """
-    feedback = law.feedback()
+    feedback = feedback_of(law)
     dt = feedback.dt
-    view = sampled(plant, dt)
+    view = as_seen(plant, dt, names(feedback.inputs))
     poles = closed_loop(view, feedback).poles()
     stable = growth(poles, dt) < 0.0
     loop = loop_gain(view, law) if with_margins else None

@@ -35,6 +35,7 @@ MOST = {
     "peak_over_limit": "largest command, in parts of its limit",
 }
 RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
+LINEAR = "linear_amplitude"
 VARY = "vary"
 """{key of the plant file: (low, high)}: the loop is stable whatever these values are."""
 VIBRATION = "vibration_ratio"
@@ -140,10 +141,12 @@ def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict
         elif name == VIBRATION:
             wanted = bound if isinstance(bound, Mapping) else {"": bound}
             verdicts += [_vibration(found, run, least) for run, least in wanted.items()]
+        elif name == LINEAR:
+            verdicts.append(_linear(found, bound))
         elif name in LEAST:
             verdicts.append(_at_least(name, bound, _WORST[name](found)))
         elif name in MOST:
-            verdicts.append(_at_most(name, bound, _WORST[name](found)))
+            verdicts.append(_at_most(name, bound, *_WORST_AND_ERROR[name](found)))
         else:
             verdicts.append(_score(found, name, bound))
     return tuple(verdicts)
@@ -179,22 +182,37 @@ def _over_loops(found: Certificate, number: Callable[[Loop], float]) -> float:
     return math.nan if found.no_loop else min(map(number, found.loops), default=math.nan)
 
 
-def _recovery(found: Certificate) -> float:
+def _recovery(found: Certificate) -> tuple[float, float]:
+    """Return the longest recovery and its error; of several that are met the one that may be longest."""
     if not found.loads or any(x.failure for x in found.loads):
-        return math.nan
-    return max(x.recovery for x in found.loads)
+        return math.nan, 0.0
+    return _most([(x.recovery, x.error) for x in found.loads])
+
+
+def _most(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the largest value, and by how much the largest one may be above it."""
+    largest = max(value for value, _ in values)
+    at_most = max((value if math.isnan(error) else value + error for value, error in values))
+    return largest, 0.0 if math.isinf(largest) else at_most - largest
+
+
+def _peak(found: Certificate) -> tuple[float, float]:
+    if not found.saturation:
+        return math.nan, 0.0
+    return _most([(value, found.saturation_errors.get(d, 0.0)) for d, value in found.saturation.items()])
 
 
 _WORST: dict[str, Callable[[Certificate], float]] = {
     **{key: _worst_loop(key) for key in ("disk_margin", "gain_margin", "phase_margin_deg", "delay_margin")},
     "disk_margin_inputs": _together("inputs"),
     "disk_margin_sensors": _together("sensors"),
-    "load_recovery_s": _recovery,
     "damping": lambda found: _over_loops(found, lambda loop: loop.least_damped[0]),
     "decay_rate": lambda found: _over_loops(found, lambda loop: loop.decay),
-    "linear_amplitude": lambda found: found.validity.parting if found.validity else math.nan,
-    "mu": lambda found: math.nan if isinstance(found.bound, str) else found.bound.largest,
-    "peak_over_limit": lambda found: max(found.saturation.values(), default=math.nan),
+}
+_WORST_AND_ERROR: dict[str, Callable[[Certificate], tuple[float, float]]] = {
+    "load_recovery_s": _recovery,
+    "mu": lambda found: (math.nan if isinstance(found.bound, str) else found.bound.largest, 0.0),
+    "peak_over_limit": _peak,
 }
 
 
@@ -202,8 +220,26 @@ def _at_least(name: str, bound: float, value: float) -> Verdict:
     return Verdict(name, f">= {bound:g}", _told(value), bool(value >= bound), not math.isnan(value))
 
 
-def _at_most(name: str, bound: float, value: float) -> Verdict:
-    return Verdict(name, f"<= {bound:g}", _told(value), bool(value <= bound), not math.isnan(value))
+def _at_most(name: str, bound: float, value: float, error: float = 0.0, where: str = "") -> Verdict:
+    """Return the verdict on a value that its run has with an error: too close to tell where that reaches the bound."""
+    close = value <= bound < value + error
+    text = _told(value) + where + (f", error of the run {error:.2g}" if close else "")
+    return Verdict(name, f"<= {bound:g}", text, value <= bound and not close, not math.isnan(value), close)
+
+
+def _linear(found: Certificate, bound: float) -> Verdict:
+    """Return the verdict on the amplitude up to which the linear prediction holds, if so large a one was tried."""
+    valid = found.validity
+    if valid is None:
+        return _at_least(LINEAR, bound, math.nan)
+    tried = float(valid.amplitudes[-1])
+    if math.isinf(valid.parting) and bound > tried:
+        return Verdict(LINEAR, f">= {bound:g}", f"{NOT_EXAMINED} beyond {tried:g}", False, False)
+    passed, below = valid.agreed >= bound, bool(valid.parting <= valid.amplitudes[0])
+    close = not passed and not below and valid.parting >= bound
+    text = f"{valid.agreed:.4g} or more" if math.isinf(valid.parting) else f"{valid.parting:.4g}{' or less' * below}"
+    text += f", {valid.agreed:.4g} with the errors of the runs" if close else ""
+    return Verdict(LINEAR, f">= {bound:g}", text, passed, close=close)
 
 
 def _told(value: float) -> str:
@@ -242,10 +278,7 @@ def _score(found: Certificate, name: str, bound: float) -> Verdict:
     worst = max(values, key=lambda run: values[run])
     if values[worst] <= bound:  # a run with a larger error may come closer
         worst = max(values, key=lambda run: values[run] + found.errors.get(run, {}).get(score, 0.0))
-    error = found.errors.get(worst, {}).get(score, 0.0)
-    close = values[worst] <= bound < values[worst] + error
-    text = f"{values[worst]:.4g} ({worst})" + (f", error of the run {error:.2g}" if close else "")
-    return Verdict(name, f"<= {bound:g}", text, values[worst] <= bound and not close, close=close)
+    return _at_most(name, bound, values[worst], found.errors.get(worst, {}).get(score, 0.0), f" ({worst})")
 
 
 def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:
@@ -315,7 +348,8 @@ def _ripple(found: Certificate, bits: int, most: float) -> Verdict:
     name, run = f"ripple at {bits} bits", next((q for q in found.quantised if q.bits == bits), None)
     if run is None or run.failure:
         return Verdict(name, f"<= {most:g}", run.failure if run else NOT_EXAMINED, False, False)
-    value = max((run.ripple[drive] for drive in found.drives if drive in run.ripple), default=math.nan)
-    if math.isnan(value):
+    values = [run.ripple[drive] for drive in found.drives if drive in run.ripple]
+    if not values:
         return Verdict(name, f"<= {most:g}", f"{NOT_EXAMINED}: what it drives is not recorded", False, False)
-    return Verdict(name, f"<= {most:g}", f"{value:.4g}", value <= most)
+    errors = [run.errors.get(drive, 0.0) for drive in found.drives if drive in run.ripple]
+    return _at_most(name, most, *_most(list(zip(values, errors, strict=True))))

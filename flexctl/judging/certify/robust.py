@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DefinitionError, FlexctlError, NotAvailable
+from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
 from ...model import OperatingPoint
@@ -26,6 +27,7 @@ from .settling import sustained
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
+    from ...simulation.response import Response
     from ..scenario import Scenario
 
 
@@ -123,11 +125,21 @@ def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
         return found
     try:
         run = item.run(law, plant)
+        rate = np.inf if found.loop is None else found.loop.decay
+        return replace(found, scores=run.scores, sustained=_sustained(plant, law, item, run, rate))
     except FlexctlError as error:
         return replace(found, failure=str(error))
-    rate = np.inf if found.loop is None else found.loop.decay
-    rests = sustained(run, law, item.motions(law), rate) if law.measures else ""
-    return replace(found, scores=run.scores, sustained=rests)
+
+
+def _sustained(plant: Plant, law: Any, item: Scenario, run: Response, decay: float) -> str:
+    """Return what does not come to rest; where the error of the run leaves that open, of a finer run."""
+    if not law.measures:
+        return ""
+    motions = item.motions(law)
+    told = sustained(run, law, motions, decay)
+    if not told and sustained(run, law, motions, decay, doubted=True):
+        told = sustained(item.finer().run(law, plant), law, motions, decay)
+    return told
 
 
 def loop_point(
@@ -192,7 +204,7 @@ def stability_limit(
         arm = overridden(plant, extra)
         at = start_point(arm, item, pose)
         linear = linear_law(law, arm.model, at)
-        return growth(loop_poles(arm.linearise(at), linear), linear.feedback().dt) < 0.0
+        return growth(loop_poles(arm.linearise(at), linear), feedback_of(linear).dt) < 0.0
 
     return Limit(what, *bisected(stable, *span), label)
 

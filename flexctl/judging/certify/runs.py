@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...abilities import Posable
+from ...abilities import IsLinear, Posable
 from ...errors import FlexctlError, NotAvailable
 from ...laws.controller import AroundLaw, Limited, LinearLaw, OfSeveralLaws, Quantised, bare
 from ...laws.linear_part import linear_law
@@ -49,6 +49,8 @@ class QuantisedRun:
         Scores of the run.
     failure : str
         Why there is no run.
+    errors : mapping
+        Error of every ripple, by what a second run at a finer tolerance changes; empty without one.
     """
 
     bits: int
@@ -56,6 +58,7 @@ class QuantisedRun:
     ripple: Mapping[str, float]
     scores: Mapping[str, float]
     failure: str = ""
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,10 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
 
 def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:
     """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it."""
+    if isinstance(arm, IsLinear):
+        if pose is not None:
+            raise NotAvailable(f"{arm.name} is a linear plant: it has no poses")
+        return OperatingPoint.at_rest(arm.model)
     if pose is not None:
         if not isinstance(arm.model, Posable):
             raise NotAvailable(f"{arm.kind} has no poses: leave them out")

@@ -26,7 +26,9 @@ SHORTEST = 0.1
 NO_TAIL = "whether it settles: the run ends with the motion"
 
 
-def sustained(run: Response, law: Any, motions: Mapping[str, Motion], decay: float = np.inf) -> str:
+def sustained(
+    run: Response, law: Any, motions: Mapping[str, Motion], decay: float = np.inf, doubted: bool = False
+) -> str:
     """Return what does not come to rest in a run, empty if everything does.
 
     Parameters
@@ -39,6 +41,8 @@ def sustained(run: Response, law: Any, motions: Mapping[str, Motion], decay: flo
         References of the run.
     decay : float
         Decay rate of the slowest pole of its linear loop [1/s], if it has one.
+    doubted : bool
+        Take every output for as far off as the run may be: what may then not come to rest.
     """
     begin, end = _tail(run, motions)
     if end - begin < SHORTEST * end:
@@ -47,6 +51,9 @@ def sustained(run: Response, law: Any, motions: Mapping[str, Motion], decay: flo
     found = []
     for name, signal, size, left in _signals(run, law, motions):
         first, second = (float(np.ptp(signal[part])) for part in _halves(run.t, begin, end))
+        if doubted:
+            off = 2.0 * float(np.nan_to_num(run.error.get(name, 0.0)))
+            first, second = max(first - off, 0.0), second + off
         if second > left * size and second > 1.02 * bar * first:
             cause = "grows" if second > 1.1 * first else "goes on"
             found.append(

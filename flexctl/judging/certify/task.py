@@ -8,10 +8,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ...abilities import IsLinear
 from ...errors import DefinitionError, require, unknown
+from ...laws.given import as_law
 from ...machine.given import as_plant
 from ...model import names
-from ...simulation.simulate import as_law
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
 from .requirements import concerns
@@ -59,6 +60,8 @@ class Task:
     poses: tuple[Sequence[float], ...]
     bits: tuple[int, ...] = ()
     loads: Mapping[str, float] = field(default_factory=dict)
+    poses_of_script: bool = False
+    """Whether the script names poses that a linear plant has not."""
 
     def signals(self) -> set[str]:
         """Return the names of all inputs and outputs of the arms on which the scenarios run, and of what is driven."""
@@ -99,5 +102,8 @@ def prepared(
     stated = {**own, **(requirements or {})}
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
+    left = isinstance(arm, IsLinear) and bool(poses)
+    poses = () if left else poses
     name = label(script).removesuffix(".py") if is_script else type(law).__name__
-    return Task(name, arm, law, tuple(items), bases, chosen, stated, (str(path),) if path else (), poses)
+    scripts = (str(path),) if path else ()
+    return Task(name, arm, law, tuple(items), bases, chosen, stated, scripts, poses, poses_of_script=left)

@@ -18,8 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...abilities import IsLinear
+from ...catalogue.linear_plant import DAMPING, DAMPING_FACTOR
 from ...errors import DefinitionError, FlexctlError, require
+from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
+from ...linear.remade import flexible
 from ..variations import changed
 from .loops import examine, growth, loop_poles
 from .robust import Point, overridden
@@ -52,7 +56,9 @@ class OtherDamping:
 
 
 def dampings(plant: Plant) -> list[OtherDamping]:
-    """Return other structural dampings than the plant's own."""
+    """Return other structural dampings than the plant's own; of a linear plant other damping of all its modes."""
+    if isinstance(plant, IsLinear):
+        return _of_modes(plant)
     own = plant.arm.damping
     sizes = {"alpha": own.alpha, "beta": own.beta, "ratio": own.ratio}
     none = {"kind": "none", "alpha": 0.0, "beta": 0.0, "ratio": 0.0}
@@ -67,6 +73,23 @@ def dampings(plant: Plant) -> list[OtherDamping]:
         scaled = {key: factor * value for key, value in sizes.items()}
         found.append(OtherDamping(f"{factor:g} times the damping", {"kind": own.kind, **scaled}, factor))
     return found
+
+
+def _of_modes(plant: Plant) -> list[OtherDamping]:
+    before = plant.overrides.get(DAMPING_FACTOR, 1.0)
+    ratios = [abs(mode.damping) for mode in flexible(plant)]
+    if not ratios:
+        return []
+    own = max(ratios)
+    little = {DAMPING: LEAST_DAMPING} if DAMPING_FACTOR not in plant.overrides else {}
+    if not own or DAMPING in plant.overrides or not little:
+        return []
+    found = [OtherDamping(f"damping of all modes {100 * LEAST_DAMPING:g} %", little, LEAST_DAMPING / own)]
+    found.append(OtherDamping("no damping of modes", {DAMPING: 0.0}, 0.0))
+    return found + [
+        OtherDamping(f"{factor:g} times the damping of modes", {DAMPING_FACTOR: before * factor}, factor)
+        for factor in FACTORS
+    ]
 
 
 def checked_ranges(vary: Mapping[str, Any], plant: Plant) -> dict[str, tuple[float, float]]:
@@ -162,4 +185,4 @@ def _rate(base: Plant, law: Any, item: Scenario, at: Point) -> float:
     arm = overridden(base, {**at.values, **changed(base, at.payload, at.frequency)})
     point = start_point(arm, item)
     linear = linear_law(law, arm.model, point)
-    return growth(loop_poles(arm.linearise(point), linear), linear.feedback().dt)
+    return growth(loop_poles(arm.linearise(point), linear), feedback_of(linear).dt)

@@ -5,7 +5,7 @@ A case consists of names and numbers alone, so that any process on any machine w
     payload.mass, link.1.length, ...      overrides of the plant that is run, on top of the scenario's own
     controller.NAME                       an argument of the script's design(plant, NAME=...) or a constant NAME of it;
                                           controller.NAME.FIELD reaches into a data class or a mapping
-    scenario.FIELD                        duration, or options of the run: step, method
+    scenario.FIELD                        duration, or options of the run: step, rtol, method
 
 The controller is designed on the plant as given, which it takes for the truth; `redesign` designs it on every case's
 own plant instead.
@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import DefinitionError, FlexctlError, require, unknown
+from ...simulation.simulate import check_settings
 from ..scenario import Scenario, blamed, label, scenarios
 
 PREFIX = "controller."
-OPTIONS = ("step", "method")
+OPTIONS = ("step", "rtol", "method")
 KEPT = 4
 """Designs that a process remembers."""
 TRIED = 200
@@ -172,19 +173,36 @@ def _constant(script: ModuleType, name: str, value: Any, accepted: list[str]) ->
 def check(script: ModuleType, nominal: Any, items: Sequence[Scenario], points: Sequence[Mapping[str, Any]]) -> None:
     """Raise `DefinitionError` when no case can be run: a name that is wrong, or values that all are.
 
-    A single value that is refused is no reason to refuse the sweep: it becomes a row with its reason.
+    A single number that is refused is no reason to refuse the sweep: it becomes a row with its reason. A word is, such
+    as a kind of model or a method that there is not.
     """
+    first = _refused(script, nominal, items, points, (FlexctlError, ArithmeticError, ValueError, TypeError))
+    if first is not None:
+        many = f"none of the {len(points)} cases can be run; the first: " if len(points) > 1 else ""
+        raise DefinitionError(f"{many}{first}") from first
+    words = {(name, value) for point in points for name, value in point.items() if isinstance(value, str)}
+    for name, value in sorted(words):
+        wrong = _refused(script, nominal, items, [p for p in points if p[name] == value], (DefinitionError,))
+        if wrong is not None:
+            raise DefinitionError(f'{name} = "{value}": {wrong}') from wrong
+
+
+def _refused(
+    script: ModuleType, nominal: Any, items: Sequence[Scenario], points: Sequence[Mapping[str, Any]],
+    kinds: tuple[type[Exception], ...],
+) -> Exception | None:
+    """Return why the first of these cases is refused, or None if one of them is not."""
     first: Exception | None = None
     for point in points[:TRIED]:
         try:
             _try(script, nominal, items, dict(point))
-        except (FlexctlError, ArithmeticError, ValueError, TypeError) as error:
+        except kinds as error:
             first = first or error
+        except (FlexctlError, ArithmeticError, ValueError, TypeError):
+            return None
         else:
-            return
-    if first is not None:
-        many = f"none of the {len(points)} cases can be run; the first: " if len(points) > 1 else ""
-        raise DefinitionError(f"{many}{first}") from first
+            return None
+    return first
 
 
 def _try(script: ModuleType, nominal: Any, items: Sequence[Scenario], values: dict[str, Any]) -> None:
@@ -198,6 +216,7 @@ def _try(script: ModuleType, nominal: Any, items: Sequence[Scenario], values: di
     for item in items:
         changed = _with_options(item, run)
         try:
+            _check_run(changed)
             replace(changed, overrides={**changed.overrides, **values}).plant(nominal)
         except FlexctlError as error:
             first = first or error
@@ -205,6 +224,11 @@ def _try(script: ModuleType, nominal: Any, items: Sequence[Scenario], values: di
             return
     if first is not None:
         raise first
+
+
+def _check_run(item: Scenario) -> None:
+    options = {key: item.options[key] for key in (*OPTIONS, "scheme") if key in item.options}
+    check_settings(item.duration, **options)
 
 
 def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -246,8 +270,8 @@ def _row(script: ModuleType, law: Any, nominal: Any, item: Scenario, extra: Mapp
 
 
 def _linear(plant: Any, law: Any) -> dict[str, float]:
+    from ...laws.given import as_law
     from ...laws.linear_part import linear_law
-    from ...simulation.simulate import as_law
     from ..certify.loops import examine
 
     loop = examine(plant.linearise(), linear_law(as_law(law), plant.model))

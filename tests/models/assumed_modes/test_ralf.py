@@ -135,6 +135,11 @@ def test_poles_with_the_joints_led() -> None:
     flexible = np.sort(poles.imag[poles.imag > 1.0])
     np.testing.assert_allclose(flexible, [49.2226, 106.445, 193.633, 656.133, 753.864, 798.552], rtol=2e-6)
     assert np.sum(np.abs(poles) < 1e-2) == 4
+    # what the free joints bring of the led ones' inertia is taken off by whole rows: the poles stay, M is symmetric
+    led = [plant.coordinates.index(s) for s in plant.coordinates if s.name in ("joint1", "joint2")]
+    rest = np.setdiff1d(np.arange(len(plant.M)), led)
+    assert np.abs(plant.M[np.ix_(rest, led)]).max() <= 1e-9 * np.abs(plant.M).max()
+    np.testing.assert_allclose(plant.M, plant.M.T, atol=1e-9 * np.abs(plant.M).max())
 
 
 @pytest.mark.parametrize(

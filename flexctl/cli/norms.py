@@ -1,0 +1,73 @@
+"""`flexctl norms`: the H2 and H-infinity norms of a linear plant."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from . import cli, points
+from .bode import chosen
+from .common import (
+    command,
+    compact,
+    identity,
+    json_option,
+    plant_argument,
+    plant_options,
+    print_json,
+    print_table,
+    table,
+)
+from .linear import linear_plant
+from .warned import telling_warnings
+
+
+@command(
+    cli,
+    """
+flexctl norms plant.mat
+flexctl norms planar_2r_flexible --hold all --input tip_force_y --output tip_y
+flexctl norms plant.mat --set modes.damping_factor=0.5 --json
+""",
+)
+@plant_argument
+@plant_options
+@click.option(
+    "--input", "inputs", multiple=True, metavar="NAME", help="Input of the plant; repeatable.  [default: all]"
+)
+@click.option(
+    "--output", "outputs", multiple=True, metavar="NAME", help="Output of the plant; repeatable.  [default: all]"
+)
+@points.point_options
+@json_option
+def norms(
+    plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
+    as_json: bool, where: points.Where,
+) -> None:
+    """Print the H2 and H-infinity norms of the linear plant, in SI units, each found in two ways.
+
+    They are infinite where a pole that the channels see does not decay (a rigid mode, an undamped or unstable one),
+    the H2 norm also where inputs are fed through.
+
+    JSON: h2 and hinf with value, error (part by which the two ways differ), frequency_rad_s and why; plant, model,
+    overrides, version. An infinite value is null.
+    """
+    linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
+    with telling_warnings():
+        found = {"h2": linear.norm(2), "hinf": linear.norm(math.inf)}
+    about = identity(linear)
+    if as_json:
+        told: dict[str, Any] = {
+            key: {"value": float(n), "error": n.error, "frequency_rad_s": n.frequency, "why": n.why}
+            for key, n in found.items()
+        }
+        print_json({**told, **about})
+        return
+    listed = table("norm<", "value", "known to", "at [rad/s]", "<")
+    for key, n in found.items():
+        known = compact(n.error, 2) if math.isfinite(n.error) else ""
+        at = compact(n.frequency, 6) if math.isfinite(n.frequency) else ""
+        listed.add_row({"h2": "H2", "hinf": "H-infinity"}[key], compact(float(n), 8), known, at, n.why)
+    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)

@@ -1,0 +1,84 @@
+"""Reports: a result as one page of HTML that opens anywhere, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import DefinitionError, require
+from ...frequency import FrequencyResponse
+from ...judging.certify.certificate import Certificate
+from ...judging.compare import Comparison
+from ...linear.modes import Modes
+from ...simulation.response import Response
+from ...support.tabular import Tabular
+from . import page
+from .certificates import of_certificate
+from .plants import of_frequency, of_loop, of_modes
+from .runs import of_comparison, of_runs
+
+
+def report(
+    result: Any, path: str | Path, *, title: str = "", asked: str = "", design: Any = None, plant: Any = None
+) -> Path:
+    """Write a result as one page of HTML: verdict, tables that sort, charts one can zoom, arms that move.
+
+    Parameters
+    ----------
+    result : Response, mapping of Response, Certificate, Comparison, FrequencyResponse, Modes, or table of a sweep
+        Runs by name in a mapping are shown each by itself, and what they have in common over each other.
+    path : path
+        File to write, .html.
+    title : str
+        Above the page.
+    asked : str
+        What was asked, e.g. the line of a command.
+    design : Design, optional
+        The loop of the runs: its Nyquist plot, poles and margins are shown too.
+    plant : Plant, optional
+        The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994")
+    >>> fx.report(arm.frequency_response(), "bode.html", title="the arm").name
+    'bode.html'
+    """
+    target = Path(path)
+    if target.suffix.lower() != ".html":
+        raise DefinitionError(f'a report is a page of HTML; "{target.name}" does not end with .html')
+    blocks = [page.text(asked, "quiet")] if asked else []
+    blocks += _blocks(result, None if plant is None else plant.arm)
+    if design is not None:
+        blocks += of_loop(design)
+    return page.write(target, title or _titled(result), blocks)
+
+
+def _blocks(result: Any, arm: Any) -> list[page.Block]:
+    if isinstance(result, Response):
+        return of_runs({"": result}, arm)
+    if isinstance(result, Certificate):
+        return of_certificate(result)
+    if isinstance(result, Comparison):
+        return of_comparison(result)
+    if isinstance(result, FrequencyResponse):
+        return of_frequency(result)
+    if isinstance(result, Modes):
+        return of_modes(result)
+    if isinstance(result, Tabular):
+        return [page.tabular("", result)]
+    known = "a run, runs by name, a certificate, a comparison, a frequency response, modes or the table of a sweep"
+    if not isinstance(result, Mapping):
+        raise DefinitionError(f"{type(result).__name__} cannot be reported; give {known}")
+    require(bool(result), f"there is nothing to report; give {known}")
+    require(all(isinstance(x, Response) for x in result.values()), f"not every value is a run; give {known}")
+    return of_runs(result, arm)
+
+
+def _titled(result: Any) -> str:
+    about: Sequence[Any] = [result] if not isinstance(result, Mapping) else list(result.values())
+    plant = dict(getattr(about[0], "provenance", {}) or {}).get("plant", "")
+    if isinstance(result, Certificate):
+        return f"{result.controller} on {result.plant}"
+    return str(plant) or type(about[0]).__name__

@@ -1,0 +1,158 @@
+"""One page of HTML that needs nothing else: texts, tables that sort, charts one can zoom and read off, arms that move.
+
+The charts are our own: a canvas and 300 lines of script, 20 kB in a page, where a library would bring a megabyte and a
+half into each. Everything is put into the page as data and shown as text: a title or a name from a plant file is never
+taken for HTML.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...model import FloatArray
+from ...support.files import write_atomically
+from ...support.tabular import Tabular
+
+HERE = Path(__file__).parent
+POINTS = 1200
+"""Most points of a curve: more than a screen has columns."""
+DIGITS = 5
+Block = dict[str, Any]
+
+
+def heading(text: str) -> Block:
+    """Return a heading."""
+    return {"kind": "heading", "text": text}
+
+
+def text(words: str, mood: str = "") -> Block:
+    """Return a paragraph; mood: "", "quiet", "good" or "bad"."""
+    return {"kind": "text", "text": words, "mood": mood}
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Block:
+    """Return a table; columns whose heading ends with "<" are aligned left. A cell is a number, a text or a `cell`."""
+    heads = [{"name": name.removesuffix("<"), "left": name.endswith("<")} for name in columns]
+    return {"kind": "table", "title": title, "columns": heads, "rows": [[_cell(x) for x in row] for row in rows]}
+
+
+def cell(words: str, mood: str) -> dict[str, Any]:
+    """Return a cell with a mood, "good" or "bad"."""
+    return {"text": words, "mood": mood}
+
+
+def tabular(title: str, result: Tabular, leave: Sequence[str] = ()) -> Block:
+    """Return a result that is a table; columns in which nothing stands are left out."""
+    columns = [c for c in result._table() if c.name not in leave]
+    columns = [c for c in columns if any(_there(x) for x in list(c.values))]
+    left = [any(isinstance(x, str) for x in c.values) for c in columns]
+    heads = [
+        c.name.replace("_", " ").replace(".", "\n") + (f"\n[{c.unit}]" if c.unit else "") + ("<" if on_left else "")
+        for c, on_left in zip(columns, left, strict=True)
+    ]
+    return table(title, heads, zip(*(list(c.values) for c in columns), strict=True))
+
+
+def axis(label: str, unit: str = "", *, log: bool = False, step: float = 0.0) -> dict[str, Any]:
+    """Return an axis; `step`: ticks at multiples of it."""
+    return {"label": f"{label} [{unit}]" if unit else label, "unit": unit, "log": log, "step": step}
+
+
+def curve(
+    name: str, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, *, dash: bool = False, held: bool = False
+) -> dict[str, Any]:
+    """Return a curve; `held`: it stays where it is until the next point."""
+    x, y = (np.asarray(a, float) for a in (x, y))
+    keep = kept(y)
+    return {"name": name, "x": short(x[keep]), "y": short(y[keep]), "colour": colour, "dash": dash, "held": held}
+
+
+def points(
+    name: str, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, texts: Sequence[str], mark: str = "x"
+) -> dict[str, Any]:
+    """Return points with what is said of each; mark: "x", "o" or "dot"."""
+    return {
+        "name": name, "x": short(np.asarray(x, float)), "y": short(np.asarray(y, float)), "colour": colour,
+        "texts": list(texts), "mark": mark,
+    }
+
+
+def chart(title: str, x: Mapping[str, Any], y: Mapping[str, Any], series: Sequence[Any], **more: Any) -> dict[str, Any]:
+    """Return a chart; more: points, equal, lines, as `page.js` has them."""
+    return {"title": title, "x": dict(x), "y": dict(y), "series": list(series), **more}
+
+
+def charts(found: Sequence[Any], *, linked: bool = True, film: Any = None) -> Block:
+    """Return charts beside each other; linked ones share zoom and cursor, and the film's time."""
+    return {"kind": "charts", "charts": list(found), "linked": linked, "film": film}
+
+
+def kept(y: FloatArray) -> npt.NDArray[np.intp]:
+    """Return which points of a curve are drawn: the least and the largest of each of many parts."""
+    if y.size <= POINTS:
+        return np.arange(y.size)
+    edges = np.linspace(0, y.size, POINTS // 2 + 1).astype(int)
+    found = {0, y.size - 1}
+    for a, b in pairwise(edges):
+        found |= {a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))}
+    return np.array(sorted(found))
+
+
+def short(x: FloatArray) -> list[float | None]:
+    """Return numbers with as many digits as a picture shows; None for what is no number."""
+    return [float(f"{v:.{DIGITS + 1}g}") if math.isfinite(v) else None for v in x.ravel().tolist()]
+
+
+def write(path: str | Path, title: str, blocks: Sequence[Block]) -> Path:
+    """Write the page."""
+    data = json.dumps({"blocks": list(blocks)}, allow_nan=False, separators=(",", ":"))
+    safe = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    shown = html.escape(title)
+    page = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{shown}</title>
+<style>
+{_read("page.css")}</style>
+</head>
+<body>
+<main id="main">
+<h1>{shown}</h1>
+</main>
+<script id="data" type="application/json">{safe}</script>
+<script>
+{_read("page.js")}</script>
+</body>
+</html>
+"""
+    return write_atomically(path, lambda stream: stream.write(page.encode("utf-8", "replace")))
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _there(x: Any) -> bool:
+    return not (x is None or x == "" or (isinstance(x, float) and math.isnan(x)))
+
+
+def _cell(x: Any) -> Any:
+    if isinstance(x, bool | np.bool_):
+        return "yes" if x else "no"
+    if isinstance(x, int | float | np.number):
+        value = float(x)
+        if math.isfinite(value):
+            return value
+        return None if math.isnan(value) else {"text": "∞" if value > 0 else "-∞", "key": math.copysign(1e308, value)}
+    return x if x is None or isinstance(x, Mapping) else str(x)

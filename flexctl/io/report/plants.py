@@ -1,0 +1,102 @@
+"""Linear plants and loops, as blocks of a page: Bode, Nyquist, poles, modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...frequency import FrequencyResponse, frequency_response, loop_gain
+from ...linear.modes import Modes
+from ...model import ComplexArray, names
+from ..plot.canvas import PALETTE, words
+from . import page
+
+NEAR = 5.0
+"""|L| up to which a Nyquist plot is drawn."""
+CHANNELS = 12
+"""Most channels of a page; a line says how many are left out."""
+
+
+def of_frequency(found: FrequencyResponse, title: str = "Frequency response") -> list[page.Block]:
+    """Return magnitude and phase of every channel."""
+    f, blocks, drawn = found.omega / (2.0 * np.pi), [page.heading(title)], 0
+    if found.note:
+        blocks.append(page.text(found.note, "quiet"))
+    phases, decibels = found.phase_deg(), found.magnitude_db()
+    for j, drive in enumerate(names(found.inputs)):
+        loud, late = [], []
+        for i, name in enumerate(names(found.outputs)):
+            if drawn >= CHANNELS or not np.any(found.response[i, j]):
+                continue
+            colour = PALETTE[i % len(PALETTE)]
+            loud.append(page.curve(words(name), f, decibels[i, j], colour))
+            late.append(page.curve(words(name), f, phases[i, j], colour))
+            drawn += 1
+        if loud:
+            hertz = page.axis("frequency", "Hz", log=True)
+            blocks.append(page.charts([
+                page.chart(f"{words(drive)}: magnitude", hertz, page.axis("magnitude", "dB"), loud),
+                page.chart(f"{words(drive)}: phase", hertz, page.axis("phase", "deg", step=45.0), late),
+            ]))
+    left = int(np.any(found.response, axis=2).sum()) - drawn
+    return [*blocks, page.text(f"{left} channels more are not shown.", "quiet")] if left > 0 else blocks
+
+
+def of_modes(found: Modes) -> list[page.Block]:
+    """Return the table of modes and the pole map."""
+    return [page.heading("Modes"), page.tabular("", found), page.charts([pole_map({"plant": found.poles})])]
+
+
+def pole_map(every: dict[str, ComplexArray], title: str = "Poles") -> Any:
+    """Return poles in the s plane [rad/s], the upper half, each with frequency and damping."""
+    series = []
+    for k, (name, s) in enumerate(every.items()):
+        s = np.asarray(s)[np.imag(s) >= 0.0]
+        size = np.abs(s)
+        zeta = np.divide(-s.real, size, out=np.ones_like(size), where=size > 0.0)
+        texts = [
+            f"{name}: {w / (2 * np.pi):.4g} Hz, damping {z:.3g}; {p.real:.4g} + {p.imag:.4g} j rad/s"
+            for w, z, p in zip(size, zeta, s, strict=True)
+        ]
+        series.append(page.points(name, s.real, s.imag, PALETTE[k % len(PALETTE)], texts))
+    real, imaginary = page.axis("real part", "rad/s"), page.axis("imaginary part", "rad/s")
+    return page.chart(title, real, imaginary, series, points=True, lines=[{"x": 0.0}])
+
+
+def of_loop(design: Any) -> list[page.Block]:
+    """Return margins, Nyquist plot and poles of the loop of a design; nothing for a law that measures nothing."""
+    margins = design.margins
+    if not margins:
+        return []
+    loop = loop_gain(design.plant, design.linear)
+    rows = [
+        [words(d), m.gain_margin, m.gain_reduction, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin]
+        for d, m in margins.items()
+    ]
+    heads = ["loop<", "gain\nmargin", "gain\nreduction", "phase\nmargin [deg]", "delay\nmargin [ms]", "disk\nmargin"]
+    state = page.text("The loop is stable.", "good") if design.stable else page.text("The loop is UNSTABLE.", "bad")
+    return [
+        page.heading("The linear loop on the whole plant"), state,
+        page.table("", heads, rows),
+        page.charts([nyquist(loop, list(margins)), pole_map({"closed loop": design.poles})], linked=False),
+    ]
+
+
+def nyquist(loop: Any, drives: list[str]) -> Any:
+    """Return L(j omega) of each loop, cut where it is far away, with the point -1."""
+    response = loop if isinstance(loop, FrequencyResponse) else frequency_response(loop)
+    series = []
+    for k, drive in enumerate(drives):
+        i = names(response.outputs).index(drive) if drive in names(response.outputs) else k
+        L = response.response[i, k]
+        near = np.where(np.abs(L) < NEAR, L, np.nan)
+        texts = [
+            f"{words(drive)}: {f:.4g} Hz, |L| {abs(x):.3g}, {np.degrees(np.angle(x)):.4g} deg"
+            for f, x in zip(response.omega / (2.0 * np.pi), L, strict=True)
+        ]
+        colour = PALETTE[k % len(PALETTE)]
+        series.append({**page.points(words(drive), near.real, near.imag, colour, texts), "line": True})
+    series.append(page.points("-1", [-1.0], [0.0], "#b42318", ["-1"], "x"))
+    real, imaginary = page.axis("real part of L"), page.axis("imaginary part of L")
+    return page.chart(f"Nyquist plot, |L| < {NEAR:g}", real, imaginary, series, points=True, equal=True)

@@ -1,0 +1,109 @@
+"""Runs and comparisons of runs, as blocks of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...judging.compare import Comparison
+from ...machine.arm import Arm
+from ...model import names
+from ...simulation.response import Response
+from ..plot.canvas import PALETTE, words
+from . import page
+from .films import film_of
+
+TELL = 0.01
+"""Part of its range from which on the error of a curve is told."""
+MOST = 12
+"""Most charts of a run."""
+
+
+def of_runs(runs: Mapping[str, Response], arm: Arm | None = None) -> list[page.Block]:
+    """Return scores, the runs over each other, and each with its arm in motion."""
+    blocks = [page.heading("Scores"), scores(runs)] if any(run.scores for run in runs.values()) else []
+    together = _over_each_other(runs) if len(runs) > 1 else []
+    if together:
+        blocks += [page.heading("All runs"), page.charts(together)]
+    for name, run in runs.items():
+        blocks += [page.heading(name or "Run"), page.text(_about(run), "quiet")]
+        large = {signal: part for signal in names(run.outputs) if (part := run.error_part(signal)) > TELL}
+        if large:
+            listed = ", ".join(f"{words(signal)} {100 * part:.2g} %" for signal, part in large.items())
+            blocks.append(page.text(f"Estimated error above 1 % of the range: {listed}."))
+        blocks.append(page.charts(_own(run), film=film_of(run, arm)))
+    return blocks
+
+
+def scores(runs: Mapping[str, Response]) -> page.Block:
+    """Return the scores of runs, a row each."""
+    every = list(dict.fromkeys(key for run in runs.values() for key in run.scores))
+    heads = [key.replace("_", " ").replace(".", "\n") for key in every]
+    rows = [[name, *(run.scores.get(key) for key in every)] for name, run in runs.items()]
+    return page.table("", ["run<", *heads], rows)
+
+
+def of_comparison(found: Comparison) -> list[page.Block]:
+    """Return the table of all runs and, for each scenario, the runs over each other."""
+    blocks = [page.heading("All runs"), page.tabular("", found)]
+    blocks += [page.text(line) for line in found.differences]
+    for name, runs in found.scenarios.items():
+        drawn = _over_each_other(runs)
+        if drawn:
+            blocks += [page.heading(name), page.charts(drawn)]
+    return blocks
+
+
+def _about(run: Response) -> str:
+    known = run.provenance
+    parts = [f"{run.t[-1]:g} s"]
+    if "steps" in known:
+        parts.append(f"{known['steps']:,} steps of {known['shortest_step_s']:.3g} to {known['longest_step_s']:.3g} s")
+    parts += [f"{key} {known[key]}" for key in ("model", "method") if known.get(key)]
+    parts += [f"{key} = {value}" for key, value in dict(known.get("overrides") or {}).items()]
+    return "; ".join(parts)
+
+
+def _own(run: Response) -> list[Any]:
+    """Return a chart for each unit of outputs, then of inputs."""
+    panels: dict[tuple[bool, str, bool], list[str]] = {}
+    for held, chosen in ((False, names(run.outputs)), (True, run.acting)):
+        for name in chosen:
+            if held or np.any(run[name] != run[name][0]):
+                small = "deflection" in name or "error" in name  # beside the place of the tip one sees nothing of it
+                panels.setdefault((held, run.unit(name), small), []).append(name)
+    drawn = []
+    for (held, unit, _), members in list(panels.items())[:MOST]:
+        series = []
+        for k, name in enumerate(members):
+            colour = PALETTE[k % len(PALETTE)]
+            series.append(page.curve(words(name), run.t, run[name], colour, held=held))
+            if name in names(run.references):
+                wanted = run[f"reference:{name}"]
+                series.append(page.curve(f"{words(name)}, reference", run.t, wanted, "#57606a", dash=True))
+        drawn.append(page.chart(_panel(members, unit), page.axis("time", "s"), page.axis("", unit), series))
+    return drawn
+
+
+def _panel(members: Sequence[str], unit: str) -> str:
+    return ", ".join(words(name) for name in members[:3]) + (", .." if len(members) > 3 else "") + f" [{unit}]"
+
+
+def _over_each_other(runs: Mapping[str, Response]) -> list[Any]:
+    """Return a chart for each signal that the runs follow or act by, in which every run is a curve."""
+    every = list(runs.values())
+    followed = [n for run in every for n in names(run.references) if n in names(run.outputs)]
+    acting = [n for run in every for n in run.acting]
+    chosen = list(dict.fromkeys([*(followed or names(every[0].outputs)), *acting]))[:MOST]
+    drawn = []
+    for name in chosen:
+        series, unit = [], ""
+        for k, (label, run) in enumerate(runs.items()):
+            held = name in names(run.inputs)
+            if held or name in names(run.outputs):
+                unit = run.unit(name)
+                series.append(page.curve(label, run.t, run[name], PALETTE[k % len(PALETTE)], held=held))
+        drawn.append(page.chart(words(name), page.axis("time", "s"), page.axis("", unit), series))
+    return drawn

@@ -1,0 +1,149 @@
+"""Reports: one page that needs nothing else, whose numbers are those of the run. `tests/browser` opens them."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.io.report import page
+from flexctl.io.report.films import film_of
+from flexctl.model import names
+
+
+def blocks(path: Path) -> list[dict[str, Any]]:
+    text = path.read_text(encoding="utf-8")
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert match is not None
+    found = json.loads(match[1])["blocks"]
+    assert isinstance(found, list)
+    return found
+
+
+def series(path: Path) -> dict[str, Any]:
+    return {s["name"]: s for b in blocks(path) if b["kind"] == "charts" for c in b["charts"] for s in c["series"]}
+
+
+def arm(name: str = "planar_2r_flexible", **changes: Any) -> fx.Plant:
+    return fx.load_plant(name, overrides={"damping": {"kind": "rayleigh", "beta": 1e-3}, **changes})
+
+
+def moved(plant: fx.Plant, torque: str = "joint1_torque", size: float = 0.3) -> fx.Response:
+    return fx.simulate(plant, inputs={torque: fx.bang_bang(size, 0.1)}, duration=0.3, step=1e-3, record_states=True)
+
+
+def test_curves_are_the_run(tmp_path: Path) -> None:
+    run = moved(arm(**{"model.elements": 2}))
+    found = series(fx.report(run, tmp_path / "r.html"))
+    curve = found["tip y"]
+    np.testing.assert_allclose(np.interp(curve["x"], run.t, run["tip_y"]), curve["y"], rtol=2e-5, atol=1e-9)
+    assert found["joint1 torque"]["held"]
+    assert "joint2 torque" not in found  # it does nothing
+
+
+def test_a_long_curve_keeps_its_extremes() -> None:
+    y = np.sin(np.linspace(0.0, 900.0, 200_001))
+    y[123_456] = 7.0
+    k = page.kept(y)
+    assert k.size <= page.POINTS + 2
+    assert y[k].max() == 7.0
+    assert y[k].min() == y.min()
+
+
+def test_names_are_never_html(tmp_path: Path) -> None:
+    """Of titles, runs and tables; the page has no element but its own, and no address."""
+    evil = '</script><img src=x onerror="alert(1)">&amp;'
+    run = moved(arm(**{"model.elements": 2}))
+    path = fx.report({evil: run, "other": run}, tmp_path / "r.html", title=evil, asked=evil)
+    text = path.read_text(encoding="utf-8")
+
+    seen: set[str] = set()
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            seen.add(tag)
+
+    Tags().feed(text)
+    assert seen == {"html", "head", "meta", "title", "style", "body", "main", "h1", "script"}
+    assert not re.search(r"(https?:)?//[a-z]", re.sub(r"//.*", "", text.replace("http://www.w3.org", "")))
+    assert evil in [b.get("text") for b in blocks(path)]
+    assert path.stat().st_size < 1_500_000
+
+
+@pytest.mark.parametrize(("name", "changes", "torque"), [
+    ("planar_2r_flexible", {"model.elements": 3}, "joint1_torque"),
+    ("spatial_3r", {"model.elements": 2}, "joint2_torque"),
+    ("tian_2r_beam", {"model.elements": 2}, "joint1_torque"),
+])
+def test_the_film_ends_at_the_tip(name: str, changes: dict[str, Any], torque: str) -> None:
+    """Nodes that were recorded are where the tip's sensors say."""
+    plant = fx.load_plant(name, overrides=changes)
+    run = moved(plant, torque, 5.0)
+    film = film_of(run)
+    assert film is not None
+    axes = [axis for axis in "xyz" if f"tip_{axis}" in names(run.outputs)]
+    tip = np.array([np.interp(film["t"], run.t, run[f"tip_{axis}"]) for axis in axes]).T
+    np.testing.assert_allclose(film["tip"], tip, atol=2e-4)
+    for links in film["links"][::50]:
+        for before, after in pairwise(links):
+            np.testing.assert_allclose(before[-1], after[0], atol=1e-12)
+
+
+def test_the_film_of_finite_differences_is_the_displacement() -> None:
+    plant = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 10})
+    drive = names(plant.model.inputs)[0]
+    run = moved(plant, drive, 0.2)
+    assert film_of(run) is None  # its length is not known
+    film = film_of(run, plant.arm)
+    assert film is not None
+    turned = np.unwrap(np.arctan2(*np.array(film["tip"]).T[::-1]))
+    np.testing.assert_allclose(turned, np.interp(film["t"], run.t, run["tip"]) / 0.96, atol=2e-3)
+
+
+def test_every_kind_of_result(tmp_path: Path) -> None:
+    plant = fx.load_plant("tokhi_azad_1994", overrides={"damping": {"kind": "modal", "ratio": 0.01}})
+    response = plant.frequency_response()
+    found = series(fx.report(response, tmp_path / "bode.html"))
+    assert max(found[next(iter(found))]["x"]) == pytest.approx(response.omega[-1] / (2 * np.pi), rel=1e-5)
+    poles = series(fx.report(plant.modes(), tmp_path / "modes.html"))["plant"]
+    assert "11.74 Hz, damping 0.01" in " ".join(poles["texts"])
+    compared = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"], workers=1)
+    tables = [b for b in blocks(fx.report(compared, tmp_path / "c.html")) if b["kind"] == "table"]
+    assert [row[0] for row in tables[0]["rows"]] == ["tokhi_azad_pd", "tokhi_azad_lqg"]
+
+
+def test_a_certificate_says_first_whether_and_for_what_it_holds(tmp_path: Path) -> None:
+    found = fx.certify("tokhi_azad_pd", payload=(0.0, 0.01), bits=(), workers=1, requirements={"disk_margin": 0.9})
+    told = blocks(fx.report(found, tmp_path / "c.html"))
+    assert told[0] == {"kind": "text", "text": "A requirement is not met.", "mood": "bad"}
+    assert told[1]["text"] == found.holds
+    verdicts = next(b for b in told if b["kind"] == "table")
+    assert [row[3]["text"] for row in verdicts["rows"]] == [v.word for v in found.verdicts]
+
+
+def test_the_loop_of_a_design(tmp_path: Path) -> None:
+    script = fx.load_controller("tokhi_azad_lqg")
+    plant = fx.load_plant(script.PLANT)
+    law = script.design(plant)
+    (run,) = (response for _, response in fx.run_scenarios(script, plant, controller=law, only=["5 deg, 0 g"]))
+    path = fx.report(run, tmp_path / "r.html", design=law, plant=plant)
+    table = next(b for b in blocks(path) if b["kind"] == "table" and b["columns"][0]["name"] == "loop")
+    assert table["rows"][0][5] == pytest.approx(next(iter(law.margins.values())).disk_margin)
+    assert {"-1", "closed loop"} <= set(series(path))
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(fx.DefinitionError, match=r"does not end with \.html"):
+        fx.report({}, tmp_path / "r.pdf")
+    with pytest.raises(fx.DefinitionError, match="nothing to report"):
+        fx.report({}, tmp_path / "r.html")
+    with pytest.raises(fx.DefinitionError, match="int cannot be reported"):
+        fx.report(3, tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())
