@@ -1,7 +1,7 @@
-"""LQG on RALF from both strains to the commands of both cylinders, with the commands known to the law and, for comparison, not.
+"""LQG on RALF from both strains to the commands of both cylinders, which the law knows or, for comparison, not.
 
-All 18 states, in discrete time with the delay among them, strains high-passed as in `ralf_hinf`. Told means that the
-commands pass through the law: its observer knows what they will do, and most of the vibration is gone before a sensor
+All 18 states, in discrete time with the delay among them, strains high-passed as in `ralf_hinf`. Known commands
+pass through the law: its observer knows what they will do, and most of the vibration is gone before a sensor
 has seen it, with a sixth of a degree of correction where the move begins. That is feedforward, as good as the model: 65
 times less is left in the lower link, 7.5 times less with frequencies 10 % low. The same gains without the commands
 are feedback alone: 11 and 4 times less, with a tenth of a degree.
@@ -38,7 +38,7 @@ def design(plant: fx.Plant, pass_commands: bool = True) -> fx.Design:
 
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
-    """Return one cycle of both links, with the commands, without them and without the law, also with natural frequencies 10 % off."""
+    """Return one cycle of both links: commands known, not known, no law; also with natural frequencies 10 % off."""
     not_told = HINF.beside(plant, "not told", design(plant, False))
     alone = HINF.beside(plant, HINF.ALONE, fx.LinearLaw(HINF.SAMPLE_TIME, (), DRIVES))
     through = dict.fromkeys(DRIVES, fx.Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))

@@ -4,9 +4,9 @@
     estimate    x^ = x^- + L (y - C x^-),      x^-[k+1] = A x^ + B u
     command     u = -K x^                     or, with commands,  u = r - K (x^ - x_ref)
 
-on the model of `sampled_model`. With commands (`pass_commands`) those of the joints, r, pass through the law: the observer
-knows what they will do to the arm, and K undoes most of it before any sensor has seen it. That is feedforward, as good as the
-model is. x_ref is the state that follows a command of constant rate for ever,
+on the model of `sampled_model`. With `pass_commands` the commands r of the joints pass through the law: the
+observer knows what they will do to the arm, and K undoes most of it before any sensor has seen it. That is
+feedforward, as good as the model is. x_ref is the state that follows a command of constant rate for ever,
 
     x_ref = N0 r + N1 r',      N0 = (I - A)^-1 B,      N1 = -T (I - A)^-1 N0
 

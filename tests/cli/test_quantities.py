@@ -98,8 +98,9 @@ def test_requirements_are_in_the_unit_of_their_name() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["disk_margin=0.3deg", "gain_margin=2kg", "mu=1s", "linear_amplitude=1mm", "joint1_angle.max_error=2mm", "damping=1N",
-     "60 deg: joint1_angle.max_error=2g", "joint1_angle.overshoot_pct=2deg", "ripple_at_bits=16:3deg", "tip.rms_error=1deg"],
+    ["disk_margin=0.3deg", "gain_margin=2kg", "mu=1s", "linear_amplitude=1mm", "joint1_angle.max_error=2mm",
+     "damping=1N", "60 deg: joint1_angle.max_error=2g", "joint1_angle.overshoot_pct=2deg", "ripple_at_bits=16:3deg",
+     "tip.rms_error=1deg"],
 )
 def test_requirements_refuse_units_of_something_else(text: str) -> None:
     units = {"joint1_angle": "rad", "ripple_at_bits": "N m", "tip": "m"}
