@@ -1,9 +1,9 @@
-"""LQG on RALF from both strains to the commands of both cylinders, told the commands and, for comparison, not.
+"""LQG on RALF from both strains to the commands of both cylinders, which the law knows or, for comparison, not.
 
-All 18 states, in discrete time with the delay among them, strains high-passed as in `ralf_hinf`. Told means that the
-commands pass through the law: its observer knows what they will do, and most of the vibration is gone before a sensor
+All 18 states, in discrete time with the delay among them, strains high-passed as in `ralf_hinf`. Known commands
+pass through the law: its observer knows what they will do, and most of the vibration is gone before a sensor
 has seen it, with a sixth of a degree of correction where the move begins. That is feedforward, as good as the model: 65
-times less is left in the lower link, 7.5 times less with frequencies 10 % low. The same gains not told of the commands
+times less is left in the lower link, 7.5 times less with frequencies 10 % low. The same gains without the commands
 are feedback alone: 11 and 4 times less, with a tenth of a degree.
 """
 
@@ -29,16 +29,16 @@ REQUIREMENTS = {
 }
 
 
-def design(plant: fx.Plant, told: bool = True) -> fx.Design:
-    """Return the law for the undamped arm; told, it follows the commands, and they pass through it."""
+def design(plant: fx.Plant, pass_commands: bool = True) -> fx.Design:
+    """Return the law for the undamped arm; with the commands it follows them, and they pass through it."""
     return fx.lqg_regulator(
         plant.linearise(), WEIGHTS, measures=SERVO.STRAINS, drives=DRIVES, sample_time=HINF.SAMPLE_TIME,
-        corner=HINF.HIGH_PASS, told=told,
+        corner=HINF.HIGH_PASS, pass_commands=pass_commands,
     )
 
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
-    """Return one cycle of both links, told, not told and without the law, also with natural frequencies 10 % off."""
+    """Return one cycle of both links: commands known, not known, no law; also with natural frequencies 10 % off."""
     not_told = HINF.beside(plant, "not told", design(plant, False))
     alone = HINF.beside(plant, HINF.ALONE, fx.LinearLaw(HINF.SAMPLE_TIME, (), DRIVES))
     through = dict.fromkeys(DRIVES, fx.Swing(0.0, SERVO.AMPLITUDE, SERVO.FREQUENCY))

@@ -1,4 +1,4 @@
-"""What may be asked of a model or a plant beyond `MechanicalModel`, one small Protocol for each ability.
+"""Abilities of a model or a plant beyond `MechanicalModel`, one small Protocol for each ability.
 
 A model has an ability by having the attributes; nothing is inherited or registered. Whoever needs one asks by
 `isinstance(model, Posable)` and then uses the attributes as usual, or takes a function below that has an answer for
@@ -379,7 +379,7 @@ class Documented(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """What it was made from, by name."""
+        """The plant and model it was made from, by name."""
         ...
 
 

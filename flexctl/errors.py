@@ -1,4 +1,4 @@
-"""What flexctl raises, and the wording that every message shares.
+"""The exceptions of flexctl, and the wording that every message shares.
 
 A message states the quantity, its value with unit, the bound, and the remedy.
 """

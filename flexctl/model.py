@@ -134,7 +134,7 @@ class Compiled(NamedTuple):
 
 @runtime_checkable
 class MechanicalModel(Protocol):
-    """What a solver provides. n coordinates, m closures, p inputs.
+    """The interface of a solver. n coordinates, m closures, p inputs.
 
     Examples
     --------

@@ -158,7 +158,7 @@ class Plant(OldMembers):
 
     @property
     def place(self) -> str:
-        """What `load_plant` finds the file by: the catalogue name, or the full path."""
+        """The name by which `load_plant` finds the file: the catalogue name, or the full path."""
         catalogued = self.source == f"plants/{self.name}{ENDINGS['plants']}" and self.name in list_plants()
         return self.name if catalogued else str(Path(self.source).resolve())
 
@@ -173,7 +173,7 @@ class Plant(OldMembers):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What every result made from this plant carries: plant, model, overrides, version, source."""
+        """The provenance that every result made from this plant carries: plant, model, overrides, version, source."""
         return {
             "plant": self.name,
             "model": self.kind,

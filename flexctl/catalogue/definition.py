@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a plant file says."""
+    """The contents of a plant file."""
 
     title: str
     reference: str

@@ -1,4 +1,4 @@
-"""What all commands share: error and exit codes, options, tables on stdout, progress on stderr, strict JSON."""
+"""Shared by all commands: error and exit codes, options, tables on stdout, progress on stderr, strict JSON."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def compare(
     Every controller is designed once, on the plant as its file has it, and goes through the scenarios that all of them
     have. With --model the same arm is run in other formulations, which have the same names for the same signals.
 
-    Of laws that follow different channels each has the scores of its own; what is missing is said below the table.
+    Laws that follow different channels have the scores of their own; a line below the table names what is missing.
 
     JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); differences; controllers,
     version.

@@ -70,7 +70,7 @@ def modes(
 ) -> None:
     """Print natural frequencies and damping ratios about rest under the weight, every joint held by its drive.
 
-    Frequencies are |lambda| of the poles, damping included; those without damping are told where they differ. Poles of
+    Frequencies are |lambda| of the poles, damping included; those without damping are shown where they differ. Poles of
     actuators are marked with their joint.
 
     JSON: frequencies_hz, damping, rigid_modes, real_poles, undamped_hz, owners, real_owners; plant, model, overrides,

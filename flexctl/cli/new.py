@@ -127,6 +127,6 @@ def _torque(plant: Any, duration: float, payload: float) -> float:
 
 
 class _Fed(NamedTuple):
-    """What `references` asks of a law."""
+    """The one attribute of a law that `references` needs."""
 
     follows: tuple[str, ...]

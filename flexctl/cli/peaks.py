@@ -1,4 +1,4 @@
-"""What `flexctl bode` shows of a response: which channels, and the table of their peaks."""
+"""The part of a response that `flexctl bode` shows: which channels, and the table of their peaks."""
 
 from __future__ import annotations
 

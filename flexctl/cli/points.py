@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Where:
-    """What the options say, as given."""
+    """The options as given."""
 
     pose: tuple[str, ...] = ()
     hold: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
     60deg   1.05rad   250ms   20g   5mm   0.3Nm   -5%   2.5Hz   0.02        a number alone is in SI units
 
-What an option asks for is told by the SI unit, as signals and plant files write it: ``quantity("60deg", "rad")``. A
+The SI unit, written as for signals and in plant files, says what an option asks for: ``quantity("60deg", "rad")``. A
 suffix of another dimension is refused. A number alone that is too large to be meant in the SI unit (60 for an angle) is
 refused too, with what to write instead; so is a list in which some numbers have a unit and others do not.
 """

@@ -168,7 +168,7 @@ RUN = (
     "method", "step_s", "duration_s", "steps", "rejected", "shortest_step_s", "longest_step_s", "worst_output",
     "worst_error",
 )
-"""What is told of the integration."""
+"""Facts about the integration that are shown."""
 
 
 def _reach(arm: Any) -> float:

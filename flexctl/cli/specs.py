@@ -122,7 +122,7 @@ def _named(text: str) -> tuple[str, str]:
 def inputs(texts: Sequence[str], available: Sequence[Signal], torque: Sequence[str] = ()) -> dict[str, InputSignal]:
     """Return the input signals of `[NAME=]KIND:...` words; without a name they go to the first input.
 
-    `torque` holds the words of --torque, which without a name go to the first input in N m.
+    `torque` holds the values of --torque, which without a name go to the first input in N m.
     """
     found: dict[str, InputSignal] = {}
     torques = [s.name for s in available if s.unit == "N m"]

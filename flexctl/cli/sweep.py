@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 CHANGES = re.compile(r" with \S+ = .*?: (?=\[|unknown|missing)")
-"""What the message about a variant of a plant says was changed."""
+"""The list of changes in a message about a variant of a plant."""
 RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/(\d+)(log)?|/(log))?")
 
 
@@ -184,7 +184,7 @@ def _extreme(column: Sequence[Any], function: Any) -> str:
 
 
 def _print_failures(found: Table) -> None:
-    """Print why cases failed; reasons that differ in their numbers, or in what else was changed, are told once."""
+    """Print why cases failed; reasons that differ in their numbers, or in what else was changed, are shown once."""
     groups: dict[str, tuple[str, dict[int, None]]] = {}
     for case, status, reason in zip(found["case"], found["status"], found["reason"], strict=True):
         if status != "ok":

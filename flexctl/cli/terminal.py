@@ -1,4 +1,4 @@
-"""What reaches the terminal, and how a command ends when its output cannot be written.
+"""Output to the terminal, and how a command ends when its output cannot be written.
 
 Titles of plant files, names of signals and messages may hold any character; control characters are spelled out before
 they get to a terminal, so that no file can move its cursor or change its title.

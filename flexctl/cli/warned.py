@@ -1,4 +1,4 @@
-"""What flexctl warns of, as messages of the command line."""
+"""Warnings of flexctl as messages of the command line."""
 
 from __future__ import annotations
 

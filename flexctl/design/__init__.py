@@ -1,1 +1,1 @@
-"""What makes laws: each file is one way to design one."""
+"""Design methods: each file is one way to design a control law."""

@@ -1,4 +1,4 @@
-"""What a design needs of an arm whose joints are free: a few modes, and how it bends under steady torques.
+"""The model of a free-jointed arm on which laws are designed: a few modes, and how it bends under steady torques.
 
     eta'' + D eta' + diag(0 .. 0, w_1, ..)^2 eta = b u,     y = rows eta,     followed outputs  z = c eta
 

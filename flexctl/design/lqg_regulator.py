@@ -2,16 +2,16 @@
 
     minimise    sum of q_i y_i^2 + sum of R_j u_j^2           y_i: measurements as the law sees them, outputs or states
     estimate    x^ = x^- + L (y - C x^-),      x^-[k+1] = A x^ + B u
-    command     u = -K x^                     or, told,        u = r - K (x^ - x_ref)
+    command     u = -K x^                     or, with commands,  u = r - K (x^ - x_ref)
 
-on the model of `sampled_model`. Told means that the commands r of the joints pass through the law: the observer knows
-what they will do to the arm, and K undoes most of it before any sensor has seen it. That is feedforward, as good as the
-model is. x_ref is the state that follows a command of constant rate for ever,
+on the model of `sampled_model`. With `pass_commands` the commands r of the joints pass through the law: the
+observer knows what they will do to the arm, and K undoes most of it before any sensor has seen it. That is
+feedforward, as good as the model is. x_ref is the state that follows a command of constant rate for ever,
 
     x_ref = N0 r + N1 r',      N0 = (I - A)^-1 B,      N1 = -T (I - A)^-1 N0
 
-without which the law would take slow moves for vibration and pull the joints away from their course. Not told, the
-moves are disturbances at the inputs of the plant, and only the sensors tell of them.
+without which the law would take slow moves for vibration and pull the joints away from their course. Without commands
+the moves are disturbances at the inputs of the plant, and only the sensors tell of them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RegulatorWeights:
 def lqg_regulator(
     plant: LinearGiven, weights: RegulatorWeights, *, measures: tuple[str, ...], drives: tuple[str, ...],
     sample_time: float,
-    delay: int = 1, corner: float = 0.0, told: bool = False, limit: float = np.inf,
+    delay: int = 1, corner: float = 0.0, pass_commands: bool = False, limit: float = np.inf,
 ) -> Design:
     """Return the design of a law that follows what its measurements read at rest; see `variations.resting`.
 
@@ -78,7 +78,7 @@ def lqg_regulator(
         Samples of computation delay.
     corner : float
         Corner of a high-pass of the measurements [rad/s]; 0 for none.
-    told : bool
+    pass_commands : bool
         Whether the law passes commands on: it then follows channels named like the inputs, and adds its corrections.
     limit : float
         Largest command of the law.
@@ -96,17 +96,17 @@ def lqg_regulator(
     plant = as_linear(plant)
     model = sampled_model(plant, measures, drives, sample_time, delay, corner)
     n, p = len(model.A), len(drives)
-    x_ref = slow(model) if told else np.zeros((n, 0))
+    x_ref = slow(model) if pass_commands else np.zeros((n, 0))
     K, L = regulator_gain(model, weights), filter_gain(model, weights)
     update = np.eye(n) - L @ model.C  # x^ = update x^- + L y
-    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if told else x_ref[:p]
+    passed = np.kron(np.eye(p), [[1.0, 0.0, 0.0]]) if pass_commands else x_ref[:p]
     law = LinearLaw(
-        sample_time, measures, drives, drives if told else (), A=model.A @ update, By=model.A @ L, Bu=model.B,
+        sample_time, measures, drives, drives if pass_commands else (), A=model.A @ update, By=model.A @ L, Bu=model.B,
         C=-K @ update, Dy=-K @ L, Dr=passed + K @ x_ref,
     )
     assumed = {
         "design": "LQG regulator", "sample_time": sample_time, "delay": delay, "corner": corner, "limit": limit,
-        "told": told, "weights": weights, "states": n,
+        "pass_commands": pass_commands, "weights": weights, "states": n,
     }
     return Design(model.law(law, limit), plant, assumed, _slowest(model, K, L))
 
@@ -115,7 +115,8 @@ def slow(model: SampledModel) -> FloatArray:
     """Return the rows of x_ref on (r, r', r'') of every command."""
     rest = np.eye(len(model.A)) - model.A
     comes_to_rest = bool(np.linalg.cond(rest) < 1e14)
-    require(comes_to_rest, "a law that is told needs a plant at rest under a constant command; this one integrates it")
+    what = "a law that passes commands on needs a plant that rests under a constant command; this one integrates it"
+    require(comes_to_rest, what)
     N0 = np.linalg.solve(rest, model.B)
     N1 = -model.sample_time * np.linalg.solve(rest, N0)
     parts = zip((N0, N1), np.eye(3)[:2], strict=True)

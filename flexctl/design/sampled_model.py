@@ -1,4 +1,4 @@
-"""What a damping law is designed on: the whole plant sampled, its commands on their way, its measurements high-passed.
+"""The model on which a damping law is designed: the sampled plant, commands on their way, high-passed measurements.
 
     x[k+1] = A x[k] + B u[k] + E w[k],     y[k] = C x[k]
 

@@ -25,7 +25,7 @@ TERMS = 7  # of the series in z^4, |z| <= 1: the eighth is below 1e-29
 
 
 class Ends(NamedTuple):
-    """What sits at the two ends: h, mu, k of the module."""
+    """The bodies at the two ends: h, mu, k of the module."""
 
     hub: float
     mass: float

@@ -119,7 +119,7 @@ class FrequencyResponse(Tabular):
 
     @property
     def note(self) -> str:
-        """What the range leaves out, in words; empty where it holds every mode of the plant."""
+        """A sentence on what the range leaves out; empty where it holds every mode of the plant."""
         if self.poles is None or not self.omega.size:
             return ""
         modes, hertz = int(np.sum(self.poles.imag > 0.0)), self.omega[[0, -1]] / (2 * np.pi)

@@ -1,8 +1,8 @@
 """The channels of an arm that matter first: from its own drives to its main sensors.
 
 An arm has dozens of outputs, so that every question has its sensor. A picture of all of them shows nothing. First come
-what the drives are told and what is measured of it: the joints that are driven, the tip, and the sensors that the plant
-file adds. A plant whose signals have other names is shown whole.
+the commands of the drives and what is measured of it: the joints that are driven, the tip, and the sensors that the
+plant file adds. A plant whose signals have other names is shown whole.
 """
 
 from __future__ import annotations

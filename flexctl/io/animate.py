@@ -27,7 +27,7 @@ POINTS = 13
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """What an animation shows.
+    """The contents of an animation.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def _history(response: Response, track: Track) -> FloatArray:
 
 
 def _bent(ends: FloatArray, bend: FloatArray) -> FloatArray:
-    """Return the links as cantilevers under a force at their end, begin and end in place."""
+    """Return the links as cantilevers under a force at their end, both ends in place."""
     s = np.linspace(0.0, 1.0, POINTS)
     shape = 0.5 * s**2 * (3.0 - s) - s  # deflection against the chord for a deflection of 1 against the root's tangent
     begin, along = ends[:, :-1, None, :], np.diff(ends, axis=1)[:, :, None, :]

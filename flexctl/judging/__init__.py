@@ -1,1 +1,1 @@
-"""What a controller is worth: scenarios, certificates, comparisons, sweeps."""
+"""Judging a controller: scenarios, certificates, comparisons, sweeps."""

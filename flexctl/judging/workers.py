@@ -34,7 +34,7 @@ class WorkerLost(FlexctlError, RuntimeError):
 
 
 class _Done(NamedTuple):
-    """What comes back from a worker: the result, or what the job raised."""
+    """The answer of a worker: the result of a job, or the error it raised."""
 
     value: Any
     error: BaseException | None = None
@@ -194,7 +194,7 @@ def serve() -> None:
 def load_scripts(paths: Sequence[str]) -> None:
     """Load controller scripts, so that objects of their classes unpickle."""
     if paths:
-        from ..catalogue import load_controller  # a higher layer: what a script holds is told by its loader
+        from ..catalogue import load_controller  # a higher layer: the loader knows what a script holds
 
         for path in paths:
             load_controller(path)
@@ -210,7 +210,7 @@ def _answer(job: Callable[[Any], Any], case: Any, answers: IO[bytes]) -> None:
 
 
 def _packed(error: Exception) -> bytes:
-    """Return an error as a worker reports it; one that cannot travel is told with its traceback."""
+    """Return an error as a worker reports it; one that cannot travel becomes a text with its traceback."""
     try:
         text = pickle.dumps(_Done(None, error))
         pickle.loads(text)

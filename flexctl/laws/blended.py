@@ -3,7 +3,7 @@
     u = sat(sum of w_i (C_i x_i + Dy_i y + Dr_i r)),     x_i+ = A_i x_i + By_i y + Br_i r + Bu_i u
 
 w_i are hat functions of the scheduling variable between the design points, constant beyond the first and the last. All
-laws run all the time and are told the command that is really applied, so their observers stay right and their
+laws run all the time and receive the command that is really applied, so their observers stay right and their
 integrals do not drift apart; no coordinates have to match between designs. At a design point the loop is that design.
 
 Where the plant is its own mirror image the variable counts without its sign (`mirrored`): an arm with the elbow at -phi

@@ -26,13 +26,13 @@ SLACK = 5e-3
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What the governor knows of the loop.
+    """The governor's model of the loop.
 
     Attributes
     ----------
     loop : tuple of ndarray
         A, B0, Bm, B1, C, D of the closed loop over one interval: state (plant, law, waiting commands); references at
-        its begin, middle and end, between which they are interpolated; bounded signals.
+        its beginning, middle and end, between which they are interpolated; bounded signals.
     lower, upper : ndarray
         Bounds of these signals, the margin taken off.
     Phi, Gamma, measure, correct : ndarray
@@ -65,7 +65,7 @@ class Predictor:
 
 
 class Pace(NamedTuple):
-    """The pace within one interval: sigma = t - lag at its begin, pace s, its slope w [1/s]."""
+    """The pace within one interval: sigma = t - lag at its beginning, pace s, its slope w [1/s]."""
 
     begin: float
     lag: float

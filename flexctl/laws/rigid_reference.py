@@ -4,7 +4,7 @@
 
 tau comes in reference channels of its own, `<joint>_feedforward` (see `references`), because it depends on the motion
 of all joints: a law that adds J r'' for itself knows neither the other poses of the arm nor centrifugal and Coriolis
-torques. `fed_forward` teaches a law to add it. A law with an observer is told the command less tau, as if the plant had
+torques. `fed_forward` makes a law add it. A law with an observer receives the command less tau, as if the plant had
 taken tau away already, and its own J r'' in place of it:
 
     u = C x + Dy y + Dr r - J r'' + tau,     x+ = A x + By y + Br r + Bu (u - tau + J r'')

@@ -1,4 +1,4 @@
-"""What a law shares that switches or blends between several linear ones: their common signals and control period."""
+"""Laws that switch or blend between several linear ones: their common signals and control period."""
 
 from __future__ import annotations
 

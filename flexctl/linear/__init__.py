@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class _Analysed(OldMembers):
-    """What is asked of a linear plant of either form."""
+    """The methods of a linear plant in either form."""
 
     def modes(self: Any, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes (all of them by default); rigid ones are counted apart."""

@@ -81,7 +81,7 @@ def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
     eigenvalues[: sigma.size] = sigma**2
     eigenvalues -= shift
     shapes: FloatArray = sla.solve_triangular(L, U, lower=True, trans="T")
-    if shift:  # otherwise the rank of F has told
+    if shift:  # otherwise the rank of F has shown it
         eigenvalues[_invisible(K, shapes)] = 0.0
     _refine(eigenvalues, shapes, M, K)
     order = np.lexsort((eigenvalues, eigenvalues != 0.0))

@@ -1,4 +1,4 @@
-"""Operating points: the posed arm at rest, and what is unbalanced where an arm is said to rest.
+"""Operating points: the posed arm at rest, and the unbalanced forces where an arm is meant to rest.
 
 One rule for all drives: every joint stands at its variable, and the input of what drives it, a torque or force, the
 command of a servo or a cylinder, has the value that keeps it there. Free joints stand where the forces let them.

@@ -1,4 +1,4 @@
-"""What is rounding in the matrices of a linearised model, told by what they were computed from.
+"""Rounding errors in the matrices of a linearised model, recognised by the size of the terms they were computed from.
 
 A stiffness of 1e-46 N m/rad is no spring: it comes of closure forces of 1e-30 N that an equilibrium leaves behind, or
 of a coordinate of 1e-35 m beside others of a metre. From the matrix alone nobody can tell. So the tangent is taken

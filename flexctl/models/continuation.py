@@ -46,7 +46,7 @@ class Equations(ABC):
     count : int
         Number of coordinates in x; what follows are forces.
     speed : float
-        Largest d/ds of the coordinates that are led.
+        Largest d/ds of the coordinates that are prescribed.
     """
 
     begin: FloatArray

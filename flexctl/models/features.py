@@ -1,4 +1,4 @@
-"""What not every model knows of an arm, and the one check by which each refuses what it does not know.
+"""Features of an arm that not every model supports, and the one check by which a model refuses the others.
 
 A model class names what it knows in `features`; the words are the keys of `Arm.features()`. The models that solve
 exactly in frequency (`EXACT`) go through the same check as the solvers of the registry.
@@ -21,7 +21,7 @@ EXACT = {
 
 _SERIAL = ("ancf", "finite_segment", "assumed_modes", "timoshenko_planar", "timoshenko_spatial")
 OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": ("ancf", "finite_difference")}
-"""What models refuse in words of their own -> the kinds of the registry that take it; a test builds them."""
+"""Features that models refuse with messages of their own -> the kinds that support them; a test builds them."""
 
 
 LAYERED = frozenset({

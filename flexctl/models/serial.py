@@ -1,4 +1,4 @@
-"""What the planar and the spatial arm of beams share: joints and their drives, the rigid arm, rest and start.
+"""The common part of the planar and the spatial arm of beams: joints and their drives, the rigid arm, rest and start.
 
 Joint variables, "angles" for short, are angles [rad]; of a prismatic joint the free length [m] of what slides.
 """

@@ -1,1 +1,1 @@
-"""What an arm is asked to do: moves, signals, curves, paths, and the rigid arm that follows them."""
+"""Motions for an arm to follow: moves, signals, curves, paths, and the rigid arm that follows them."""

@@ -112,7 +112,7 @@ class UntilLastBreakpoint:
 
 
 class _RestToRest:
-    """What the moves from rest to rest share; the fields are those of the move itself."""
+    """Properties of a move from rest to rest; the move itself has the fields."""
 
     begin: float
     end: float

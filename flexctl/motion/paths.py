@@ -77,7 +77,7 @@ class ConstantSpeed(UntilLastBreakpoint):
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Begin and end, and where the speed becomes constant [s]."""
+        """Beginning and end, and where the speed becomes constant [s]."""
         return tuple(sorted({0.0, self.ease_in, self.time - self.ease_out, self.time}))
 
     def __call__(self, t: npt.ArrayLike) -> Sample:
@@ -127,7 +127,7 @@ class EasedTrapezoid(RestToRest):
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Begin and end of the ramps [s]."""
+        """Beginning and end of the ramps [s]."""
         return (self.start, self.start + self.ramp, self.duration - self.ramp, self.duration)
 
     def __call__(self, t: npt.ArrayLike) -> Sample:
@@ -166,7 +166,7 @@ def by_sides(curve: Curve, time: float, move: Callable[..., Motion] = quintic) -
 def eased_sides(curve: Curve, time: float, ramp: float) -> Motion:
     """Return the law at constant speed along every side, eased down to a stop and up again over `ramp` [s] at corners.
 
-    The same for begin and end. A ramp longer than half the time of the shortest side is refused.
+    The same at the beginning and the end. A ramp longer than half the time of the shortest side is refused.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from ..model import FloatArray
 
 @dataclass(frozen=True)
 class Rest:
-    """What an output that a move shakes should come back to: what it read before.
+    """Rest after a move: the output should come back to the value it had before.
 
     Attributes
     ----------

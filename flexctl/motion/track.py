@@ -1,4 +1,4 @@
-"""What a two-link arm is asked to do so that its tip follows a path: references for laws, start, check of reach.
+"""The track of a two-link arm whose tip follows a path: references for laws, start, check of reach.
 
 The joints' angles, rates and accelerations are those of the rigid arm (`flexctl.motion.kinematics`), and so are the
 torques that may be fed forward. Channels, each a `Motion`:

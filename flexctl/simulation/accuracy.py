@@ -1,4 +1,4 @@
-"""How accurate a run is: what is asked for, what was estimated, and what is said of it."""
+"""Accuracy of a run: the tolerance asked for, the error estimated, and the messages about it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def kinds(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
 
 
 class Accuracy:
-    """What a run knows of its error.
+    """The accuracy of a run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is said after a run, or when one fails: laws beyond the range of their design, unstable loops, growing motions.
+"""Warnings after a run, or when one fails: laws beyond the range of their design, unstable loops, growing motions.
 
 A bounded record does not show that a loop is stable: growth may be slow, or a limit holds it. And a law that blends
 designs stays what it is beyond the last of them, without anybody noticing. Nor does a record show that a model was

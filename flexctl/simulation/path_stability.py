@@ -64,10 +64,9 @@ class PathStability:
 
     Examples
     --------
-    >>> arm = fx.load_plant("tian_ancf_circle")
-    >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
-    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
+    >>> script = fx.load_controller("tip_circle")
+    >>> arm = fx.load_plant(script.PLANT)
+    >>> law, track = script.design(arm), script.track(arm)
     >>> fx.path_stability(arm, law, track, count=3).times.tolist()
     [0.0, 12.5, 25.0]
     """
@@ -160,10 +159,9 @@ def stability_over_damping(
 
     Examples
     --------
-    >>> arm = fx.load_plant("tian_ancf_circle")
-    >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0)))
-    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
+    >>> script = fx.load_controller("tip_circle")
+    >>> arm = fx.load_plant(script.PLANT)
+    >>> law, track = script.design(arm), script.track(arm)
     >>> found = fx.stability_over_damping(arm, {"PD": law}, track, [0.0, 1e-3], count=2)
     >>> len(found["PD"])
     2

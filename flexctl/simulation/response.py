@@ -1,4 +1,4 @@
-"""What a run returns: time series with names and units, scores, and where it came from."""
+"""The result of a run: time series with names and units, scores, and where it came from."""
 
 from __future__ import annotations
 

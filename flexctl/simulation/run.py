@@ -32,7 +32,7 @@ PILOT = 0.2
 
 @dataclass(frozen=True)
 class Setup:
-    """What is run: the plant, the model that is integrated (the plant, or its loop with a continuous law), the rest."""
+    """The system that is run: the plant, the model to integrate (it, or its loop with a continuous law), the rest."""
 
     plant: MechanicalModel
     model: MechanicalModel

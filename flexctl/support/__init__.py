@@ -1,1 +1,1 @@
-"""What every layer leans on: files written whole or not at all, memory asked for before use, checks of numbers."""
+"""Helpers of every layer: files written whole or not at all, memory asked for before use, checks of numbers."""

@@ -16,7 +16,7 @@ def available() -> float:
 
 @contextlib.contextmanager
 def room_for(numbers: float, what: str, remedy: str) -> Iterator[None]:
-    """Refuse to make arrays of so many numbers in all that do not fit; one that fails all the same is told likewise.
+    """Refuse to make arrays of so many numbers in all that do not fit; failing all the same raises the same error.
 
     Raises
     ------

@@ -198,7 +198,7 @@ class OldMembers:
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
-    """Return what is said of a name that flexctl does not have."""
+    """Return the message for a name that flexctl does not have."""
     message = f"module 'flexctl' has no attribute {name!r}"
     if name in NAMES:
         return f"{message}: it is now fx.{NAMES[name]}"

@@ -1,4 +1,4 @@
-"""What an ability of `flexctl.abilities` promises, checked of every model that has it: signatures, then meaning."""
+"""Checks of every ability of `flexctl.abilities` that a model has: signatures, then meaning."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def analysis(model: Any) -> None:
 
 
 def assumptions(model: Any) -> None:
-    """Check that what a motion drives is told with its sample, and that at rest it is no more than in motion."""
+    """Check that what a motion drives is reported with its sample, and that at rest it is no more than in motion."""
     n = len(model.coordinates)
     q = model.reference() + 1e-3 * np.linspace(0.0, 1.0, 5)[:, None] * np.ones(n)
     for one in model.assumptions(q, 0.1 * np.ones((5, n))):

@@ -1,4 +1,4 @@
-"""What a control law promises by its attributes, checked: the signals of `Controller`, and each ability that it has."""
+"""Checks that a control law keeps what its attributes promise: signals of `Controller`, abilities that it has."""
 
 from __future__ import annotations
 

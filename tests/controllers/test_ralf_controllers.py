@@ -397,7 +397,7 @@ def test_noise_of_the_observer_says_nothing_when_it_is_told() -> None:
 
     def left(told: bool, factor: float) -> float:
         weights = replace(given.WEIGHTS, noise=factor * given.WEIGHTS.noise)
-        design = lqg_regulator(linear(0.0), weights, told=told, **options)
+        design = lqg_regulator(linear(0.0), weights, pass_commands=told, **options)
         motions, signals = ({**rest, **cycle}, {}) if told else (rest, inputs)
         return float(simulate(p, design, motions, duration=3.0, inputs=signals).scores["strain_lower.vibration"])
 

@@ -115,7 +115,7 @@ def test_one_input_and_one_measurement_from_a_first_order_plant() -> None:
 
 def test_a_told_law_passes_constant_commands_on_and_an_integrating_plant_is_refused() -> None:
     weights = RegulatorWeights({"near": 1.0, "far": 1.0}, 1e-3, 1e-2, 1e-5)
-    design = lqg_regulator(masses(), weights, told=True, **BOTH)
+    design = lqg_regulator(masses(), weights, pass_commands=True, **BOTH)
     law = design.law.law
     # in the steady state of a constant command u is the command
     model = sampled_model(masses(), ("near", "far"), ("left", "right"), DT)
@@ -131,7 +131,7 @@ def test_a_told_law_passes_constant_commands_on_and_an_integrating_plant_is_refu
     np.testing.assert_allclose(u, [0.7, -0.4], rtol=0, atol=1e-9)
     np.testing.assert_allclose(law.A @ x + law.By @ (model.C @ x) + law.Bu @ u, later, rtol=0, atol=1e-9)
     with pytest.raises(fx.DefinitionError, match="integrates it"):
-        lqg_regulator(masses(False), RegulatorWeights({"near": 1.0}, 1.0, 1.0, 1.0), told=True, **BOTH)
+        lqg_regulator(masses(False), RegulatorWeights({"near": 1.0}, 1.0, 1.0, 1.0), pass_commands=True, **BOTH)
 
 
 def test_wrong_input_is_named() -> None:

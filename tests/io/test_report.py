@@ -104,7 +104,7 @@ def test_the_film_of_finite_differences_is_the_displacement() -> None:
     film = film_of(run, plant.arm)
     assert film is not None
     turned = np.unwrap(np.arctan2(*np.array(film["tip"]).T[::-1]))
-    np.testing.assert_allclose(turned, np.interp(film["t"], run.t, run["tip"]) / 0.96, atol=2e-3)
+    np.testing.assert_allclose(turned, np.interp(film["t"], run.t, run["tip_displacement"]) / 0.96, atol=2e-3)
 
 
 def test_every_kind_of_result(tmp_path: Path) -> None:

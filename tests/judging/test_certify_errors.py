@@ -23,11 +23,9 @@ SETTINGS = {"model": {"kind": "timoshenko_planar", "elements": 2}, "damping": {"
 @cache
 def found() -> fx.Certificate:
     """A PD on two beam elements, with everything asked for that a run is needed for."""
-    law = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **GAINS).limited(-0.3, 0.3)
+    names = ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",)
+    law = fx.LinearLaw(1e-3, *names, **GAINS).limited(-0.3, 0.3)
     arm = fx.load_plant("tokhi_azad_1994", model=SETTINGS["model"], overrides={"damping": SETTINGS["damping"]})
-    names = {"hub_angle": "joint1_angle", "hub_rate": "joint1_rate", "hub_torque": "joint1_torque"}
-    law = replace(law, measures=tuple(names[x] for x in law.measures), drives=("joint1_torque",),
-                  follows=("joint1_angle",))
     item = fx.Scenario("move", quintic(0.0, 0.1, 0.3), 1.5)
     return fx.certify(law, arm, scenarios=[item], bits=(12,), workers=1, loads={"joint1_torque": 2e-5}, requirements={
         "ripple_at_bits": {12: 1.0}, "load_recovery_s": 10.0, "peak_over_limit": 1.0, "linear_amplitude": 0.5,
@@ -139,7 +137,7 @@ def test_a_finer_run_decides_what_the_error_leaves_open(monkeypatch: pytest.Monk
         return "x goes on" if doubted or len(asked) > 2 else ""
 
     monkeypatch.setattr(robust, "sustained", open_)
-    law = fx.LinearLaw(1e-3, ("hub_angle", "hub_rate"), ("hub_torque",), ("hub_angle",), **GAINS)
+    law = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), **GAINS)
     settings = {"model.sections": 4, "damping": SETTINGS["damping"]}
     item = fx.Scenario("move", quintic(0.0, 0.1, 0.2), 0.4, settings, options={"method": "march"})
     point = robust.point(fx.load_plant("tokhi_azad_1994"), law, item, robust.Point(0.01, 0.0, None))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ERROR = "error:"
 TELL = 0.01
-"""Part of its range from which on the error of a curve is told below the picture."""
+"""Part of its range from which on the error of a curve is stated below the picture."""
 BLOCK = 3
 """Most groups of runs beside each other; more go below."""
 

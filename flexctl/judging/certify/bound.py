@@ -66,7 +66,7 @@ class CrossedBounds(FlexctlError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class PayloadBound:
-    """What every command bears over a range of payloads.
+    """The uncertainty that every command tolerates over a range of payloads.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ def _claimed(search: _Search, ends: FloatArray) -> tuple[float, int]:
 
 @dataclass(frozen=True, eq=False)
 class Attained:
-    """What is attained with one payload: the value, where it is [rad/s], and the curve; inf for an unstable loop."""
+    """The bound attained with one payload: its value, where it is [rad/s], and the curve; inf for an unstable loop."""
 
     payload: float
     value: float

@@ -1,4 +1,4 @@
-"""What is known of a controller on a plant."""
+"""The certificate: all findings about a controller on a plant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Tabular):
-    """What was found.
+    """The findings.
 
     Attributes
     ----------

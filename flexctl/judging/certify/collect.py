@@ -1,4 +1,4 @@
-"""What the jobs found, put together."""
+"""The results of the jobs, put together."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _of_linear(task: Task) -> list[str]:
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what could not be examined and why; runs and bounds are told of elsewhere."""
+    """Return what could not be examined and why; runs and bounds are reported elsewhere."""
     elsewhere = ("run ", "bound ")
     notes = [f"{key}: {x.why}" for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)]
     once = {key: x for key, x in found.items() if not key.startswith(FINER)}

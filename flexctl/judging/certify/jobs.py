@@ -1,4 +1,4 @@
-"""What is computed for a certificate: jobs by label, each a function and its arguments, for any process."""
+"""The computations of a certificate: jobs by label, each a function and its arguments, for any process."""
 
 from __future__ import annotations
 

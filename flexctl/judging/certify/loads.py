@@ -29,7 +29,7 @@ FIRST = 0.05
 
 @dataclass(frozen=True)
 class LoadStep:
-    """What a load at an input of the plant does.
+    """The effect of a load at an input of the plant.
 
     Attributes
     ----------

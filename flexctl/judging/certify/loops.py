@@ -34,7 +34,7 @@ LOST = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Spillover:
-    """What the loop does to the damping of every flexible mode of the plant.
+    """The effect of the loop on the damping of every flexible mode of the plant.
 
     Attributes
     ----------

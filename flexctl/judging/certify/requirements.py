@@ -1,4 +1,4 @@
-"""What a controller must reach: stated in its script as REQUIREMENTS = {name: bound}, or on the command line."""
+"""Requirements of a controller, stated in its script as REQUIREMENTS = {name: bound}, or on the command line."""
 
 from __future__ import annotations
 

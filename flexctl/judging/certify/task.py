@@ -1,4 +1,4 @@
-"""What is examined: controller, plant, scenarios, requirements."""
+"""The task of a certificate: controller, plant, scenarios, requirements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is examined.
+    """The controller, plant, scenarios and requirements to examine.
 
     Attributes
     ----------

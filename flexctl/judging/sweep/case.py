@@ -1,6 +1,6 @@
 """One case of a sweep: parameters set, controller designed, scenario run, numbers returned.
 
-A case is told by names and numbers alone, so that any process on any machine with flexctl and the files can do it.
+A case consists of names and numbers alone, so that any process on any machine with flexctl and the files can do it.
 
     payload.mass, link.1.length, ...      overrides of the plant that is run, on top of the scenario's own
     controller.NAME                       an argument of the script's design(plant, NAME=...) or a constant NAME of it;
@@ -36,12 +36,12 @@ KEPT = 4
 TRIED = 200
 """Cases that are looked at before the first one is run, until one is found that can be."""
 FAILURES = (FlexctlError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError)
-"""What makes a row of a case, and not the end of the sweep."""
+"""Errors that become a row of the table and do not end the sweep."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What all cases of a sweep share.
+    """The settings that all cases of a sweep share.
 
     Attributes
     ----------

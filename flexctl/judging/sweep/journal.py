@@ -1,4 +1,4 @@
-"""What a sweep leaves on disk while it runs: a journal, and a lock that keeps a second writer away.
+"""Files of a running sweep: a journal, and a lock that keeps a second writer away.
 
 The journal (``results.csv.journal``) has a first line that says what is swept and a line for every case that is done,
 appended and put on the disk at once (fsync); a run that is interrupted, by Ctrl-C, a kill or a power cut, continues
@@ -126,7 +126,7 @@ class Journal:
 
 
 class Lock:
-    """What one process holds while it writes.
+    """The lock that one process holds while it writes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an ANCF arm is before any force: joints, closures, the rigid arm, the arm at rest."""
+"""The kinematics of an ANCF arm: joints, closures, the rigid arm, the arm at rest."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Forms(NamedTuple):
 
 
 class Stuff(NamedTuple):
-    """What an element is made of: one entry per element, SI units."""
+    """Data of the elements: one entry per element, SI units."""
 
     length: FloatArray
     E: FloatArray

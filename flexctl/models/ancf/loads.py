@@ -1,4 +1,4 @@
-"""What acts on an ANCF arm: joint torques or servo commands, forces and a torque at the tip, pressures along the links.
+"""Inputs of an ANCF arm: joint torques or servo commands, forces and a torque at the tip, pressures along the links.
 
 | input | acts on |
 |---|---|

@@ -1,4 +1,4 @@
-"""What is measured on an ANCF arm. Names and meanings are those of `timoshenko_planar.sensors`, and some more.
+"""Sensors of an ANCF arm. Names and meanings are those of `timoshenko_planar.sensors`, and some more.
 
 | output | meaning |
 |---|---|

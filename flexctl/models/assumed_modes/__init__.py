@@ -75,10 +75,8 @@ class AssumedModes:
     Examples
     --------
     >>> model = fx.AssumedModes(fx.load_plant("tokhi_azad_1994").arm, modes=3)
-    >>> print(fx.linearise(model).modes(1))
-    1 rigid mode
-    mode  frequency [Hz]      [rad/s]  damping [%]
-       1         11.8024      74.1564            0
+    >>> print(fx.linearise(model).modes(1).frequencies_hz.round(4))
+    [11.8024]
     """
 
     kind = "assumed_modes"

@@ -20,11 +20,11 @@ from ...model import ComplexArray, FloatArray
 from .mesh import Field, Station, Tree
 
 
-class Local(NamedTuple):
-    """Motion of points against the root of their link, for its coordinates (theta, z), r points.
+class Points(NamedTuple):
+    """Motion of r points, for k coordinates: in the base frame all of eta, against the root of a link its (theta, z).
 
-    place, J: positions (r) and their derivatives (r x (1 + k)); acceleration (r) and its derivatives by coordinates and
-    rates, each r x (1 + k).
+    place, J: positions (r) and their derivatives (r x k); acceleration (r) and its derivatives by coordinates and
+    rates, each r x k.
     """
 
     place: ComplexArray
@@ -35,7 +35,7 @@ class Local(NamedTuple):
     by_rate: ComplexArray
 
 
-def local(f: Field, q: FloatArray, v: FloatArray, a: FloatArray) -> Local:
+def local(f: Field, q: FloatArray, v: FloatArray, a: FloatArray) -> Points:
     """Return the motion of the points of a field, from (theta, z) and its derivatives."""
     E, z, w, dz, alpha, ddz = np.exp(1j * q[0]), q[1:], v[0], v[1:], a[0], a[1:]
     Hz, Hdz, Hddz = f.H @ z, f.H @ dz, f.H @ ddz
@@ -45,7 +45,7 @@ def local(f: Field, q: FloatArray, v: FloatArray, a: FloatArray) -> Local:
     acceleration = (slope @ ddz - Hdz @ dz + 2j * w * rate + turn * zeta) * E
     by_z = -Hddz - 2j * w * Hdz + turn * slope
     by_dz = -2.0 * Hdz + 2j * w * slope
-    return Local(
+    return Points(
         zeta * E, _columns(1j * zeta, slope) * E, (rate + 1j * w * zeta) * E, acceleration,
         _columns(1j * acceleration / E, by_z) * E, _columns(2j * rate - 2.0 * w * zeta, by_dz) * E,
     )
@@ -65,17 +65,6 @@ def second(f: Field, q: FloatArray, force: ComplexArray) -> FloatArray:
     out[0, 1:] = out[1:, 0] = (back @ (1j * (f.a - Hz + 1j * f.b))).real
     out[1:, 1:] = -np.einsum("r,rij->ij", back.real, f.H)
     return out
-
-
-class Points(NamedTuple):
-    """Motion of r points in the base frame: as `Local`, with all n coordinates eta."""
-
-    place: ComplexArray
-    J: ComplexArray
-    rate: ComplexArray
-    acceleration: ComplexArray
-    by_position: ComplexArray
-    by_rate: ComplexArray
 
 
 class TreeMotion:

@@ -1,4 +1,4 @@
-"""What is measured on a tree of `assumed_modes`; the names mean what they mean for `timoshenko_planar`.
+"""Sensors of a tree of `assumed_modes`; the names have the same meaning as for `timoshenko_planar`.
 
 | output | meaning |
 |---|---|

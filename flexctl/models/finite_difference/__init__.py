@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 FORMS = ("slope", "paper")
 OUTPUTS = {"joint1_angle": "rad", "joint1_rate": "rad/s", "tip_displacement": "m", "chord1_angle": "rad"}
-"""What every planar formulation calls so. There are no tip_x and tip_y: they are not linear in the joint's angle."""
+"""Outputs, named as in every planar formulation; without tip_x and tip_y, which are not linear in the joint angle."""
 
 
 class FiniteDifference(LinearMechanics):
@@ -83,10 +83,8 @@ class FiniteDifference(LinearMechanics):
     Examples
     --------
     >>> model = fx.FiniteDifference(fx.load_plant("tokhi_azad_1994").arm, sections=40)
-    >>> print(fx.linearise(model).modes(1))
-    1 rigid mode
-    mode  frequency [Hz]      [rad/s]  damping [%]
-       1         11.7879      74.0653            0
+    >>> print(fx.linearise(model).modes(1).frequencies_hz.round(4))
+    [11.7879]
     """
 
     kind = "finite_difference"

@@ -35,7 +35,7 @@ InitialState = tuple[npt.ArrayLike, npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class March:
-    """What a march recorded.
+    """The record of a march.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is measured on a chain of segments; names and meanings are those of `timoshenko_planar.sensors`.
+"""Sensors of a chain of segments; names and meanings are those of `timoshenko_planar.sensors`.
 
 Positions along the chain are sums c_j R_j over its bodies with c_j = l_j inboard of the sensor, so that every output
 and its derivatives are sums over angles. With a flexible joint the displacement counts its spring: s times the angle

@@ -43,7 +43,7 @@ LIMIT = 22.0
 
 @dataclass(frozen=True, eq=False)
 class TransferRun:
-    """What the transfer matrices give.
+    """The motion found with the transfer matrices.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is measured on a planar arm: joints, tip, and stations along the links.
+"""Sensors of a planar arm: joints, tip, and stations along the links.
 
 Every output is one `Channel`; the compiled kernel reads the same records.
 
@@ -188,7 +188,7 @@ class PlanarSensors:
 
 
 def _chord(local: Array, rate: Array, root: int, end: int, kind: int) -> Any:
-    """Return the angle (or rate) of the line from the begin of one element to the end of another.
+    """Return the angle (or rate) of the line from the beginning of one element to the end of another.
 
     The angle is that of the root's section and what the line is turned from it, so that it goes beyond pi with the arm.
     """

@@ -1,4 +1,4 @@
-"""What is measured on a spatial arm: joints, tip, and stations along the links.
+"""Sensors of a spatial arm: joints, tip, and stations along the links.
 
 | output | meaning |
 |---|---|
