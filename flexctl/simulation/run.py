@@ -17,6 +17,7 @@ from ..laws.compiled import begin, compile_law, empty_law, hold_law
 from ..laws.controller import ChangesAtTimes, check_answer, initial_at
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
+from ..support.checks import real_array
 from .grid import both_limits, commands, limits, middles, samples, time_grid
 from .response import Response
 from .scores import scores
@@ -101,7 +102,7 @@ class Run:
         plant, model = self.setup.plant, self.setup.model
         if self.setup.initial is None:
             return model.reference(), np.zeros(len(model.coordinates))
-        q, v = (np.array(x, float) for x in self.setup.initial)
+        q, v = (real_array("initial state", x) for x in self.setup.initial)
         shape = (len(plant.coordinates),)
         fits = q.shape == v.shape == shape
         require(fits, f"initial state has shapes {q.shape}, {v.shape}; {plant.kind} needs {shape} twice")
