@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import DefinitionError, did_you_mean, require
 from ..model import FloatArray
-from ..support.files import write_atomically
+from ..support.files import reason_of, write_atomically
 from .matfile import OtherVersion, read_mat
 
 Value = FloatArray | list[str] | str | float
@@ -57,7 +57,7 @@ def read_record(path: str | Path) -> Record:
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
         newer = isinstance(error, OtherVersion)
         hint = "MATLAB 7.3 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
-        raise DefinitionError(f"{source}: {hint} ({error})") from error
+        raise DefinitionError(f"{source}: {hint} ({reason_of(error)})") from error
 
 
 def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:

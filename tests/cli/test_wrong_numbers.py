@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,3 +139,14 @@ def test_what_is_no_real_number_is_refused_wherever_it_is_given(what: str) -> No
     """Neither a raw TypeError, nor an imaginary part that is lost with a warning of numpy."""
     with pytest.raises(fx.DefinitionError, match=r"complex|not a number|real|whole number"):
         WRONG_ANYWHERE[what]()
+
+
+def test_a_damaged_file_is_refused_without_advice_to_run_it(tmp_path: Path) -> None:
+    """NumPy takes random bytes for a pickle and says how to load it unsafely."""
+    path = tmp_path / "run.npz"
+    path.write_bytes(bytes(range(200, 250)))
+    for load in (fx.Response.load, fx.load_linear):
+        with pytest.raises(fx.DefinitionError, match=r"damaged") as caught:
+            load(path)
+        assert "pickle.load" not in str(caught.value)
+        assert "unsafely" not in str(caught.value)
