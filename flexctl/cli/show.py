@@ -94,7 +94,7 @@ def show(name: str, settings: tuple[str, ...], kind: str | None, everything: boo
 
     plants, bare = list_plants(), not settings and kind is None
     scripts = list_controllers() if bare else []  # --set and --model are for plants
-    known = (*plants, *scripts)
+    known = sorted({*plants, *scripts})
     if bare and name not in known and not Path(name).suffix and len(Path(name).parts) == 1:
         raise DefinitionError(f"{unknown('plant or controller', name, known)}; or give the path of a .toml or .py file")
     script = _about_script(*locate("controllers", name)) if name.endswith(".py") or name in scripts else {}

@@ -20,6 +20,7 @@ from ..abilities import provenance_of
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
+from ..support.checks import real_array
 from ..support.tabular import Column, Tabular
 from .channels import main_channels
 from .evaluate import Transfer, axis, on_axis, transfer
@@ -248,7 +249,7 @@ def frequency_response(
 
 
 def _checked(omega: npt.ArrayLike) -> FloatArray:
-    at = np.atleast_1d(np.asarray(omega, float))
+    at = np.atleast_1d(real_array("omega", omega))
     if at.ndim != 1 or not np.isfinite(at).all() or np.any(at < 0.0) or np.any(np.diff(at) <= 0.0):
         raise DefinitionError("omega must be a list of finite frequencies >= 0 rad/s in ascending order, none twice")
     return at

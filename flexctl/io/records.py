@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, did_you_mean, require
 from ..model import FloatArray
-from ..support.files import write_atomically
+from ..support.files import reason_of, write_atomically
 from .hdf5 import is_hdf5, read_hdf5
 from .market import read_group
 from .matfile import OtherVersion, read_mat
@@ -74,7 +74,7 @@ def read_raw(path: str | Path) -> dict[str, Any]:
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
         newer = isinstance(error, OtherVersion)
         hint = "MATLAB 4 files are not read, save with '-v7'" if newer else f"damaged, or not a {source.suffix} file"
-        raise DefinitionError(f"{source}: {hint} ({error})") from error
+        raise DefinitionError(f"{source}: {hint} ({reason_of(error)})") from error
 
 
 def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:

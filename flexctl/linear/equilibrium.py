@@ -17,6 +17,7 @@ from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closure_forces, index_of, names
 from ..models.continuation import Balance, Outcome, follow
 from ..models.ranges import check_rest
+from ..support.checks import real, real_array
 
 
 def accelerations(
@@ -106,7 +107,9 @@ def equilibrium(
         )
         return model.lifted(rests)
     p, held = len(model.inputs), dict(hold or {})
-    indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
+    indices = {
+        index_of("coordinate", name, model.coordinates): real(f"hold {name}", value) for name, value in held.items()
+    }
     enough = balance is not None or len(indices) <= p
     require(enough, f"{len(indices)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
     inputs = names(model.inputs)[: len(indices)] if balance is None else list(balance)
@@ -140,9 +143,9 @@ def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None
     if isinstance(u, Mapping):
         values = np.zeros(p)
         for name, value in u.items():
-            values[index_of("input", name, model.inputs)] = value
+            values[index_of("input", name, model.inputs)] = real(f"u {name}", value)
         return values
-    values = np.zeros(p) if u is None else np.array(u, float)
+    values = np.zeros(p) if u is None else real_array("u", u)
     require(values.shape == (p,), f"u has shape {values.shape}; {model.kind} has {p} inputs")
     return values
 
@@ -177,7 +180,7 @@ def _check_limits(model: MechanicalModel, point: OperatingPoint) -> None:
 
 def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray | None) -> FloatArray:
     n = len(model.coordinates)
-    q = posed(model, hold) if guess is None else np.array(guess, float)
+    q = posed(model, hold) if guess is None else real_array("guess", guess)
     require(q.shape == (n,), f"guess has shape {q.shape}; {model.kind} has {n} coordinates")
     return q
 

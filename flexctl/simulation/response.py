@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, Signal, names
+from ..support.files import reason_of
 from ..support.tabular import Column, Tabular
 
 if TYPE_CHECKING:
@@ -174,8 +175,7 @@ class Response(Tabular):
         except FileNotFoundError as error:
             raise DefinitionError(f"{path}: no such file") from error
         except Exception as error:
-            reason = f"{error}" or type(error).__name__
-            raise DefinitionError(f"{path}: not a run written by flexctl, or damaged ({reason})") from error
+            raise DefinitionError(f"{path}: not a run written by flexctl, or damaged ({reason_of(error)})") from error
         return found
 
 

@@ -18,6 +18,7 @@ from ..laws.controller import ChangesAtTimes, check_answer, initial_at
 from ..linear.state_model import StateModel
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
+from ..support.checks import real_array
 from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .response import Response
 from .scores import scores
@@ -111,7 +112,7 @@ class Run:
         plant, model = self.setup.plant, self.setup.model
         if self.setup.initial is None:
             return model.reference(), np.zeros(len(model.coordinates))
-        q, v = (np.array(x, float) for x in self.setup.initial)
+        q, v = (real_array("initial state", x) for x in self.setup.initial)
         shape = (len(plant.coordinates),)
         fits = q.shape == v.shape == shape
         require(fits, f"initial state has shapes {q.shape}, {v.shape}; {plant.kind} needs {shape} twice")

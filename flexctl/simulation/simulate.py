@@ -45,7 +45,7 @@ from ..machine.given import as_simulated, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.track import track_of
-from ..support.checks import number
+from ..support.checks import number, real_array
 from ..support.memory import room_for
 from .accuracy import DEFAULT
 from .analog import analog_loop
@@ -318,7 +318,7 @@ def _period(model: MechanicalModel, law: Any, step: float | None) -> float | Non
 
 def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:
     for row in rows:
-        triple = np.shape(row) == (3,) and bool(np.isfinite(row).all())
+        triple = np.shape(row) == (3,) and bool(np.isfinite(real_array("payload change", row)).all())
         wanted = "time [s], mass [kg], inertia [kg m^2]"
         require(triple, f"payload change {row!r} must be three finite numbers: {wanted}")
         require(0 <= row[0] <= duration, f"payload change at {row[0]} s lies outside the run, 0 to {duration:g} s")

@@ -39,7 +39,7 @@ def real_array(name: str, value: Any) -> npt.NDArray[np.float64]:
     """Return an array of real numbers; a complex one is refused, whose imaginary part would be lost without a word."""
     try:
         found = np.array(value)
-        require(found.dtype.kind != "c", f"{name} is complex; laws and motions are real")
+        require(found.dtype.kind != "c", f"{name} is complex; it must be real")
         return found.astype(float, casting="unsafe" if found.dtype.kind == "O" else "same_kind")
     except (TypeError, ValueError) as error:
         if isinstance(error, DefinitionError):

@@ -207,3 +207,8 @@ def _fill(target: Path, raw: _Remembering, writer: Callable[[IO[bytes]], Any]) -
     finally:
         with contextlib.suppress(OSError, ValueError):
             stream.close()
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file could not be read, without NumPy's advice to run what a pickle holds."""
+    return str(error).partition(" If you trust the file")[0].rstrip(".") or type(error).__name__

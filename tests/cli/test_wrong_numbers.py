@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,3 +112,41 @@ def test_moves_to_what_is_no_number(wrong: Any) -> None:
     ):
         with pytest.raises(fx.DefinitionError):
             make()
+
+
+WRONG_ANYWHERE: dict[str, Callable[[], Any]] = {
+    "frequencies": lambda: fx.frequency_response(arm().linearise(), np.array([1j])),
+    "frequency words": lambda: fx.frequency_response(arm().linearise(), ["a"]),
+    "initial": lambda: fx.simulate(arm(), duration=0.01, inputs=PUSH, initial=(np.full(7, 1j), np.zeros(7))),
+    "payload": lambda: fx.simulate(arm(), duration=0.01, inputs=PUSH, payload=[(0.005, 1j, 0.0)]),  # type: ignore[list-item]
+    "hold": lambda: fx.equilibrium(arm(), hold={"theta": 1j}),  # type: ignore[dict-item]
+    "hold word": lambda: fx.equilibrium(arm(), hold={"theta": "a"}),  # type: ignore[dict-item]
+    "load": lambda: fx.equilibrium(arm(), hold={"theta": 0.0}, u={"joint1_torque": "a"}),  # type: ignore[dict-item]
+    "bits": lambda: fx.certify("tokhi_azad_pd", bits=(-1,)),
+    "half a bit": lambda: fx.certify("tokhi_azad_pd", bits=(12.5,)),  # type: ignore[arg-type]
+    "bits required": lambda: fx.certify("tokhi_azad_pd", requirements={"ripple_at_bits": {"a": 1.0}}),
+}
+PUSH = {"joint1_torque": fx.bang_bang(0.1, 0.1)}
+
+
+def arm() -> fx.Plant:
+    return fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 6})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("what", WRONG_ANYWHERE)
+def test_what_is_no_real_number_is_refused_wherever_it_is_given(what: str) -> None:
+    """Neither a raw TypeError, nor an imaginary part that is lost with a warning of numpy."""
+    with pytest.raises(fx.DefinitionError, match=r"complex|not a number|real|whole number"):
+        WRONG_ANYWHERE[what]()
+
+
+def test_a_damaged_file_is_refused_without_advice_to_run_it(tmp_path: Path) -> None:
+    """NumPy takes random bytes for a pickle and says how to load it unsafely."""
+    path = tmp_path / "run.npz"
+    path.write_bytes(bytes(range(200, 250)))
+    for load in (fx.Response.load, fx.load_linear):
+        with pytest.raises(fx.DefinitionError, match=r"damaged") as caught:
+            load(path)
+        assert "pickle.load" not in str(caught.value)
+        assert "unsafely" not in str(caught.value)

@@ -38,7 +38,7 @@ from .certificate import Certificate
 from .collect import collected
 from .jobs import jobs, perform
 from .loads import checked_loads
-from .requirements import check_scenarios, check_signals, checked, judged
+from .requirements import check_scenarios, check_signals, checked, checked_bits, judged
 from .task import prepared
 from .varied import checked_ranges
 
@@ -125,7 +125,7 @@ def certify(
     if "vary" in stated:
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
     every, given = (*task.poses, *poses), checked_loads(loads or {}, task)
-    task = replace(task, requirements=stated, poses=every, bits=tuple(bits), loads=given)
+    task = replace(task, requirements=stated, poses=every, bits=tuple(map(checked_bits, bits)), loads=given)
     wanted = jobs(task)
     found: dict[str, Any] = {}
     names = list(wanted)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import DefinitionError, require, unknown
 from .holds import of_the_set, unexamined, within
 
@@ -43,6 +45,8 @@ VIBRATION = "vibration_ratio"
 worst run and signal, or {scenario: number}."""
 RIPPLE = "ripple_at_bits"
 """{bits: largest ripple of a command} with encoders of so many bits."""
+MOST_BITS = 52
+"""Of an encoder: a double has no more."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
         elif name == RIPPLE:
             proper = isinstance(bound, Mapping) and bool(bound)
             require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
-            found[name] = {int(bits): _number(name, value) for bits, value in dict(bound).items()}
+            found[name] = {checked_bits(bits): _number(name, value) for bits, value in dict(bound).items()}
         elif name == VIBRATION and isinstance(bound, Mapping):
             found[name] = {str(run): _number(name, value) for run, value in bound.items()}
         elif name in LEAST or name == VIBRATION or name in MOST or "." in name:
@@ -109,6 +113,13 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
             scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
             raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, VARY, VIBRATION, RIPPLE, *scores])
     return found
+
+
+def checked_bits(bits: Any) -> int:
+    """Return the resolution of an encoder, or refuse one that there cannot be."""
+    whole = isinstance(bits, int | np.integer) and not isinstance(bits, bool) and 1 <= bits <= MOST_BITS
+    require(whole, f"{bits!r} bits: the resolution of an encoder is a whole number from 1 to {MOST_BITS}")
+    return int(bits)
 
 
 def _number(name: str, bound: Any) -> float:
