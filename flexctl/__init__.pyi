@@ -164,6 +164,10 @@ from .io.python_control import (
     from_control as from_control, load_linear as load_linear, nonlinear as nonlinear, save_linear as save_linear,
 )
 
+from .export import (
+    Exported as Exported, export_law as export_law, export_plant as export_plant,
+)
+
 # Errors and warnings
 from .errors import (
     AccuracyWarning as AccuracyWarning, Caution as Caution, ConvergenceError as ConvergenceError,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from ..errors import require
 from ..linear import FirstOrder
 from ..model import FloatArray
 from .controller import Delayed, LinearLaw, bare
+from .ordered import blended_period, hat_weights, readings, stacked
 
 if TYPE_CHECKING:
     from ..design.design import Design
@@ -93,8 +95,7 @@ class Blended:
 
     def weights(self, value: float) -> FloatArray:
         """Return the weight of each law at a value of the scheduling variable."""
-        value = abs(value) if self.mirrored else value
-        return np.array([np.interp(value, self.points, row) for row in np.eye(len(self.points))])
+        return hat_weights(self.points, abs(value) if self.mirrored else value)
 
     def frozen(self, value: float) -> LinearLaw:
         """Return the linear law that acts while the scheduling variable stays at a value: for poles and margins."""
@@ -127,15 +128,14 @@ class Blended:
         self, state: tuple[FloatArray, ...], t: float, y: FloatArray, r: FloatArray
     ) -> tuple[FloatArray, tuple[FloatArray, ...]]:
         """Return the blended command and the next states."""
-        value, own = float(y[self.measures.index(self.by)]), y[: self._own]
-        u = np.zeros(len(self.drives))
-        for w, law, x in zip(self.weights(value), self.laws, state, strict=True):
-            if w:
-                u += w * (law.C @ x + law.Dy @ own + law.Dr @ r)
-        u = np.clip(u, self.laws[0].lower, self.laws[0].upper)
-        return u, tuple(
-            law.A @ x + law.By @ own + law.Br @ r + law.Bu @ u for law, x in zip(self.laws, state, strict=True)
-        )
+        y, r = readings(self, y, r)
+        value = float(y[self.measures.index(self.by)])
+        return blended_period(self._stack, abs(value) if self.mirrored else value, state, y[: self._own], r)
+
+    @cached_property
+    def _stack(self) -> Any:
+        """The laws as compiled code takes them."""
+        return stacked(self.laws, self.points)
 
 
 def blended(designs: Sequence[Delayed | Design], points: Sequence[float], by: str, mirrored: bool = False) -> Delayed:

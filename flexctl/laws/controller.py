@@ -6,6 +6,8 @@ y are the measured plant outputs, r the reference with three numbers per followe
 `Bu` feeds the command after the limits back, as an observer or an anti-windup needs. `sample_time` 0 means a continuous
 law x' = A x + By y + Br r, which `simulate` integrates together with the plant.
 
+Sums run in a defined order (`ordered_kernel`), so that a law gives the same numbers wherever it runs.
+
 Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law, {"hub_angle": 1e-4}), 1)``.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +24,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
 from ..support.checks import number, real_array
+from .ordered import as_data, period, readings
 
 
 @runtime_checkable
@@ -225,7 +229,7 @@ class LinearLaw:
             matrix = np.zeros(shape) if value is _ZERO else real_array(f"law matrix {label}", value)
             require(matrix.shape == shape, f"law matrix {label} has shape {matrix.shape}; the signals ask for {shape}")
             require(bool(np.isfinite(matrix).all()), f"law matrix {label} has entries that are not finite")
-            object.__setattr__(self, label, matrix)
+            object.__setattr__(self, label, np.ascontiguousarray(matrix))
         for label in ("lower", "upper"):
             bound = real_array(f"limit {label}", getattr(self, label))
             require(bound.shape in ((), (nu,)), f"limit {label} has shape {bound.shape}; the law drives {nu} inputs")
@@ -248,8 +252,12 @@ class LinearLaw:
     def step(self, state: FloatArray, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the limited command and the next state."""
         require(self.sample_time > 0, "a continuous law has no step; give it to simulate, or discretise it first")
-        u = np.clip(self.C @ state + self.Dy @ y + self.Dr @ r, self.lower, self.upper)
-        return u, self.A @ state + self.By @ y + self.Br @ r + self.Bu @ u
+        return period(self._data, state, *readings(self, y, r))
+
+    @cached_property
+    def _data(self) -> Any:
+        """The law as compiled code takes it."""
+        return as_data(self)
 
     def limited(self, lower: float | FloatArray, upper: float | FloatArray) -> LinearLaw:
         """Return the law with limits on its command, which its own state also sees."""

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,6 +49,98 @@ def write_atomically(path: str | Path, writer: Callable[[IO[bytes]], Any]) -> Pa
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
     return target
+
+
+MARK = ".flexctl-export"
+"""File in a folder that `write_folder` made: the paths that it wrote, a line each."""
+BUILT = "build"
+"""Folder in there for what is built from the files; it goes with them."""
+
+
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> Path:
+    """Make a folder with these files, all of them or nothing; one that was made here before is replaced.
+
+    Parameters
+    ----------
+    folder : path
+        The folder; its parents are made. One that holds other files than an earlier call wrote is refused.
+    files : mapping
+        Contents by path within the folder, "/" between folders.
+
+    Raises
+    ------
+    DefinitionError
+        When the folder holds something else, or cannot be made.
+    WriteError
+        When writing fails: disk full.
+    """
+    target = Path(folder)
+    _check_replaceable(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        if error.errno in _FULL:
+            raise failed(target, error) from error
+        raise DefinitionError(f"cannot make the folder {target}: {error.strerror}; choose another place") from error
+    try:
+        _fill_folder(new, {**files, MARK: "".join(f"{name}\n" for name in sorted(files)).encode()})
+        _exchange(new, target)
+    except OSError as error:
+        raise failed(target, error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    sync_folder(target.parent)
+    return target
+
+
+def _check_replaceable(target: Path) -> None:
+    """Refuse a place where something else stands."""
+    if not os.path.lexists(target):
+        return
+    if not target.is_dir() or target.is_symlink():
+        raise DefinitionError(f"{target} is a file; give the name of a folder")
+    mark = target / MARK
+    own = {MARK, *(mark.read_text().splitlines() if mark.is_file() else ())}
+    there = {
+        path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_symlink() or not path.is_dir()
+    }
+    others = sorted(name for name in there - own if name.split("/")[0] != BUILT or not mark.is_file())
+    if others:
+        raise DefinitionError(
+            f"{target} holds {others[0]}{f' and {len(others) - 1} more' if others[1:] else ''}, which no export wrote; "
+            "choose another folder, or move that away"
+        )
+
+
+def _fill_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a new folder, and give all of it the user's ordinary permissions."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    os.chmod(folder, 0o777 & ~mask)
+    sync_folder(folder)
+
+
+def _exchange(new: Path, target: Path) -> None:
+    """Move a finished folder to its place; what stood there is back if that fails."""
+    old = new.with_name(f"{new.name}.old")
+    there = target.exists()
+    if there:
+        os.rename(target, old)
+    try:
+        os.rename(new, target)
+    except OSError:
+        if there:
+            os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_writable(path: str | Path) -> None:

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARM = "tokhi_azad_1994"
 COMMANDS = [
     "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
+    "export",
 ]
 FOUR = {"plant", "model", "overrides", "version"}
 

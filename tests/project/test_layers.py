@@ -30,6 +30,7 @@ TIERS = (
     ("simulation",),
     ("judging",),
     ("io",),
+    ("export",),
     ("cli", "testing", "__main__", ""),
 )
 
