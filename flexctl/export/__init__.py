@@ -114,6 +114,7 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("law", "c"): Writer(
         "c", ("sample_time", "method", "scenario", "tables", "test_steps"), "C99 source with its test"
     ),
+    ("plant", "fmu"): Writer("fmu.plant", ("modes", "step", "stop", "binary"), "FMI 2.0, co-simulation and model exchange"),
 }
 """(law or plant, format) -> who writes it."""
 

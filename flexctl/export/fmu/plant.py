@@ -1,0 +1,169 @@
+"""A linear plant as functional mock-up unit for co-simulation and model exchange."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import require
+from ...linear import FirstOrder, SecondOrder
+from ...machine.given import as_linear
+from ...model import FloatArray, Signal, names
+from ...support.checks import number
+from . import linear
+from .description import Description, Variable, distinct
+from .nominal import horizon, nominals
+from .package import packed, runtime
+
+if TYPE_CHECKING:
+    from .. import Request, Written
+
+
+def write(request: Request) -> Written:
+    """Return NAME.fmu of a plant, or of what has one."""
+    from .. import Written
+
+    options = dict(request.options)
+    found = as_linear(request.thing)
+    plant = taken(found, options.get("modes"))
+    stop = horizon(plant) if options.get("stop") is None else _positive("stop", options["stop"])
+    step = _step(plant, options.get("step"), stop)
+    nominal, sizes = nominals(plant, stop)
+    groups, notes = distinct([
+        ("input", names(plant.inputs)), ("output", names(plant.outputs)), ("state", names(plant.states)),
+    ])
+    offsets = _operating_inputs(found)
+    if any(offsets):
+        at = ", ".join(f"{s.name} = {v:.6g} {s.unit}" for s, v in zip(plant.inputs, offsets, strict=True) if v)
+        notes.append(f"all values are deviations from the operating point, where {at}")
+    variables = _variables(plant, groups, nominal, sizes, offsets)
+    title = request.title or request.name
+    text = _text(plant, title)
+    description = Description(
+        request.name, text, variables, (f"{request.name}.c",), step, stop, exchange=plant.dt == 0.0,
+        variable_step=True, directional=True, version=_version(),
+    )
+    sources = {f"{request.name}.c": linear.source(plant, request.name, title, nominal), **runtime(linear.RUNTIME)}
+    page = _page(request.name, text, variables, notes, plant)
+    content, lacking, guid = packed(description, sources, page, bool(options.get("binary", True)))
+    facts: dict[str, Any] = {
+        "states": len(plant.states), "inputs": len(plant.inputs), "outputs": len(plant.outputs), "guid": guid,
+        "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
+    }
+    return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
+
+
+def taken(found: SecondOrder | FirstOrder, modes: Any) -> FirstOrder:
+    """Return the first-order form of a linear plant with its rigid and so many flexible modes, all by default."""
+    if isinstance(found, SecondOrder):
+        return found.first_order("modal", None if modes is None else int(modes))
+    require(modes is None, "the plant is of first order already: modes has no effect on it, leave it out")
+    return found
+
+
+def _version() -> str:
+    from ... import __version__
+
+    return __version__
+
+
+def _positive(label: str, value: Any) -> float:
+    found = number(label, value, "s")
+    require(math.isfinite(found) and found > 0.0, f"{label} = {found} s must be positive and finite")
+    return found
+
+
+def _step(plant: FirstOrder, step: Any, stop: float) -> float:
+    """Return the communication step that importers use by default: 1/1000 of the time, or the sample time."""
+    if step is None:
+        return plant.dt or float(f"{stop / 1000.0:.12g}")
+    found = _positive("step", step)
+    periods = found / plant.dt if plant.dt else 1.0
+    require(
+        abs(periods - round(periods)) < 1e-9 * periods and round(periods) >= 1,
+        f"step = {found:g} s is no multiple of the plant's sample time of {plant.dt:g} s",
+    )
+    return found
+
+
+def _operating_inputs(found: SecondOrder | FirstOrder) -> list[float]:
+    point = found.operating_point if isinstance(found, SecondOrder) else None
+    if point is None or np.size(point.u) != len(found.inputs):
+        return [0.0] * len(found.inputs)
+    return [float(value) for value in point.u]
+
+
+def _variables(
+    plant: FirstOrder, groups: Sequence[Sequence[str]], nominal: FloatArray, sizes: FloatArray,
+    offsets: Sequence[float],
+) -> list[Variable]:
+    """Return inputs, outputs, states and rates, in the order of the value references."""
+    u, y, x = groups
+    p, ny, n = len(u), len(y), len(x)
+    at_x = p + ny
+    found = [
+        Variable(
+            name, "input", s.unit, _about(s, f"input of the plant{_from(offset, s.unit)}"), start=0.0, nominal=1.0,
+        )
+        for name, s, offset in zip(u, plant.inputs, offsets, strict=True)
+    ]
+    for i, (name, s) in enumerate(zip(y, plant.outputs, strict=True)):
+        depends = (*np.flatnonzero(plant.D[i]), *(at_x + np.flatnonzero(plant.C[i])))
+        found.append(Variable(
+            name, "output", s.unit, _about(s, "output of the plant"), nominal=float(sizes[i]),
+            depends=tuple(int(k) for k in depends),
+        ))
+    sampled = plant.dt > 0.0
+    for i, (name, s) in enumerate(zip(x, plant.states, strict=True)):
+        found.append(Variable(
+            name, "local", s.unit, _about(s, "state of the plant"), "discrete" if sampled else "continuous", 0.0,
+            float(nominal[i]),
+        ))
+    for i, (name, s) in enumerate(zip(x, plant.states, strict=True) if not sampled else ()):
+        depends = (*np.flatnonzero(plant.B[i]), *(at_x + np.flatnonzero(plant.A[i])))
+        found.append(Variable(
+            f"der({name})", "local", f"{s.unit}/s" if s.unit not in ("", "1") else "1/s", f"rate of {s.name}",
+            derivative_of=at_x + i, depends=tuple(int(k) for k in depends),
+        ))
+    return found
+
+
+def _about(signal: Signal, otherwise: str) -> str:
+    return signal.description or otherwise
+
+
+def _from(offset: float, unit: str) -> str:
+    return f", less {offset:.6g} {unit} of the operating point" if offset else ""
+
+
+def _text(plant: FirstOrder, title: str) -> str:
+    about = plant.provenance
+    words = [f"Linear plant of {title}"]
+    if about.get("model"):
+        words.append(f"model {about['model']}")
+    if about.get("overrides"):
+        words.append("with " + ", ".join(f"{key} = {value}" for key, value in dict(about["overrides"]).items()))
+    words.append(f"sampled every {plant.dt:g} s" if plant.dt else "inputs held over a step, exact for any step")
+    return ", ".join(words) + "; all values are deviations from the operating point."
+
+
+def _page(name: str, text: str, variables: Sequence[Variable], notes: Sequence[str], plant: FirstOrder) -> str:
+    rows = [
+        f"<tr><td>{html.escape(v.name)}</td><td>{v.causality}</td><td>{html.escape(v.unit)}</td>"
+        f"<td>{html.escape(v.description)}</td></tr>"
+        for v in variables
+        if v.causality != "local"
+    ]
+    kinds = "x[k+1] = A x[k] + B u[k], y = C x + D u" if plant.dt else "x' = A x + B u, y = C x + D u"
+    told = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return "\n".join([
+        "<!DOCTYPE html>", f'<html lang="en"><head><meta charset="utf-8"><title>{html.escape(name)}</title></head><body>',
+        f"<h1>{html.escape(name)}</h1>", f"<p>{html.escape(text)}</p>", f"<p>{kinds}, {len(plant.states)} states.</p>",
+        f"<ul>{told}</ul>" if told else "",
+        "<table><tr><th>variable</th><th>kind</th><th>unit</th><th>what it is</th></tr>", *rows, "</table>",
+        "</body></html>", "",
+    ])
