@@ -94,16 +94,25 @@ static fmi2Status model_advance(unit *c, double h)
 
 #else
 
-/* --- dense matrices, row by row ---------------------------------------------------------------------------------- */
+/* --- dense matrices, row by row ----------------------------------------------------------------------------------
 
-static void multiply(int n, const double *a, const double *b, double *out)
+   Squaring k times multiplies rounding by 2^k: of a stiff joint, 1e8 1/s over 1 ms, double would leave nine digits. */
+
+#ifndef WIDE
+#define WIDE long double
+#define LARGEST_NORM 3.5 /* 5.37 would do for double */
+#endif
+typedef WIDE wide;
+#define SIZE_OF(x) ((x) < 0.0 ? -(x) : (x))
+
+static void multiply(int n, const wide *a, const wide *b, wide *out)
 {
     memset(out, 0, (size_t)n * (size_t)n * sizeof *out);
     for (int i = 0; i < n; i++) {
-        double *row = out + (size_t)i * (size_t)n;
+        wide *row = out + (size_t)i * (size_t)n;
         for (int k = 0; k < n; k++) {
-            const double factor = a[(size_t)i * (size_t)n + (size_t)k];
-            const double *other = b + (size_t)k * (size_t)n;
+            const wide factor = a[(size_t)i * (size_t)n + (size_t)k];
+            const wide *other = b + (size_t)k * (size_t)n;
             if (factor != 0.0) {
                 for (int j = 0; j < n; j++) {
                     row[j] += factor * other[j];
@@ -114,21 +123,21 @@ static void multiply(int n, const double *a, const double *b, double *out)
 }
 
 /* Solve a X = b in place of b, by elimination with row pivots; a is destroyed. Returns 0 if a is singular. */
-static int solve(int n, double *a, double *b)
+static int solve(int n, wide *a, wide *b)
 {
     const size_t m = (size_t)n;
     for (size_t k = 0; k < m; k++) {
         size_t pivot = k;
         for (size_t i = k + 1; i < m; i++) {
-            if (fabs(a[i * m + k]) > fabs(a[pivot * m + k])) {
+            if (SIZE_OF(a[i * m + k]) > SIZE_OF(a[pivot * m + k])) {
                 pivot = i;
             }
         }
-        if (!(fabs(a[pivot * m + k]) > 0.0)) {
+        if (!(SIZE_OF(a[pivot * m + k]) > 0.0)) {
             return 0;
         }
         for (size_t j = 0; j < m && pivot != k; j++) {
-            double swap = a[k * m + j];
+            wide swap = a[k * m + j];
             a[k * m + j] = a[pivot * m + j];
             a[pivot * m + j] = swap;
             swap = b[k * m + j];
@@ -136,7 +145,7 @@ static int solve(int n, double *a, double *b)
             b[pivot * m + j] = swap;
         }
         for (size_t i = k + 1; i < m; i++) {
-            const double factor = a[i * m + k] / a[k * m + k];
+            const wide factor = a[i * m + k] / a[k * m + k];
             if (factor != 0.0) {
                 for (size_t j = k + 1; j < m; j++) {
                     a[i * m + j] -= factor * a[k * m + j];
@@ -152,7 +161,7 @@ static int solve(int n, double *a, double *b)
             b[k * m + j] /= a[k * m + k];
         }
         for (size_t i = 0; i < k; i++) {
-            const double factor = a[i * m + k];
+            const wide factor = a[i * m + k];
             if (factor != 0.0) {
                 for (size_t j = 0; j < m; j++) {
                     b[i * m + j] -= factor * b[k * m + j];
@@ -163,8 +172,8 @@ static int solve(int n, double *a, double *b)
     return 1;
 }
 
-static void combine(int n, double *out, double c6, const double *a6, double c4, const double *a4, double c2,
-                    const double *a2, double c0)
+static void combine(int n, wide *out, wide c6, const wide *a6, wide c4, const wide *a4, wide c2,
+                    const wide *a2, wide c0)
 {
     const size_t m = (size_t)n;
     for (size_t k = 0; k < m * m; k++) {
@@ -176,34 +185,35 @@ static void combine(int n, double *out, double c6, const double *a6, double c4, 
 }
 
 /* Put exp(w) in place of w, n x n. Returns 0 without memory, or if w is not finite. */
-static int exponentiate(int n, double *w)
+static int exponentiate(int n, wide *w)
 {
-    static const double b[] = {64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+    static const wide b[] = {64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
                                129060195264000.0,   10559470521600.0,    670442572800.0,     33522128640.0,
                                1323241920.0,        40840800.0,          960960.0,           16380.0,
                                182.0,               1.0};
     const size_t m = (size_t)n, size = m * m;
-    double *scratch = (double *)malloc(6 * size * sizeof *scratch), largest = 0.0;
-    double *w2 = scratch, *w4 = w2 + size, *w6 = w4 + size, *u = w6 + size, *v = u + size, *t = v + size;
+    wide *scratch = (wide *)malloc(6 * size * sizeof *scratch), largest = 0.0, shrink;
+    wide *w2 = scratch, *w4 = w2 + size, *w6 = w4 + size, *u = w6 + size, *v = u + size, *t = v + size;
     int squarings = 0, done;
     if (scratch == NULL) {
         return 0;
     }
     for (size_t j = 0; j < m; j++) {
-        double sum = 0.0;
+        wide sum = 0.0;
         for (size_t i = 0; i < m; i++) {
-            sum += fabs(w[i * m + j]);
+            sum += SIZE_OF(w[i * m + j]);
         }
         largest = sum > largest ? sum : largest;
     }
-    if (!is_finite(largest)) {
+    if (!is_finite((double)largest)) {
         free(scratch);
         return 0;
     }
-    if (largest > 5.371920351148152) {
-        (void)frexp(largest / 5.371920351148152, &squarings);
+    if (largest > LARGEST_NORM) {
+        (void)frexp((double)largest / LARGEST_NORM, &squarings);
+        shrink = (wide)ldexp(1.0, -squarings);
         for (size_t k = 0; k < size; k++) {
-            w[k] = ldexp(w[k], -squarings);
+            w[k] *= shrink;
         }
     }
     multiply(n, w, w, w2);
@@ -220,7 +230,7 @@ static int exponentiate(int n, double *w)
     multiply(n, w6, t, v);
     combine(n, t, b[6], w6, b[4], w4, b[2], w2, b[0]);
     for (size_t k = 0; k < size; k++) {
-        const double even = v[k] + t[k];
+        const wide even = v[k] + t[k];
         t[k] = even - u[k];
         w[k] = even + u[k];
     }
@@ -314,7 +324,8 @@ static int pair(const int *states, double h, double *phi, double *gamma)
 static int general(const int *states, int n, double h, double *phi, double *gamma)
 {
     const int m = n + N_INPUTS;
-    double *w = (double *)calloc((size_t)m * (size_t)m, sizeof *w), norm = 0.0;
+    wide *w = (wide *)calloc((size_t)m * (size_t)m, sizeof *w);
+    double norm = 0.0;
     int scale[AT_LEAST_ONE(N_INPUTS)] = {0}, done;
     if (w == NULL) {
         return 0;
@@ -322,31 +333,31 @@ static int general(const int *states, int n, double h, double *phi, double *gamm
     for (int i = 0; i < n; i++) {
         double sum = 0.0;
         for (int j = 0; j < n; j++) {
-            w[i * m + j] = h * entry(&A, states[i], states[j]) * (BALANCE[states[j]] / BALANCE[states[i]]);
-            sum += fabs(w[i * m + j]);
+            w[i * m + j] = (wide)h * (entry(&A, states[i], states[j]) * (BALANCE[states[j]] / BALANCE[states[i]]));
+            sum += fabs((double)w[i * m + j]);
         }
         norm = fmax(norm, sum);
     }
     for (int j = 0; j < N_INPUTS; j++) { /* Gamma is linear in B: large columns shall not ask for more squarings */
         double sum = 0.0;
         for (int i = 0; i < n; i++) {
-            w[i * m + n + j] = h * entry(&B, states[i], j) / BALANCE[states[i]];
-            sum += fabs(w[i * m + n + j]);
+            w[i * m + n + j] = (wide)h * (entry(&B, states[i], j) / BALANCE[states[i]]);
+            sum += fabs((double)w[i * m + n + j]);
         }
         if (sum > 0.0 && norm > 0.0) {
             (void)frexp(sum / norm, &scale[j]);
         }
         for (int i = 0; i < n; i++) {
-            w[i * m + n + j] = ldexp(w[i * m + n + j], -scale[j]);
+            w[i * m + n + j] *= (wide)ldexp(1.0, -scale[j]);
         }
     }
     done = exponentiate(m, w);
     for (int i = 0; i < n && done; i++) {
         for (int j = 0; j < n; j++) {
-            phi[i * n + j] = w[i * m + j] * (BALANCE[states[i]] / BALANCE[states[j]]);
+            phi[i * n + j] = (double)w[i * m + j] * (BALANCE[states[i]] / BALANCE[states[j]]);
         }
         for (int j = 0; j < N_INPUTS; j++) {
-            gamma[i * N_INPUTS + j] = ldexp(w[i * m + n + j], scale[j]) * BALANCE[states[i]];
+            gamma[i * N_INPUTS + j] = ldexp((double)w[i * m + n + j], scale[j]) * BALANCE[states[i]];
         }
     }
     /* columns of states that only integrate, without rounding */
