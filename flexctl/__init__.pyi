@@ -167,6 +167,7 @@ from .io.python_control import (
 from .export import (
     Exported as Exported, export_law as export_law, export_plant as export_plant,
 )
+from .export.compiled_c import compiled_c as compiled_c
 
 # Errors and warnings
 from .errors import (

@@ -112,7 +112,7 @@ class Writer:
 
 WRITERS: dict[tuple[str, str], Writer] = {
     ("law", "c"): Writer(
-        "c", ("sample_time", "method", "scenario", "tables", "test_steps"), "C99 source with its test"
+        "c", ("sample_time", "method", "scenario", "references", "tables", "test_steps"), "C99 source with its test"
     ),
     ("plant", "fmu"): Writer("fmu.plant", ("modes", "step", "stop", "binary"), "FMI 2.0, co-simulation and model exchange"),
 }
@@ -144,8 +144,8 @@ def export_law(
         Name of files, types and functions; by default that of the script, or "law".
     **options
         sample_time [s] and method ("tustin" or "zoh") sample a continuous law. scenario: name of the scenario of the
-        script whose references become a table in the code. tables: True allows tables above 64 kB. test_steps: length
-        of the recorded test.
+        script whose references become a table in the code; references: these themselves, a motion by channel. tables:
+        True allows tables above 64 kB. test_steps: periods in the recorded test.
 
     Returns
     -------

@@ -23,7 +23,6 @@ MODULES = {
     "continuation": "models.continuation",
     "curves": "motion.curves",
     "engines": "simulation.engines",
-    "export": "io.python_control",
     "export.matfile": "io.matfile",
     "export.records": "io.records",
     "checks": "support.checks",
