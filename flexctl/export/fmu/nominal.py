@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from ...linear import FirstOrder
 from ...model import ComplexArray, FloatArray
 
 _PERIODS = 5.0
 _GROWTH = 1e3
-_SMALLEST = 1e-12
+_PART, _SEEN = 0.1, 0.01
+_SMALLEST, _ROUNDING = 1e-15, 1e-9
 
 
 def horizon(plant: FirstOrder) -> float:
@@ -51,12 +53,33 @@ def rounded_up(value: float) -> float:
 
 
 def nominals(plant: FirstOrder, stop: float) -> tuple[FloatArray, FloatArray]:
-    """Return the largest value of each state and output in the responses to a unit step of each input, two digits.
+    """Return nominal values of states and outputs, two digits.
 
-    What no input moves has the smallest nominal of the others: an importer then looks closely at it.
+    Of an output it is the largest value in the responses to a unit step of each input. Of a state it is a tenth of that
+    for the input that moves it least, since a joint commanded by 1 rad and a tip pushed by 1 N move it by very
+    different amounts: with the largest of all, an importer loses what the force does. A state of which no output shows
+    that much may be coarser: then it is what moves some output by a hundredth of its value, or else solvers give up on
+    motions that nobody sees. What no input moves has the smallest nominal of the others.
     """
     x, y = _peaks(plant, stop)
-    return _told(x), _told(y)
+    moved = (x > _ROUNDING * x.max(axis=1, keepdims=True, initial=0.0)) & (x > 0.0)
+    least = np.where(moved, x, np.inf).min(axis=1, initial=np.inf)
+    least = _PART * np.where(np.isfinite(least), least, 0.0)
+    enough = np.maximum(least, np.minimum(_SEEN * _shown(plant, x, y), x.max(axis=1, initial=0.0)))
+    return _told(enough), _told(y.max(axis=1, initial=0.0))
+
+
+def _shown(plant: FirstOrder, x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the value of each state, or of one that it is coupled with, that makes up all of some output; else 0."""
+    real = y > _ROUNDING * (np.abs(plant.C) @ x + np.abs(plant.D))
+    least = np.where(real, y, np.inf).min(axis=1, initial=np.inf)
+    gain = np.abs(plant.C)
+    count, label = connected_components(plant.A != 0.0, directed=False) if len(plant.A) else (0, np.zeros(0, int))
+    for group in (label == number for number in range(count)):
+        gain[:, group] = gain[:, group].max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(gain > 0.0, least[:, None] / gain, np.inf).min(axis=0, initial=np.inf)
+    return np.where(np.isfinite(value), value, 0.0)
 
 
 def _told(peak: FloatArray) -> FloatArray:
@@ -69,22 +92,20 @@ def _told(peak: FloatArray) -> FloatArray:
 
 
 def _peaks(plant: FirstOrder, stop: float) -> tuple[FloatArray, FloatArray]:
+    """Return the largest values of states and outputs, (.., inputs), in the responses to unit steps."""
     n, p = plant.B.shape
-    x, y = np.zeros(n), np.zeros(len(plant.outputs))
-    if not p:
-        return x, y
+    x, y = np.zeros((n, p)), np.zeros((len(plant.outputs), p))
     if plant.dt > 0.0:
         steps = [(plant.A, plant.B, min(max(math.ceil(stop / plant.dt), 1), 5000))]
     else:
         steps = _octaves(plant, stop)
-    for Phi, Gamma, count in steps:
+    for Phi, Gamma, count in steps if p else ():
         X = np.zeros((n, p))
         for _ in range(count):
             X = Phi @ X + Gamma
             if not np.isfinite(X).all():
                 break
-            x = np.maximum(x, np.abs(X).max(axis=1))
-            y = np.maximum(y, np.abs(plant.C @ X + plant.D).max(axis=1, initial=0.0))
+            x, y = np.maximum(x, np.abs(X)), np.maximum(y, np.abs(plant.C @ X + plant.D))
     return x, y
 
 
