@@ -114,7 +114,12 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("law", "c"): Writer(
         "c", ("sample_time", "method", "scenario", "references", "tables", "test_steps"), "C99 source with its test"
     ),
-    ("plant", "fmu"): Writer("fmu.plant", ("modes", "step", "stop", "binary"), "FMI 2.0, co-simulation and model exchange"),
+    ("law", "fmu"): Writer(
+        "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
+    ),
+    ("plant", "fmu"): Writer(
+        "fmu.plant", ("modes", "step", "stop", "binary"), "linear, FMI 2.0, co-simulation and model exchange"
+    ),
 }
 """(law or plant, format) -> who writes it."""
 

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from ...linear import FirstOrder
 from ...model import ComplexArray, FloatArray
 
-_PERIODS = 5.0
+_PERIODS = 2.0
 _GROWTH = 1e3
 _PART, _SEEN = 0.1, 0.01
 _SMALLEST, _ROUNDING = 1e-15, 1e-9

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import __version__
 from ...errors import require
 from ...linear import FirstOrder, SecondOrder
 from ...machine.given import as_linear
@@ -18,6 +18,7 @@ from . import linear
 from .description import Description, Variable, distinct
 from .nominal import horizon, nominals
 from .package import packed, runtime
+from .page import page
 
 if TYPE_CHECKING:
     from .. import Request, Written
@@ -40,16 +41,18 @@ def write(request: Request) -> Written:
     if any(offsets):
         at = ", ".join(f"{s.name} = {v:.6g} {s.unit}" for s, v in zip(plant.inputs, offsets, strict=True) if v)
         notes.append(f"all values are deviations from the operating point, where {at}")
+    notes += _for_exchange(plant, stop)
     variables = _variables(plant, groups, nominal, sizes, offsets)
     title = request.title or request.name
     text = _text(plant, title)
     description = Description(
         request.name, text, variables, (f"{request.name}.c",), step, stop, exchange=plant.dt == 0.0,
-        variable_step=True, directional=True, version=_version(),
+        variable_step=plant.dt == 0.0, directional=True, version=__version__,
     )
     sources = {f"{request.name}.c": linear.source(plant, request.name, title, nominal), **runtime(linear.RUNTIME)}
-    page = _page(request.name, text, variables, notes, plant)
-    content, lacking, guid = packed(description, sources, page, bool(options.get("binary", True)))
+    kind = "x[k+1] = A x[k] + B u[k], y = C x + D u" if plant.dt else "x' = A x + B u, y = C x + D u"
+    told = page(request.name, (text, f"{kind}, {len(plant.states)} states."), variables, notes)
+    content, lacking, guid = packed(description, sources, told, bool(options.get("binary", True)))
     facts: dict[str, Any] = {
         "states": len(plant.states), "inputs": len(plant.inputs), "outputs": len(plant.outputs), "guid": guid,
         "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
@@ -65,10 +68,21 @@ def taken(found: SecondOrder | FirstOrder, modes: Any) -> FirstOrder:
     return found
 
 
-def _version() -> str:
-    from ... import __version__
+def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:
+    """Return what must be known of model exchange: solvers of importers are at a loss with many weakly damped periods."""
+    poles = plant.poles() if plant.dt == 0.0 else np.zeros(0, complex)
+    swinging = poles[(np.abs(poles.imag) > 0.0) & (-poles.real < 0.01 * np.abs(poles))]
+    fastest = float(np.abs(swinging).max(initial=0.0))
+    if fastest * stop < _MANY:
+        return []
+    return [
+        f"model exchange: weakly damped modes up to {fastest:.3g} rad/s go through {fastest * stop / (2 * math.pi):.3g} "
+        f"periods in {stop:g} s, which makes importers' solvers slow and less accurate than their tolerance; "
+        "co-simulation is exact at any step; or keep the lowest modes (--modes N)"
+    ]
 
-    return __version__
+
+_MANY = 2.0 * math.pi * 100.0
 
 
 def _positive(label: str, value: Any) -> float:
@@ -149,21 +163,3 @@ def _text(plant: FirstOrder, title: str) -> str:
         words.append("with " + ", ".join(f"{key} = {value}" for key, value in dict(about["overrides"]).items()))
     words.append(f"sampled every {plant.dt:g} s" if plant.dt else "inputs held over a step, exact for any step")
     return ", ".join(words) + "; all values are deviations from the operating point."
-
-
-def _page(name: str, text: str, variables: Sequence[Variable], notes: Sequence[str], plant: FirstOrder) -> str:
-    rows = [
-        f"<tr><td>{html.escape(v.name)}</td><td>{v.causality}</td><td>{html.escape(v.unit)}</td>"
-        f"<td>{html.escape(v.description)}</td></tr>"
-        for v in variables
-        if v.causality != "local"
-    ]
-    kinds = "x[k+1] = A x[k] + B u[k], y = C x + D u" if plant.dt else "x' = A x + B u, y = C x + D u"
-    told = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-    return "\n".join([
-        "<!DOCTYPE html>", f'<html lang="en"><head><meta charset="utf-8"><title>{html.escape(name)}</title></head><body>',
-        f"<h1>{html.escape(name)}</h1>", f"<p>{html.escape(text)}</p>", f"<p>{kinds}, {len(plant.states)} states.</p>",
-        f"<ul>{told}</ul>" if told else "",
-        "<table><tr><th>variable</th><th>kind</th><th>unit</th><th>what it is</th></tr>", *rows, "</table>",
-        "</body></html>", "",
-    ])
