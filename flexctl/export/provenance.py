@@ -54,7 +54,7 @@ class Provenance:
         """Return the text of a header file; the first three lines name law, plant, version and date."""
         limits = [
             f"{s.name} {low:g} .. {high:g} {s.unit}".rstrip()
-            for s, low, high in zip(program.drives, *limits(program), strict=True) if np.isfinite(low) or np.isfinite(high)
+            for s, low, high in zip(program.drives, *bounds(program), strict=True) if np.isfinite(low) or np.isfinite(high)
         ]
         quanta = [
             f"{s.name} {q:.9g} {s.unit}".rstrip()
@@ -78,7 +78,7 @@ class Provenance:
         ]
 
 
-def limits(program: Program) -> tuple[Any, Any]:
+def bounds(program: Program) -> tuple[Any, Any]:
     """Return the least and largest command that any part of a law lets pass."""
     lower = np.min([law.lower for law in program.laws], axis=0)
     upper = np.max([law.upper for law in program.laws], axis=0)

@@ -12,7 +12,7 @@ from ..c import check_tables, program_for
 from ..c_header import header
 from ..c_source import sizes, source
 from ..program import PARTS, Program, derivative
-from ..provenance import limits, provenance
+from ..provenance import bounds, provenance
 from ..sampled import note_of
 from .description import Description, Variable, distinct
 from .package import packed, runtime
@@ -110,12 +110,12 @@ def _variables(program: Program) -> tuple[list[Variable], list[str]]:
         Variable(name, "input", unit, f"{PARTS[order]} of the reference of {s.name}", "discrete", 0.0)
         for name, (_, unit, s, order) in zip(names, references, strict=True)
     ]
-    lower, upper = (np.asarray(bound, float) for bound in limits(program))
+    lower, upper = (np.asarray(bound, float) for bound in bounds(program))
     for i, (name, s) in enumerate(zip(commands, program.drives, strict=True)):
-        bounds = (float(lower[i]), float(upper[i]))
+        ends = (float(lower[i]), float(upper[i]))
         found.append(Variable(
             name, "output", s.unit, _about(s, "command, from the step on that gave it"), "discrete", None,
-            bounds=bounds, depends=(),
+            bounds=ends, depends=(),
         ))
     return found, renamed
 
