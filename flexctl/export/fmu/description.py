@@ -69,13 +69,13 @@ class Description:
     version: str = ""
     notes: Mapping[str, str] = field(default_factory=dict)
 
-    def xml(self, guid: str) -> str:
-        """Return the file."""
+    def xml(self, guid: str, date: Mapping[str, str] | None = None) -> str:
+        """Return the file; `date` is an attribute that may say when it was made."""
         plain = all(_STRUCTURED.match(v.name) for v in self.variables)
         head = {
             "fmiVersion": "2.0", "modelName": self.name, "guid": guid, "description": self.text,
             "author": "flexctl", "version": "1.0", "generationTool": f"flexctl {self.version}",
-            **dated(), "variableNamingConvention": "structured" if plain else "flat", "numberOfEventIndicators": "0",
+            **(date or {}), "variableNamingConvention": "structured" if plain else "flat", "numberOfEventIndicators": "0",
         }
         return "\n".join([
             '<?xml version="1.0" encoding="UTF-8"?>',

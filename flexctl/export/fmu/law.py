@@ -21,7 +21,7 @@ from .page import page
 if TYPE_CHECKING:
     from .. import Request, Written
 
-RUNTIME = ("fmi2.h", "unit.h", "unit.c", "law.c")
+RUNTIME = tuple(f"flexctl_{name}" for name in ("fmi2.h", "unit.h", "unit.c", "law.c"))
 _ORDER = (
     "At a communication point set the readings and references and step the law, then give its command to the plant and "
     "step that: this is the loop of flexctl's simulate. A master that steps all units at once, on values of the point "
@@ -46,12 +46,12 @@ def write(request: Request) -> Written:
         f"the command is late by {program.delay} periods."
     )
     description = Description(
-        name, text, variables, (f"{name}_unit.c", f"{name}.c"), program.sample_time,
+        name, text, variables, (f"{name}_fmu.c", f"{name}.c"), program.sample_time,
         float(f"{1000 * program.sample_time:.12g}"), exchange=False, variable_step=False, directional=False,
         version=__version__,
     )
     sources = {
-        f"{name}_unit.c": _unit(program, name, told.title), f"{name}.c": source(program, name, about[:3]),
+        f"{name}_fmu.c": _unit(program, name, told.title), f"{name}.c": source(program, name, about[:3]),
         f"{name}.h": header(program, name, about), **runtime(RUNTIME),
     }
     notes += renamed
@@ -74,7 +74,7 @@ def _unit(program: Program, name: str, title: str) -> str:
     return "\n".join([
         f"/* The sampled law {words} as a functional mock-up unit, written by flexctl. */",
         f'#define MODEL_NAME "{name}"',
-        '#include "guid.h"',
+        '#include "flexctl_guid.h"',
         f"#define N_MEASURES {ny}",
         f"#define N_INPUTS {ny + nr}",
         f"#define N_OUTPUTS {nu}",
@@ -84,9 +84,9 @@ def _unit(program: Program, name: str, title: str) -> str:
         f'#include "{name}.h"',
         f"#define LAW_START(s, y) {name}_start(s, y)",
         f"#define LAW_STEP(s, y, r, u) {step}",
-        "typedef struct {", f"    {name}_state law;", f"    double command[{nu}];", "} model_state;",
-        "typedef struct {", "    int nothing;", "} model_cache;",
-        '#include "unit.h"', '#include "law.c"', '#include "unit.c"', "",
+        "typedef struct {", f"    {name}_state law;", f"    double command[{nu}];", "} flexctl_model_state;",
+        "typedef struct {", "    int nothing;", "} flexctl_model_cache;",
+        '#include "flexctl_unit.h"', '#include "flexctl_law.c"', '#include "flexctl_unit.c"', "",
     ])
 
 

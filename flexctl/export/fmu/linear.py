@@ -1,4 +1,4 @@
-"""A linear plant as the data that `csource/linear.c` runs."""
+"""A linear plant as the data that `csource/flexctl_linear.c` runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from ...linear import FirstOrder
 from ...model import FloatArray
 
-RUNTIME = ("fmi2.h", "unit.h", "unit.c", "linear.h", "linear.c")
+RUNTIME = tuple(f"flexctl_{name}" for name in ("fmi2.h", "unit.h", "unit.c", "linear.h", "linear.c"))
 """Files of `csource` that go with the data."""
 
 
@@ -31,14 +31,14 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
         f"/* {_comment(title)} as a functional mock-up unit, written by flexctl: the linear plant with",
         f"   {n} states, {p} inputs and {ny} outputs. modelDescription.xml says their names, units and value references. */",
         f'#define MODEL_NAME "{name}"',
-        '#include "guid.h"',
+        '#include "flexctl_guid.h"',
         f"#define N_INPUTS {p}",
         f"#define N_OUTPUTS {ny}",
         f"#define N_STATES {n}",
         f"#define MODEL_EXCHANGE {int(plant.dt == 0.0)}",
         *([f"#define SAMPLE_TIME {plant.dt.hex()} /* {plant.dt!r} s */"] if plant.dt else ()),
-        '#include "linear.h"',
-        '#include "unit.h"',
+        '#include "flexctl_linear.h"',
+        '#include "flexctl_unit.h"',
         "",
     ]
     for label in "ABCD":
@@ -46,7 +46,7 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
     lines += [_doubles("NOMINAL", nominal), ""]
     if plant.dt == 0.0:
         lines += _blocks(plant.A)
-    return "\n".join([*lines, '#include "linear.c"', '#include "unit.c"', ""])
+    return "\n".join([*lines, '#include "flexctl_linear.c"', '#include "flexctl_unit.c"', ""])
 
 
 def _comment(text: str) -> str:

@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 from ...errors import NotAvailable
-from .description import Description
+from .description import Description, dated
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic")
 _LINK = ("-shared", "-s", "-Wl,--build-id=none")
@@ -34,15 +34,15 @@ def packed(
     description : Description
         Its first source is the file that is compiled; it includes the others.
     sources : mapping
-        Name -> text of the files below sources/, without guid.h.
+        Name -> text of the files below sources/, without flexctl_guid.h.
     page : str
         Text of documentation/index.html.
     binary : bool
         Whether to compile a binary of this machine.
     """
     guid = content_guid(description, sources)
-    sources = {**sources, "guid.h": f'#define MODEL_GUID "{guid}"\n'}
-    files = {"modelDescription.xml": description.xml(guid).encode(), "documentation/index.html": page.encode()}
+    sources = {**sources, "flexctl_guid.h": f'#define MODEL_GUID "{guid}"\n'}
+    files = {"modelDescription.xml": description.xml(guid, dated()).encode(), "documentation/index.html": page.encode()}
     files |= {f"sources/{name}": text.encode() for name, text in sources.items()}
     notes: list[str] = []
     folder = binary_folder()
@@ -65,12 +65,7 @@ def packed(
 def content_guid(description: Description, sources: Mapping[str, str]) -> str:
     """Return the hash of what the unit is, its date left out, in the form of a GUID."""
     digest = hashlib.sha256()
-    told = description.xml("")
-    stamp = 'generationDateAndTime="'
-    if stamp in told:
-        before, _, after = told.partition(stamp)
-        told = before + after.partition('"')[2]
-    for text in (told, *(part for name in sorted(sources) for part in (name, sources[name]))):
+    for text in (description.xml(""), *(part for name in sorted(sources) for part in (name, sources[name]))):
         digest.update(text.encode() + b"\0")
     return f"{{{uuid.UUID(bytes=digest.digest()[:16])}}}"
 

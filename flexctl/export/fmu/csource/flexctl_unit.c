@@ -1,4 +1,4 @@
-/* The functions of FMI 2.0, the same for every unit; see unit.h. */
+/* The functions of FMI 2.0, the same for every unit; see flexctl_unit.h. */
 
 static int may(const unit *c, int modes, const char *function)
 {
@@ -304,7 +304,7 @@ fmi2Status fmi2SerializedFMUstateSize(fmi2Component component, fmi2FMUstate stat
     if (component == NULL || state == NULL || size == NULL) {
         return fmi2Error;
     }
-    *size = sizeof MODEL_GUID + sizeof(unit_state);
+    *size = sizeof MODEL_GUID + sizeof(flexctl_unit_state);
     return fmi2OK;
 }
 
@@ -314,12 +314,12 @@ fmi2Status fmi2SerializeFMUstate(fmi2Component component, fmi2FMUstate state, fm
     if (c == NULL || state == NULL) {
         return fmi2Error;
     }
-    if (size < sizeof MODEL_GUID + sizeof(unit_state)) {
+    if (size < sizeof MODEL_GUID + sizeof(flexctl_unit_state)) {
         return tell(c, fmi2Error, "a serialised state needs %lu bytes, not %lu",
-                    (unsigned long)(sizeof MODEL_GUID + sizeof(unit_state)), (unsigned long)size);
+                    (unsigned long)(sizeof MODEL_GUID + sizeof(flexctl_unit_state)), (unsigned long)size);
     }
     memcpy(bytes, MODEL_GUID, sizeof MODEL_GUID);
-    memcpy(bytes + sizeof MODEL_GUID, state, sizeof(unit_state));
+    memcpy(bytes + sizeof MODEL_GUID, state, sizeof(flexctl_unit_state));
     return fmi2OK;
 }
 
@@ -329,16 +329,16 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte bytes
     if (c == NULL || state == NULL) {
         return fmi2Error;
     }
-    if (size != sizeof MODEL_GUID + sizeof(unit_state) || memcmp(bytes, MODEL_GUID, sizeof MODEL_GUID) != 0) {
+    if (size != sizeof MODEL_GUID + sizeof(flexctl_unit_state) || memcmp(bytes, MODEL_GUID, sizeof MODEL_GUID) != 0) {
         return tell(c, fmi2Error, "these %lu bytes are no serialised state of " MODEL_NAME, (unsigned long)size);
     }
     if (*state == NULL) {
-        *state = malloc(sizeof(unit_state));
+        *state = malloc(sizeof(flexctl_unit_state));
     }
     if (*state == NULL) {
         return tell(c, fmi2Error, "out of memory: no state read");
     }
-    memcpy(*state, bytes + sizeof MODEL_GUID, sizeof(unit_state));
+    memcpy(*state, bytes + sizeof MODEL_GUID, sizeof(flexctl_unit_state));
     return fmi2OK;
 }
 

@@ -1,4 +1,4 @@
-/* Types of a linear plant; see linear.c. */
+/* Types of a linear plant; see flexctl_linear.c. */
 #ifndef FLEXCTL_LINEAR_H
 #define FLEXCTL_LINEAR_H
 
@@ -19,11 +19,11 @@ typedef struct {
 
 typedef struct {
     double x[N_STATES > 0 ? N_STATES : 1];
-} model_state;
+} flexctl_model_state;
 
 typedef struct {
     exponential kept[KEPT];
     unsigned long clock;
-} model_cache;
+} flexctl_model_cache;
 
 #endif

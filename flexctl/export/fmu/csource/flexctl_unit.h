@@ -1,10 +1,10 @@
 /* What every functional mock-up unit of flexctl has: an instance, its modes, its values, its saved states.
 
    A unit is one source file. It defines MODEL_GUID, MODEL_NAME, N_INPUTS, N_OUTPUTS, N_STATES, MODEL_EXCHANGE (1 if the
-   unit also serves as such) and the types model_state (plain data: it is copied byte by byte when a state is saved) and
-   model_cache (what is computed once and kept), includes this header, defines the functions model_..., and includes
-   unit.c. Everything is static but the interface, and nothing is global that changes: a process may hold any number of
-   instances. */
+   unit also serves as such) and the types flexctl_model_state (plain data: it is copied byte by byte when a state is
+   saved) and flexctl_model_cache (what is computed once and kept), includes this header, defines the functions
+   model_..., and includes flexctl_unit.c. Everything is static but the interface, and nothing is global that changes: a
+   process may hold any number of instances. */
 #ifndef FLEXCTL_UNIT_H
 #define FLEXCTL_UNIT_H
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fmi2.h"
+#include "flexctl_fmi2.h"
 
 #define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
 
@@ -27,16 +27,16 @@ typedef struct {
     int stops;         /* whether a stop time was given */
     double time, stop; /* [s] */
     double u[AT_LEAST_ONE(N_INPUTS)];
-    model_state model;
-} unit_state;
+    flexctl_model_state model;
+} flexctl_unit_state;
 
 typedef struct {
-    unit_state now;
+    flexctl_unit_state now;
     fmi2Type type;
     fmi2CallbackLogger logger;
     fmi2ComponentEnvironment environment;
     char *name;
-    model_cache cache;
+    flexctl_model_cache cache;
 } unit;
 
 /* Value references: inputs, outputs, states, derivatives of the states. */
@@ -69,6 +69,6 @@ static fmi2Status model_derivatives(unit *c, double rates[]);
 static double *model_states(unit *c);
 static const double *model_nominals(void);
 static int model_directions(const double x[], const double u[], double y[], double rates[]); /* 0: not available */
-static void model_forget(unit *c);                       /* frees what model_cache holds */
+static void model_forget(unit *c);                       /* frees what flexctl_model_cache holds */
 
 #endif
