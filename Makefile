@@ -1,4 +1,4 @@
-# make help | demo | test | test-all | mutants | bench | lint | types | notebooks | clean
+# make help | demo | test | test-all | arm | mutants | bench | lint | types | notebooks | clean
 #
 # Everything is installed into .venv from pyproject.toml with the versions of constraints.txt; nothing else is touched.
 
@@ -21,12 +21,13 @@ export OPENBLAS_NUM_THREADS ?= 1
 MADE := .venv/made-$(shell pwd | cksum | cut -d' ' -f1)
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all mutants bench lint types notebooks clean setup setup-dev setup-bench
+.PHONY: help demo test test-all arm mutants bench lint types notebooks clean setup setup-dev setup-bench
 
 help:
 	@echo "make demo       set up, then design and run the example: bode plot, controllers, closed loops, pictures in out/"
 	@echo "make test       set up, then lint, type check and tests"
 	@echo "make test-all   the same with the slow tests"
+	@echo "make arm        exported laws on Cortex-M4 and M7 in QEMU (part of test-all; apt packages: see the message)"
 	@echo "make mutants    whether the tests notice wrong physics and control: 60 seeded faults, a few minutes"
 	@echo "make bench      measure speed side by side with other packages; table and JSON"
 	@echo "make lint       ruff"
@@ -42,6 +43,12 @@ test: lint types
 
 test-all: lint types
 	@$(BIN)/python -m pytest -n $(WORKERS) -m ""
+
+# apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+arm: setup-dev
+	@for tool in arm-none-eabi-gcc qemu-system-arm; do command -v $$tool >/dev/null || { echo "$$tool is missing:" \
+	  "sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm" >&2; exit 1; }; done
+	@$(BIN)/python -m pytest -m "" -rA --no-header -q tests/export/test_arm.py
 
 mutants: setup-dev
 	@$(BIN)/python tests/mutants.py -j $(WORKERS)

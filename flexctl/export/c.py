@@ -43,7 +43,7 @@ def write(request: Request) -> Written:
     name, taken = request.name, sizes(program)
     check_tables(taken, bool(request.options.get("tables")))
     steps = request.options.get("test_steps", STEPS_OF_BLEND if program.blend else STEPS)
-    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool) and steps >= 2
+    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool) and bool(steps >= 2)
     require(whole, f"test_steps = {steps!r} is not a whole number of at least 2 periods")
     vectors = record(program, int(steps))
     told = provenance(request, program)
@@ -81,8 +81,8 @@ def check_tables(taken: Sizes, allowed: bool) -> None:
     """Refuse large tables that were not asked for."""
     if taken.table > LARGEST_TABLE and not allowed:
         raise DefinitionError(
-            f"the law needs tables of {taken.table} bytes, more than {LARGEST_TABLE} ({LARGEST_TABLE // 1024} kB): give "
-            "--tables (Python: tables=True) if the target has the room, or sample more coarsely"
+            f"the law needs tables of {taken.table} bytes, more than {LARGEST_TABLE} ({LARGEST_TABLE // 1024} kB): "
+            "give --tables (Python: tables=True) if the target has the room, or sample more coarsely"
         )
 
 
@@ -90,8 +90,8 @@ def precision(program: Program, vectors: Vectors) -> tuple[str, ...]:
     """Return what must be known of single precision, and warn where a pole is too near the unit circle for it."""
     part = vectors.deviation / max(vectors.largest, 1e-300)
     told = (
-        f"single precision: the command differs by at most {vectors.deviation:.3g} over the recorded test, {part:.2g} of "
-        f"the largest command; the law's own poles move by at most {pole_shift(program):.3g}"
+        f"single precision: the command differs by at most {vectors.deviation:.3g} over the recorded test, {part:.2g} "
+        f"of the largest command; the law's own poles move by at most {pole_shift(program):.3g}"
     )
     radii = program.poles()
     near = radii[np.abs(radii - 1.0) < NEAR]
@@ -125,5 +125,6 @@ def facts(program: Program, taken: Sizes, vectors: Vectors) -> Mapping[str, Any]
         "state_bytes": taken.state, "state_bytes_float": taken.state_float, "constant_bytes": taken.constants,
         "table_bytes": taken.table, "multiply_adds": taken.multiply_adds, "other_operations": taken.other,
         "test_steps": len(vectors.u), "test_at_limits": vectors.limited,
-        "float_deviation": vectors.deviation, "largest_command": vectors.largest, "float_pole_shift": pole_shift(program),
+        "float_deviation": vectors.deviation, "largest_command": vectors.largest,
+        "float_pole_shift": pole_shift(program),
     }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .provenance import Provenance
 
 WARNINGS = (
-    "-Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef "
-    "-Werror"
+    "-Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
+    "-Wundef -Werror"
 )
 FLAGS = "-std=c99 -ffp-contract=off"
 
@@ -38,7 +38,8 @@ def test_source(program: Program, name: str, vectors: Vectors) -> str:
     text = text.replace("@U@", _rows("wanted", "NU", vectors.u)).replace("@F@", _rows("wanted", "NU", vectors.single))
     text = text.replace("@NAN@", _nan(ny, nr)).replace("@NY@", str(max(ny, 1))).replace("@NR@", str(max(nr, 1)))
     text = text.replace("@BEGIN@", _numbers(vectors.begin, max(ny, 1)))
-    return text.replace("@NU@", str(nu)).replace("@STEPS@", str(count)).replace("NAME_FLOAT", f"{up}_FLOAT").replace("NAME", name)
+    text = text.replace("@NU@", str(nu)).replace("@STEPS@", str(count))
+    return text.replace("NAME_FLOAT", f"{up}_FLOAT").replace("NAME", name)
 
 
 def _numbers(row: np.ndarray, least: int) -> str:
@@ -215,10 +216,11 @@ clean:
 
 def cmake(name: str, program: Program) -> str:
     """Return CMakeLists.txt: a static library and its test."""
-    math = "target_link_libraries({0} PUBLIC m)\n" if any(np.any(q > 0) for q in program.quanta) else ""
+    math = any(np.any(q > 0) for q in program.quanta)
+    single = f"target_compile_definitions({name}_float PUBLIC {name.upper()}_FLOAT)\n"
     parts = []
-    for target, define in ((name, ""), (f"{name}_float", f"target_compile_definitions({name}_float PUBLIC {name.upper()}_FLOAT)\n")):
-        link = f"if(UNIX)\n  {math.format(target).strip()}\nendif()\n" if math else ""
+    for target, define in ((name, ""), (f"{name}_float", single)):
+        link = f"if(UNIX)\n  target_link_libraries({target} PUBLIC m)\nendif()\n" if math else ""
         parts.append(
             f"add_library({target} STATIC {name}.c)\n"
             f"target_include_directories({target} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n{define}{link}"
@@ -226,10 +228,11 @@ def cmake(name: str, program: Program) -> str:
             f"add_test(NAME {target} COMMAND {target}_test)\n"
         )
     return (
-        f"cmake_minimum_required(VERSION 3.10)\nproject({name} C)\nset(CMAKE_C_STANDARD 99)\nset(CMAKE_C_STANDARD_REQUIRED ON)\n"
-        "set(CMAKE_C_EXTENSIONS OFF)\n"
-        '# no fused multiply-add: the numbers are those of the law in flexctl to the last bit\n'
-        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")\n  add_compile_options(-ffp-contract=off)\nendif()\nenable_testing()\n\n'
+        f"cmake_minimum_required(VERSION 3.10)\nproject({name} C)\nset(CMAKE_C_STANDARD 99)\n"
+        "set(CMAKE_C_STANDARD_REQUIRED ON)\nset(CMAKE_C_EXTENSIONS OFF)\n"
+        "# no fused multiply-add: the numbers are those of the law in flexctl to the last bit\n"
+        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")\n  add_compile_options(-ffp-contract=off)\nendif()\n'
+        "enable_testing()\n\n"
         + "\n".join(parts)
     )
 
@@ -245,25 +248,26 @@ def readme(
         f"{name}_step(&s, y, r, u);  /* every {program.sample_time:.9g} s */",
     ]
     if program.table is not None:
-        use.append(f"{name}_follow(&s, y, u);   /* instead: the references are in the table, {len(program.table)} periods */")
+        rows = len(program.table)
+        use.append(f"{name}_follow(&s, y, u);   /* instead: the references are in the table, {rows} periods */")
     lines = [
         f"# {told.title}: a control law in C99", "",
         "Written by flexctl; do not edit, export again. Reentrant, no memory is allocated, no global variable changes.",
         "", "## Use", "", "```c", *use, "```", "",
-        "A step returns 0; 1 if a reading or reference is not finite, 2 if the command would not be: the last command is",
-        "then held and the state stays. Numbers are double; with `-D" + up + "_FLOAT` single precision.", "",
+        "A step returns 0; 1 if a reading or reference is not finite, 2 if the command would not be: the last command",
+        "is then held and the state stays. Numbers are double; with `-D" + up + "_FLOAT` single precision.", "",
         "| index | signal | unit |", "|---|---|---|", signals, "",
         "## What it takes", "",
         f"* state: {taken.state} bytes in double, {taken.state_float} in single precision",
         f"* constants: {taken.constants} bytes in double, of which tables {taken.table}",
-        f"* operations in a period, at most: {taken.multiply_adds} multiplications that are added up, {taken.other} other",
-        "  (comparisons, divisions, rounding)", "",
+        f"* operations in a period, at most: {taken.multiply_adds} multiplications that are added up, {taken.other}",
+        "  other (comparisons, divisions, rounding)", "",
         "## Test", "",
-        "`make test` steps the law through " f"{len(vectors.u)} recorded periods, in double and single precision, and demands "
-        "every command to the last bit", f"({100 * vectors.limited:.3g} % of them are at a limit). `make sanitize` does so under "
-        "the sanitizers of the compiler.", "",
-        "The numbers depend on the order of sums: compile with `" + FLAGS + "`, never with -ffast-math. 32-bit x86 without",
-        "SSE (x87) keeps other digits and is refused.", "",
+        f"`make test` steps the law through {len(vectors.u)} recorded periods, in double and single precision, and",
+        f"demands every command to the last bit ({100 * vectors.limited:.3g} % of them are at a limit).",
+        "`make sanitize` does so under the sanitizers of the compiler.", "",
+        f"The numbers depend on the order of sums: compile with `{FLAGS}`, never with -ffast-math.",
+        "32-bit x86 without SSE (x87) keeps other digits and is refused.", "",
         "## Provenance", "",
         f"* plant: {told.plant}", f"* made on {told.date}", f"* sha256 of the numbers: {told.digest}",
         *(f"* {line}" for line in told.margins), *(f"* {line}" for line in told.assumptions), "",

@@ -66,9 +66,9 @@ def header(program: Program, name: str, about: Sequence[str]) -> str:
         "/* Begin where the readings y say the arm stands; no command waits. Returns 1 if they are not finite: states\n"
         f" * are then zero. */\nint {name}_start({name}_state *s, const {name}_real *y);\n",
         "/* One period: call it every sample time with the readings y and the references r; it fills the commands u.\n"
-        " * Returns 0; 1 if y or r is not finite, 2 if the command would not be finite: the last command is held then, and\n"
-        f" * the state stays. */\nint {name}_step({name}_state *s, const {name}_real *y, const {name}_real *r, "
-        f"{name}_real *u);\n",
+        " * Returns 0; 1 if y or r is not finite, 2 if the command would not be finite: the last command is held\n"
+        f" * then, and the state stays. */\nint {name}_step({name}_state *s, const {name}_real *y, "
+        f"const {name}_real *r, {name}_real *u);\n",
     ]
     if program.table is not None:
         lines += [

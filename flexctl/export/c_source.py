@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
 import numpy as np
 
 from ..model import FloatArray
@@ -250,7 +251,7 @@ static int phase_at(uint32_t period)
 def _begin(program: Program, name: str, n: int, nu: int) -> str:
     """Return init and start."""
     body = []
-    lead, index = ("[l]", "    ") if program.blend else ("", "")
+    lead = "[l]" if program.blend else ""
     if n and program.blend:
         body += ["    for (int l = 0; l < LAWS; l++) {", "        for (int i = 0; i < NX; i++) {"]
         body += ["            s->x[l][i] = K(0.0);", "        }", "    }"]
@@ -269,20 +270,16 @@ def _begin(program: Program, name: str, n: int, nu: int) -> str:
     else:
         begin.insert(0, "    const int good = 1;\n    (void)y;")
     if started(program):
+        matrix = _word("start") + (lead if program.blend else "[0]" if program.varies("start") else "")
         loop = [
             "for (int i = 0; i < NX; i++) {", "    real total = K(0.0);", "    for (int j = 0; j < NY; j++) {",
-            f"        total += {_word('start')}{lead if program.blend else _first(program, 'start')}[i][j] * y[j];", "    }",
-            f"    s->x{lead}[i] = total;", "}",
+            f"        total += {matrix}[i][j] * y[j];", "    }", f"    s->x{lead}[i] = total;", "}",
         ]
         if program.blend:
             loop = ["for (int l = 0; l < LAWS; l++) {", *(f"    {line}" for line in loop), "}"]
         begin += ["    if (good) {", *(f"        {line}" for line in loop), "    }"]
     begin.append("    return good ? 0 : 1;")
     return init + f"\nint {name}_start({name}_state *s, const {name}_real *y)\n{{\n" + "\n".join(begin) + "\n}\n"
-
-
-def _first(program: Program, key: str) -> str:
-    return "[0]" if program.varies(key) else ""
 
 
 def _sums(program: Program, keys: tuple[str, ...], pad: str) -> list[str]:
@@ -341,8 +338,8 @@ def _readings(program: Program, ny: int) -> list[str]:
 
 def _commands(program: Program) -> list[str]:
     return [
-        "    for (int i = 0; i < NU; i++) {", "        real total = K(0.0);", *_sums(program, ("C", "Dy", "Dr"), "        "),
-        "        v[i] = total;", "    }",
+        "    for (int i = 0; i < NU; i++) {", "        real total = K(0.0);",
+        *_sums(program, ("C", "Dy", "Dr"), "        "), "        v[i] = total;", "    }",
     ]
 
 
@@ -395,7 +392,8 @@ def _advance(program: Program, n: int) -> list[str]:
     lead = "[l]" if program.blend else ""
     sums = [
         "for (int i = 0; i < NX; i++) {", "    real total = K(0.0);", *_sums(program, ("A", "By", "Br", "Bu"), "    "),
-        f"    next{lead}[i] = total;", "}", "for (int i = 0; i < NX; i++) {", f"    s->x{lead}[i] = next{lead}[i];", "}",
+        f"    next{lead}[i] = total;", "}", "for (int i = 0; i < NX; i++) {", f"    s->x{lead}[i] = next{lead}[i];",
+        "}",
     ]
     if program.blend:
         sums = ["for (int l = 0; l < LAWS; l++) {", *(f"    {line}" for line in sums), "}"]

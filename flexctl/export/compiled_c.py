@@ -172,14 +172,16 @@ def build(place: Path, program: Program, single: bool) -> Path:
     """Write and compile the code into a shared library in a folder."""
     command = compiler()
     counts = "s->period = period" if program.counts else "(void)period"
-    texts = {f"{NAME}.h": header(program, NAME, ["a law in the loop"]), f"{NAME}.c": source(program, NAME, ["a law in the loop"])}
+    about = ["a law in the loop of a simulation"]
+    texts = {f"{NAME}.h": header(program, NAME, about), f"{NAME}.c": source(program, NAME, about)}
     shim = SHIM.replace("@SET@", counts)
     texts["shim.c"] = shim if program.counts else f"#include <stdint.h>\n{shim}"
     for name, text in texts.items():
         (place / name).write_text(text)
     library = place / "law.so"
     define = [f"-D{NAME.upper()}_FLOAT"] if single else []
-    words = [*command, *FLAGS.split(), "-O2", "-fPIC", "-shared", *define, f"{NAME}.c", "shim.c", "-o", library.name, "-lm"]
+    words = [*command, *FLAGS.split(), "-O2", "-fPIC", "-shared", *define]
+    words += [f"{NAME}.c", "shim.c", "-o", library.name, "-lm"]
     done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotAvailable(f"{shlex.join(command)} cannot build the law:\n{done.stderr.strip()[:2000]}")

@@ -42,7 +42,7 @@ def slowed(request: Request) -> tuple[Mapping[str, Any] | None, Callable[[Any], 
     if name is not None:
         require(given is None, "references and a scenario are given; leave one of them out")
         if request.script is None:
-            raise DefinitionError(f'scenario = "{name}": the law comes without a script, which would know its scenarios')
+            raise DefinitionError(f'scenario = "{name}": the law comes without a script, which alone knows scenarios')
         item = replace(scenarios(request.script, request.plant, [name])[0], law=None)
         return item.motions(law), lambda known: _run(known, lambda told: item.run(told, request.plant))
     if given is not None and not isinstance(given, Mapping):

@@ -194,7 +194,7 @@ def _without_noise(law: Any, notes: list[str]) -> Any:
 
 
 def _wrappers(law: Any) -> tuple[tuple[FloatArray, ...], float, int, Any]:
-    """Return quanta, limit and delay of the wrappers, and the law inside; exactly these types, a subclass may differ."""
+    """Return quanta, limit and delay of the wrappers, and the law inside; a subclass of one of them may differ."""
     quanta: list[FloatArray] = []
     limit, delay = np.inf, 0
     while type(law) in (Delayed, Saturated, Quantised):

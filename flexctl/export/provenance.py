@@ -54,7 +54,8 @@ class Provenance:
         """Return the text of a header file; the first three lines name law, plant, version and date."""
         limits = [
             f"{s.name} {low:g} .. {high:g} {s.unit}".rstrip()
-            for s, low, high in zip(program.drives, *bounds(program), strict=True) if np.isfinite(low) or np.isfinite(high)
+            for s, low, high in zip(program.drives, *bounds(program), strict=True)
+            if np.isfinite(low) or np.isfinite(high)
         ]
         quanta = [
             f"{s.name} {q:.9g} {s.unit}".rstrip()
@@ -88,9 +89,10 @@ def bounds(program: Program) -> tuple[Any, Any]:
 def provenance(request: Request, program: Program) -> Provenance:
     """Return where a request comes from."""
     design = design_of(request.thing)
+    plant = request.plant if request.plant is not None or design is None else design.plant
+    margins, assumptions = tuple(_margins(design)), tuple(_assumptions(design))
     return Provenance(
-        request.title or request.name, plant_text(request.plant if request.plant is not None else design and design.plant),
-        date(), digest(program), tuple(_margins(design)), tuple(_assumptions(design)),
+        request.title or request.name, plant_text(plant), date(), digest(program), margins, assumptions
     )
 
 
@@ -110,7 +112,8 @@ def digest(program: Program) -> str:
     for law in program.laws:
         for key in ("A", "By", "Br", "Bu", "C", "Dy", "Dr", "lower", "upper", "start"):
             found.update(np.ascontiguousarray(getattr(law, key), "<f8").tobytes())
-    rest = [np.array([program.sample_time, program.limit, program.delay]), np.array(program.switches, float), *program.quanta]
+    rest = [np.array([program.sample_time, program.limit, program.delay]), np.array(program.switches, float)]
+    rest += program.quanta
     rest += [] if program.blend is None else [np.array(program.blend.points)]
     rest += [] if program.table is None else [program.table]
     for numbers in rest:
@@ -125,8 +128,8 @@ def _margins(design: Design | None) -> list[str]:
     try:
         slowest = float(design.poles.real.max(initial=-np.inf))
         lines = [
-            f"loop at {drive}: gain margin {m.gain_margin:.4g}, phase margin {m.phase_margin_deg:.4g} deg, delay margin "
-            f"{1e3 * m.delay_margin:.4g} ms, disk margin {m.disk_margin:.4g}"
+            f"loop at {drive}: gain margin {m.gain_margin:.4g}, phase margin {m.phase_margin_deg:.4g} deg, "
+            f"delay margin {1e3 * m.delay_margin:.4g} ms, disk margin {m.disk_margin:.4g}"
             for drive, m in design.margins.items()
         ]
     except FlexctlError as error:

@@ -44,7 +44,8 @@ class Sampling:
         """Return the sampled law, and what became of it by heading; a sampled law as it is."""
         if law.sample_time > 0:
             given = self.sample_time is not None or self.method is not None
-            require(not given, f"the law is sampled already, every {law.sample_time:g} s: leave sample time and method out")
+            remedy = "leave sample time and method out"
+            require(not given, f"the law is sampled already, every {law.sample_time:g} s: {remedy}")
             return law, {}
         name = type(_inside(law)).__name__
         if self.sample_time is None:

@@ -92,7 +92,7 @@ def inputs(program: Program, count: int, amplitude: float, seed: int = SEED) -> 
     """Return readings and references: slow motions that both share where their names agree, and errors about them."""
     rng = np.random.default_rng(seed)
     names = list(dict.fromkeys([*(s.name for s in program.measures), *(s.name for s in program.follows)]))
-    t = np.arange(count) * program.sample_time
+    t = program.sample_time * np.arange(float(count))
     slow = {name: _slow(rng, t, *_range(program, name, amplitude)) for name in names}
     noise = amplitude * rng.uniform(-1.0, 1.0, (count, len(program.measures)))
     y = np.array([slow[s.name][0] for s in program.measures]).reshape(-1, count).T + noise
@@ -124,8 +124,9 @@ def _periods(program: Program, steps: int) -> Any:
         return np.arange(steps)
     around = np.unique(np.array(program.switches)[:, None] + np.arange(-WINDOW // 2, WINDOW // 2))
     around = around[around >= 0]
-    pick = np.linspace(0, around.size - 1, min(steps // 2, around.size)).round().astype(int)
-    return np.union1d(np.arange(steps - pick.size), around[pick])
+    pick = around[np.linspace(0, around.size - 1, min(steps // 2, around.size)).round().astype(int)]
+    first = np.setdiff1d(np.arange(steps), pick)[: steps - np.unique(pick).size]
+    return np.union1d(first, pick)
 
 
 def _amplitude(program: Program, period: Any) -> float:

@@ -24,7 +24,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
 from ..support.checks import number, real_array
-from .ordered import as_data, period, readings
+from .ordered import as_data, period, product, readings
 
 
 @runtime_checkable
@@ -246,8 +246,7 @@ class LinearLaw:
 
     def initial_at(self, y: FloatArray) -> FloatArray:
         """Return the state with which a run begins when the measured outputs are y."""
-        state: FloatArray = self.start @ y
-        return state
+        return product(self.start, np.asarray(y, float))
 
     def step(self, state: FloatArray, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the limited command and the next state."""

@@ -20,7 +20,8 @@ MATRICES = ("A", "By", "Br", "Bu", "C", "Dy", "Dr")
 def readings(law: Any, y: Any, r: Any) -> tuple[FloatArray, FloatArray]:
     """Return readings and references as compiled code takes them, or raise where there are too many or too few."""
     found = np.ascontiguousarray(y, float), np.ascontiguousarray(r, float)
-    for vector, names, each, what in ((found[0], law.measures, 1, "readings"), (found[1], law.follows, 3, "references")):
+    kinds = ((found[0], law.measures, 1, "readings"), (found[1], law.follows, 3, "references"))
+    for vector, names, each, what in kinds:
         size = each * len(names)
         require(vector.shape == (size,), f"{what} have shape {vector.shape}; the law takes {size}, of {list(names)}")
     return found
@@ -32,11 +33,11 @@ def as_data(law: Any) -> Law:
     from ..kernels.tables import Law
 
     ny, nu = len(law.measures), len(law.drives)
-    matrices = writable(*(getattr(law, key) for key in (*MATRICES, "lower", "upper")))
-    scratch = np.zeros((3, max(len(law.A), ny, nu, 1)))
-    nothing = np.zeros(0, np.int64)
+    A, By, Br, Bu, C, Dy, Dr, lower, upper = writable(*(getattr(law, key) for key in (*MATRICES, "lower", "upper")))
+    scratch, nothing = np.zeros((3, max(len(law.A), ny, nu, 1))), np.zeros(0, np.int64)
+    quantum, noise = np.zeros(ny), np.zeros((0, ny))
     return Law(
-        *matrices, np.zeros(ny), np.zeros((0, ny)), np.arange(ny), np.arange(nu), nothing, 0, scratch,
+        A, By, Br, Bu, C, Dy, Dr, lower, upper, quantum, noise, np.arange(ny), np.arange(nu), nothing, 0, scratch
     )
 
 
@@ -49,6 +50,14 @@ def period(data: Law, state: FloatArray, y: FloatArray, r: FloatArray) -> tuple[
     return u, memory[0]
 
 
+def product(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return a matrix by a vector, each row summed from left to right."""
+    total = np.zeros(len(matrix))
+    for j in range(matrix.shape[1]):
+        total = total + matrix[:, j] * vector[j]
+    return total
+
+
 def stacked(laws: Sequence[Any], points: Sequence[float]) -> Stack:
     """Return laws with the same signals as one group of arrays."""
     from .ordered_kernel import Stack
@@ -59,11 +68,12 @@ def stacked(laws: Sequence[Any], points: Sequence[float]) -> Stack:
     def wide(matrix: FloatArray) -> FloatArray:
         return np.pad(matrix, ((0, 0), (0, widest - matrix.shape[1])))
 
-    parts = [
+    A, By, Br, Bu, C, Dy, Dr = (
         np.ascontiguousarray(np.vstack([wide(getattr(law, key)) if key in "AC" else getattr(law, key) for law in laws]))
         for key in MATRICES
-    ]
-    return Stack(*parts, laws[0].lower.copy(), laws[0].upper.copy(), np.array(points, float), first)
+    )
+    lower, upper = laws[0].lower.copy(), laws[0].upper.copy()
+    return Stack(A, By, Br, Bu, C, Dy, Dr, lower, upper, np.array(points, float), first)
 
 
 def blended_period(
