@@ -120,6 +120,11 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("plant", "fmu"): Writer(
         "fmu.plant", ("modes", "step", "stop", "binary"), "linear, FMI 2.0, co-simulation and model exchange"
     ),
+    ("law", "matlab"): Writer(
+        "matlab.law", ("sample_time", "method"), "NAME.m with law, plant and closed loop as ss objects, and NAME.mat"
+    ),
+    ("plant", "matlab"): Writer("matlab.plant", ("modes",), "NAME.m that rebuilds the ss object, and NAME.mat"),
+    ("plant", "json"): Writer("json_file", ("modes",), "matrices, names, units, origin"),
 }
 """(law or plant, format) -> who writes it."""
 

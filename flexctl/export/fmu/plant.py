@@ -14,6 +14,7 @@ from ...linear import FirstOrder, SecondOrder
 from ...machine.given import as_linear
 from ...model import FloatArray, Signal, names
 from ...support.checks import number
+from ..given import first_order_of
 from . import linear
 from .description import Description, Variable, distinct
 from .nominal import horizon, nominals
@@ -30,7 +31,7 @@ def write(request: Request) -> Written:
 
     options = dict(request.options)
     found = as_linear(request.thing)
-    plant = taken(found, options.get("modes"))
+    plant = first_order_of(found, options.get("modes"))
     stop = horizon(plant) if options.get("stop") is None else _positive("stop", options["stop"])
     step = _step(plant, options.get("step"), stop)
     nominal, sizes = nominals(plant, stop)
@@ -58,14 +59,6 @@ def write(request: Request) -> Written:
         "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
     }
     return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
-
-
-def taken(found: SecondOrder | FirstOrder, modes: Any) -> FirstOrder:
-    """Return the first-order form of a linear plant with its rigid and so many flexible modes, all by default."""
-    if isinstance(found, SecondOrder):
-        return found.first_order("modal", None if modes is None else int(modes))
-    require(modes is None, "the plant is of first order already: modes has no effect on it, leave it out")
-    return found
 
 
 def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:
