@@ -11,7 +11,9 @@ import numpy as np
 from ... import __version__
 from ...errors import DefinitionError, NotAvailable
 from ...io.python_control import linear_bytes_beside
+from ...laws.blended import Blended
 from ...laws.controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper, inside, is_wrapper
+from ...laws.governed import Governed
 from ...laws.linear_part import linear_law, linear_part
 from ...laws.scheduled import ScheduledLaw
 from ...linear import FirstOrder
@@ -24,7 +26,7 @@ from ..given import distinct_names
 from ..program import PARTS, Units, derivative
 from ..provenance import design_of, plant_text
 from ..sampled import Sampling, note_of
-from .text import MADE, NEEDS_SS, comment, system, told
+from .text import MADE, NEEDS_SS, check_function_name, comment, system, told
 
 if TYPE_CHECKING:
     from .. import Request, Written
@@ -34,6 +36,7 @@ def write(request: Request) -> Written:
     """Return NAME.m and NAME.mat of a law."""
     from .. import Written
 
+    check_function_name(request.name)
     design = design_of(request.thing)
     law, notes = _sampled(request, design)
     about = _left_out(law)
@@ -138,6 +141,12 @@ def _left_out(law: Any) -> list[str]:
                 f"{name} {low:g} .. {high:g}" for name, low, high in zip(law.drives, law.lower, law.upper, strict=True)
             )
             said.append(f"the limits of the command are left out: {ends}")
+        elif isinstance(law, Governed):
+            said.append("the governor, which slows the references down, is left out")
+        elif isinstance(law, Blended):
+            said.append(f"the law is scheduled by {law.by}: this is the one that acts at the plant's operating point")
+        elif not isinstance(law, LinearLaw | _Wrapper):
+            said.append(f"this is the linear part of the {type(law).__name__} about rest")
         if not (isinstance(law, _Wrapper) or is_wrapper(law)):
             return said
         law = inside(law)

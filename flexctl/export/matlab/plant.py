@@ -9,7 +9,7 @@ from ...io.python_control import linear_bytes
 from ...linear import FirstOrder
 from ...machine.given import as_linear
 from ..given import distinct_names, first_order_of
-from .text import MADE, NEEDS_SS, comment, system, told
+from .text import MADE, NEEDS_SS, check_function_name, comment, system, told
 
 if TYPE_CHECKING:
     from .. import Request, Written
@@ -19,6 +19,7 @@ def write(request: Request) -> Written:
     """Return NAME.m and NAME.mat of a plant."""
     from .. import Written
 
+    check_function_name(request.name)
     found = as_linear(request.thing)
     modes = request.options.get("modes")
     plant, notes = distinct_names(first_order_of(found, modes))

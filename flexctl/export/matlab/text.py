@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...errors import require
 from ...linear import FirstOrder
 from ...model import FloatArray, Signal
 
@@ -18,7 +19,7 @@ NEEDS_SS = """\
 
 MADE = """\
 
-function system = made(name, A, B, C, D, dt, states, inputs, outputs, input_units, output_units)
+function system = flexctl_made(name, A, B, C, D, dt, states, inputs, outputs, input_units, output_units)
 % A named ss object; without the control toolbox a struct of the same fields.
     if isempty(which('ss'))
         system = struct('A', A, 'B', B, 'C', C, 'D', D, 'Ts', dt);
@@ -51,6 +52,23 @@ function system = made(name, A, B, C, D, dt, states, inputs, outputs, input_unit
 end
 """
 """The local function that makes a system; it comes last in a file."""
+
+
+_TAKEN = frozenset(
+    "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
+    "switch try while endfunction endif endfor until do unwind_protect ss struct which exist pkg cell zeros".split()
+)
+_LONGEST = 63
+
+
+def check_function_name(name: str) -> None:
+    """Refuse a name that MATLAB or Octave cannot give to a function, or that the function itself needs."""
+    require(name not in _TAKEN, f'"{name}" is a word of MATLAB or Octave; give the export another name, name="..."')
+    require(
+        len(name) <= _LONGEST,
+        f'"{name}" has {len(name)} letters, and MATLAB takes {_LONGEST}; give the export another name, name="..."',
+    )
+    require(name[0] != "_", f'"{name}" begins with "_", which MATLAB does not take; give another name, name="..."')
 
 
 def quoted(text: str) -> str:
@@ -88,7 +106,7 @@ def system(variable: str, name: str, plant: FirstOrder) -> list[str]:
     groups = [cells([s.name for s in group]) for group in (plant.states, plant.inputs, plant.outputs)]
     units = [cells([_unit(s) for s in group]) for group in (plant.inputs, plant.outputs)]
     words = ", ...\n        ".join([*groups, *units])
-    return [*lines, f"    {variable} = made({quoted(name)}, A, B, C, D, {plant.dt!r}, ...\n        {words});"]
+    return [*lines, f"    {variable} = flexctl_made({quoted(name)}, A, B, C, D, {plant.dt!r}, ...\n        {words});"]
 
 
 def _unit(signal: Signal) -> str:
