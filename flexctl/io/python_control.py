@@ -59,7 +59,7 @@ def linear_bytes(plant: LinearGiven, suffix: str) -> bytes:
 
 
 def linear_bytes_beside(plant: FirstOrder, others: Mapping[str, FirstOrder]) -> bytes:
-    """Return a .mat file of a system, with A, B, C, D, dt and names of others beside it, as plant_A, plant_inputs, ..."""
+    """Return a .mat file of a system, with matrices and names of others beside it, as plant_A, plant_inputs, ..."""
     record = _record(plant)
     for name, other in others.items():
         record |= {f"{name}_{key}": value for key, value in _first_order_record(other).items()}

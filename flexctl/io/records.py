@@ -80,7 +80,7 @@ def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:
 
 
 def undated(content: bytes) -> bytes:
-    """Return a .mat file with a text in its head that does not say when it was made: the same numbers, the same bytes."""
+    """Return a .mat file whose head does not say when it was made: the same numbers give the same bytes."""
     return b"MATLAB 5.0 MAT-file, written by flexctl".ljust(116) + content[116:]
 
 

@@ -1,4 +1,4 @@
-"""FMU of sampled laws: the numbers of the law in Python to the last bit, alone and in the loop with the FMU of a plant."""
+"""FMU of sampled laws: the numbers of the law in Python to the last bit, alone and in the loop with a plant's FMU."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ from flexctl.linear.discrete import zero_order_hold
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, an importer of FMUs, is not installed: pip install 'flexctl[fmu]'")
 needs_compiler = pytest.mark.skipif(
-    package.find_compiler() is None or package.binary_folder() is None, reason="no C compiler on 64-bit Linux: no binary"
+    package.find_compiler() is None or package.binary_folder() is None,
+    reason="no C compiler on 64-bit Linux: no binary",
 )
 
 from units import opened  # noqa: E402
@@ -43,7 +44,8 @@ def coupled() -> FirstOrder:
     M, K = np.diag([1.0, 0.5, 2.0]), np.array([[40.0, -40.0, 0.0], [-40.0, 140.0, -100.0], [0.0, -100.0, 100.0]])
     D = 0.02 * K + np.diag([0.0, 3.0, 0.0])
     plant = fx.from_matrices(
-        M, D, K, B=[[1.0, 0.0], [0.0, 0.3], [0.0, 1.0]], C=[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], Ca=[[0.0] * 3, [0, 1.0, 0]],
+        M, D, K, B=[[1.0, 0.0], [0.0, 0.3], [0.0, 1.0]], C=[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+        Ca=[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
         inputs=["push", "pull"], outputs=["left", "right"],
     )
     return plant.first_order("physical")
@@ -52,8 +54,8 @@ def coupled() -> FirstOrder:
 def overdamped() -> FirstOrder:
     """Pairs of every kind beside each other: integrator, fast decay, double pole, oscillation, unstable."""
     blocks = [
-        [[0.0, 1.0], [0.0, 0.0]], [[0.0, 900.0], [-900.0, -5e4]], [[-30.0, 1.0], [0.0, -30.0]], [[0.0, 77.0], [-77.0, -1.0]],
-        [[0.0, 2.0], [2.0, 0.0]], [[-7.0]],
+        [[0.0, 1.0], [0.0, 0.0]], [[0.0, 900.0], [-900.0, -5e4]], [[-30.0, 1.0], [0.0, -30.0]],
+        [[0.0, 77.0], [-77.0, -1.0]], [[0.0, 2.0], [2.0, 0.0]], [[-7.0]],
     ]
     A = sla.block_diag(*blocks)
     n = len(A)
@@ -324,7 +326,8 @@ def test_two_exports_are_the_same_bytes_and_the_guid_is_that_of_the_content(tmp_
     assert (tmp_path / "a/arm.fmu").read_bytes() == (tmp_path / "b/arm.fmu").read_bytes()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     dated = fx.export_plant(arm(), tmp_path / "c", "fmu", name="arm", binary=False)
-    assert b'generationDateAndTime="2023-11-14T22:13:20Z"' in archive(tmp_path / "c", "arm").read("modelDescription.xml")
+    described = archive(tmp_path / "c", "arm").read("modelDescription.xml")
+    assert b'generationDateAndTime="2023-11-14T22:13:20Z"' in described
     other = fx.export_plant(arm(3), tmp_path / "d", "fmu", name="arm", binary=False)
     guids = [made.facts["guid"] for made in (first, second, dated, other)]
     assert guids[0] == guids[1] == guids[2] != guids[3]
@@ -358,7 +361,8 @@ def test_sources_compile_without_a_warning_also_with_a_prefix(tmp_path):
     words = [package.find_compiler(), *strict]
     run = subprocess.run(words, cwd=tmp_path / "sources", capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    listed = subprocess.run(["nm", "--defined-only", "-g", "c.o"], cwd=tmp_path / "sources", capture_output=True, text=True)
+    words = ["nm", "--defined-only", "-g", "c.o"]
+    listed = subprocess.run(words, cwd=tmp_path / "sources", capture_output=True, text=True)
     if listed.returncode == 0:
         assert all(line.split()[-1].startswith("coupled_fmi2") for line in listed.stdout.splitlines())
 
@@ -422,7 +426,8 @@ def test_strange_names_and_texts_are_still_valid(tmp_path):
 
     plant = fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"])
     odd = replace(
-        plant, outputs=(fx.Signal('tip <&> "left" 100%', "rad/s²", 'déjà "vu" \x01'),), inputs=(fx.Signal("a b", "furlong"),)
+        plant, outputs=(fx.Signal('tip <&> "left" 100%', "rad/s²", 'déjà "vu" \x01'),),
+        inputs=(fx.Signal("a b", "furlong"),),
     )
     fx.export_plant(odd, tmp_path / "out", "fmu", name="odd", binary=False)
     assert validate_fmu(str(tmp_path / "out" / "odd.fmu")) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from test_tabular import Requirements
 
 import flexctl as fx
 from flexctl.export.matlab.text import cells, matrix, quoted
@@ -160,18 +161,20 @@ def test_octave_reads_runs_responses_and_certificates(tmp_path):
     run = fx.simulate(arm, inputs={"hub_torque": fx.bang_bang(0.1, 0.3)}, duration=0.05)
     response = arm.linearise().frequency_response([1.0, 10.0, 70.0])
     modes = arm.linearise().modes(3)
-    for name, result in (("run", run), ("response", response), ("modes", modes)):
+    certificate = Requirements()
+    for name, result in (("run", run), ("response", response), ("modes", modes), ("certificate", certificate)):
         result.save(tmp_path / f"{name}.mat")
     told = octave(
         "r = load('run.mat'); f = load('response.mat'); m = load('modes.mat');"
         "printf('%.17g ', r.tip(end), numel(r.time), rows(r.columns), rows(f.columns), rows(m.columns));"
-        "printf('%s ', r.columns{1}); x = r.units; printf('%d', ischar(x));", tmp_path,
+        "printf('%s ', r.columns{1}); x = r.units; printf('%d ', ischar(x));"
+        "c = load('certificate.mat'); printf('%s ', c.name{:});", tmp_path,
     ).split()
     assert float(told[0]) == run["tip"][-1]
     assert int(told[1]) == run.t.size
     assert int(told[2]) == len(run._table())
     assert int(told[3]) == len(response._table())
-    assert told[5:] == ["time", "1"]
+    assert told[5:] == ["time", "1", "disk_margin", "mu"]
 
 
 # --- without Octave --------------------------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ class Description:
         head = {
             "fmiVersion": "2.0", "modelName": self.name, "guid": guid, "description": self.text,
             "author": "flexctl", "version": "1.0", "generationTool": f"flexctl {self.version}",
-            **(date or {}), "variableNamingConvention": "structured" if plain else "flat", "numberOfEventIndicators": "0",
+            **(date or {}), "variableNamingConvention": "structured" if plain else "flat",
+            "numberOfEventIndicators": "0",
         }
         return "\n".join([
             '<?xml version="1.0" encoding="UTF-8"?>',

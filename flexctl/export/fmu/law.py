@@ -25,7 +25,8 @@ RUNTIME = tuple(f"flexctl_{name}" for name in ("fmi2.h", "unit.h", "unit.c", "la
 _ORDER = (
     "At a communication point set the readings and references and step the law, then give its command to the plant and "
     "step that: this is the loop of flexctl's simulate. A master that steps all units at once, on values of the point "
-    "before, makes the command one period later; a law with a delay of its own is then to be exported with one period less."
+    "before, makes the command one period later; a law with a delay of its own is then to be exported with one period "
+    "less."
 )
 
 
@@ -39,7 +40,8 @@ def write(request: Request) -> Written:
     told = provenance(request, program)
     notes = [*program.notes, *note_of(program.about)]
     # the date stays out: it is in modelDescription.xml, and the GUID is that of the content
-    about = [f"{told.title}: sampled control law, made by flexctl {__version__}", *told.lines(program, taken, notes)[1:]]
+    first = f"{told.title}: sampled control law, made by flexctl {__version__}"
+    about = [first, *told.lines(program, taken, notes)[1:]]
     variables, renamed = _variables(program)
     text = (
         f"Sampled control law {told.title}, made on the plant {told.plant}; one period is {program.sample_time:.9g} s, "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as sla
 from scipy.sparse.csgraph import connected_components
 
@@ -29,7 +31,8 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
     n, p, ny = len(plant.states), len(plant.inputs), len(plant.outputs)
     lines = [
         f"/* {_comment(title)} as a functional mock-up unit, written by flexctl: the linear plant with",
-        f"   {n} states, {p} inputs and {ny} outputs. modelDescription.xml says their names, units and value references. */",
+        f"   {n} states, {p} inputs and {ny} outputs. modelDescription.xml says their names, units and value",
+        "   references. */",
         f'#define MODEL_NAME "{name}"',
         '#include "flexctl_guid.h"',
         f"#define N_INPUTS {p}",
@@ -57,7 +60,7 @@ def _doubles(name: str, values: FloatArray) -> str:
     return _array("double", name, [float(v).hex() for v in values] or ["0.0"], 4)
 
 
-def _integers(name: str, values: npt.NDArray[np.int64] | list[int]) -> str:
+def _integers(name: str, values: Iterable[Any]) -> str:
     return _array("int", name, [str(int(v)) for v in values] or ["0"], 20)
 
 
@@ -82,9 +85,9 @@ def _blocks(A: FloatArray) -> list[str]:
     """Return the groups of states that do not influence each other, and how each is balanced."""
     n = len(A)
     count, label = connected_components(A != 0.0, directed=False) if n else (0, np.zeros(0, int))
-    order = np.argsort(label, kind="stable")
+    order: list[int] = np.argsort(label, kind="stable").tolist()
     sizes = np.bincount(label, minlength=count)
-    groups = np.split(order, np.cumsum(sizes)[:-1]) if count else []
+    groups = np.split(np.array(order), np.cumsum(sizes)[:-1]) if count else []
     series = [int(not (A[np.ix_(g, g)] @ A[np.ix_(g, g)]).any()) for g in groups]
     balance = np.ones(n)
     for group in groups:
@@ -95,7 +98,7 @@ def _blocks(A: FloatArray) -> list[str]:
         f"#define N_BLOCKS {count}",
         f"#define PHI_SIZE {int(np.sum(sizes**2))}",
         _integers("BLOCK_START", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
-        _integers("BLOCK_STATE", order.astype(np.int64)),
+        _integers("BLOCK_STATE", order),
         _integers("BLOCK_IS_SERIES", series),
         _integers("INTEGRATES", (still | ramp).astype(np.int64)),
         _doubles("BALANCE", balance),

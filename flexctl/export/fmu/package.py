@@ -49,7 +49,7 @@ def packed(
     if not binary:
         notes.append("the FMU holds sources alone, as asked for: the importer must compile them")
     elif folder is None:
-        notes.append(f"binaries are built on 64-bit Linux alone, not on {platform.system()}: the FMU holds sources alone")
+        notes.append(f"binaries are built on 64-bit Linux, not on {platform.system()}: the FMU holds sources alone")
     else:
         compiler = find_compiler()
         if compiler is None:

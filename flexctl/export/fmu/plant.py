@@ -62,16 +62,16 @@ def write(request: Request) -> Written:
 
 
 def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:
-    """Return what must be known of model exchange: solvers of importers are at a loss with many weakly damped periods."""
+    """Return what must be known of model exchange: many weakly damped periods are hard for importers' solvers."""
     poles = plant.poles() if plant.dt == 0.0 else np.zeros(0, complex)
     swinging = poles[(np.abs(poles.imag) > 0.0) & (-poles.real < 0.01 * np.abs(poles))]
     fastest = float(np.abs(swinging).max(initial=0.0))
     if fastest * stop < _MANY:
         return []
     return [
-        f"model exchange: weakly damped modes up to {fastest:.3g} rad/s go through {fastest * stop / (2 * math.pi):.3g} "
-        f"periods in {stop:g} s, which makes importers' solvers slow and less accurate than their tolerance; "
-        "co-simulation is exact at any step; or keep the lowest modes (--modes N)"
+        f"model exchange: weakly damped modes up to {fastest:.3g} rad/s go through "
+        f"{fastest * stop / (2 * math.pi):.3g} periods in {stop:g} s, which makes importers' solvers slow and less "
+        "accurate than their tolerance; co-simulation is exact at any step; or keep the lowest modes (--modes N)"
     ]
 
 
@@ -110,7 +110,7 @@ def _variables(
 ) -> list[Variable]:
     """Return inputs, outputs, states and rates, in the order of the value references."""
     u, y, x = groups
-    p, ny, n = len(u), len(y), len(x)
+    p, ny = len(u), len(y)
     at_x = p + ny
     found = [
         Variable(

@@ -93,7 +93,8 @@ def unit_definitions(units: Iterable[str]) -> list[str]:
 
 def escaped(text: str) -> str:
     """Return a text as an XML attribute holds it; characters that XML has not become "?"."""
-    kept = "".join(c if c in "\t\n\r" or (" " <= c and c not in "￾￿" and not "\ud800" <= c <= "\udfff") else "?" for c in text)
-    for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\n", "&#10;"), ("\t", "&#9;"), ("\r", "&#13;")):
-        kept = kept.replace(letter, entity)
-    return kept
+    return "".join(_ENTITIES.get(c, c if _XML.match(c) else "?") for c in text)
+
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+_XML = re.compile("[ -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

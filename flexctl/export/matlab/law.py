@@ -131,7 +131,8 @@ def _left_out(law: Any) -> list[str]:
     said = []
     while True:
         if isinstance(law, Quantised):
-            said.append("the rounding of readings is left out: " + ", ".join(f"{k} {v:.9g}" for k, v in law.quanta.items()))
+            quanta = ", ".join(f"{name} {quantum:.9g}" for name, quantum in law.quanta.items())
+            said.append(f"the rounding of readings is left out: {quanta}")
         elif isinstance(law, Noisy):
             said.append("measurement noise is left out")
         elif isinstance(law, Saturated) and np.isfinite(law.limit):

@@ -39,6 +39,6 @@ def function(name: str, title: str, plant: FirstOrder) -> str:
         f"{name.upper()}  Linear plant of {title}, {kind}, {len(plant.states)} states, as a named ss object.",
         f"  system = {name}() needs no other file. Written by flexctl {__version__}.",
         "  All values are deviations from the operating point.",
-        *(f"  {line}" for line in told("inputs", plant.inputs)), *(f"  {line}" for line in told("outputs", plant.outputs)),
+        *(f"  {line}" for line in (*told("inputs", plant.inputs), *told("outputs", plant.outputs))),
     ])
     return "\n".join([f"function system = {name}()", about, NEEDS_SS, *system("system", name, plant), "end", MADE])

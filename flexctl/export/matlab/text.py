@@ -54,10 +54,11 @@ end
 """The local function that makes a system; it comes last in a file."""
 
 
-_TAKEN = frozenset(
-    "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
-    "switch try while endfunction endif endfor until do unwind_protect ss struct which exist pkg cell zeros".split()
-)
+_WORDS = """
+break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd
+switch try while endfunction endif endfor until do unwind_protect ss struct which exist pkg cell zeros
+"""
+_TAKEN = frozenset(_WORDS.split())
 _LONGEST = 63
 
 
@@ -117,4 +118,4 @@ def told(heading: str, signals: Sequence[Signal]) -> list[str]:
     """Return the lines of a comment on signals: name, unit, what it is."""
     if not signals:
         return [f"{heading}: none"]
-    return [f"{heading}:", *(f"    {s.name} [{s.unit}]{f'  {s.description}' if s.description else ''}" for s in signals)]
+    return [f"{heading}:", *(f"    {s.name} [{s.unit}]  {s.description}".rstrip() for s in signals)]
