@@ -168,6 +168,7 @@ from .export import (
     Exported as Exported, export_law as export_law, export_plant as export_plant,
 )
 from .export.compiled_c import compiled_c as compiled_c
+from .export.precision import SinglePrecision as SinglePrecision, single_precision as single_precision
 
 # Errors and warnings
 from .errors import (

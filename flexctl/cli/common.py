@@ -134,6 +134,27 @@ def plant_options(function: F) -> F:
     return changes(kind(function))
 
 
+LAWS_AS = ("python", "c", "c-float")
+
+
+def law_option(function: F) -> F:
+    """Add --law-as."""
+    return click.option(
+        "--law-as", "law_kind", type=click.Choice(LAWS_AS), default="python", show_default=True,
+        help="What the law runs as: c is the code that `export law --to c` writes, built by the compiler of this "
+        "machine; c-float the same in single precision.",
+    )(function)
+
+
+def law_as(kind: str) -> Callable[[Any], Any] | None:
+    """Return what turns a law into what --law-as says, None for the law itself."""
+    if kind == "python":
+        return None
+    from ..export.compiled_c import compiled_c
+
+    return lambda law: compiled_c(law, kind == "c-float")
+
+
 def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     """Return a plant of the catalogue or of a file, with overrides."""
     from ..catalogue import load_plant

@@ -19,6 +19,8 @@ from .common import (
     folder,
     identity,
     json_option,
+    law_as,
+    law_option,
     load,
     made,
     plant_options,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 flexctl run tokhi_azad_lqg
 flexctl run tokhi_azad_lqg -o out                      pictures, time series and scores in out/
 flexctl run my_controller.py my_arm.toml --set payload.mass=0.01 --json
+flexctl run tokhi_azad_lqg --law-as c                  the law as compiled C code: software in the loop
 flexctl run tip_circle --only PD --also :model.elements=4      the same law on other models of the arm
 """,
 )
@@ -50,6 +53,7 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
 @plant_options
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--method", help="Integrate every run by this method, e.g. march, instead of the scenario's own.")
+@law_option
 @click.option(
     "--also",
     "others",
@@ -61,7 +65,7 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
 @json_option
 def run(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, only: tuple[str, ...],
-    method: str | None, others: tuple[str, ...], output: str | None, as_json: bool,
+    method: str | None, law_kind: str, others: tuple[str, ...], output: str | None, as_json: bool,
 ) -> None:
     """Design a controller and run it through its scenarios.
 
@@ -85,7 +89,9 @@ def run(
     with progress(len(wanted) * len(plants)) as report, telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)
-        every = on_plants(script, plants, report, controller=law, only=only, method=method)
+        every = on_plants(
+            script, plants, report, controller=law, only=only, method=method, law_as=law_as(law_kind)
+        )
         report("margins", 0.0)
         certain, stable = robustness(law, arm, wanted), path_stabilities(law, arm, wanted)
     label = Path(controller).stem

@@ -20,6 +20,8 @@ from .common import (
     command,
     identity,
     json_option,
+    law_as,
+    law_option,
     load,
     plant_argument,
     plant_options,
@@ -100,6 +102,7 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     metavar="TIME:MASS[,INERTIA]",
     help="Another payload from a time on, e.g. 0.5:20g; repeatable.",
 )
+@law_option
 @click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
 @click.option(
     "-o", "files", multiple=True, metavar="FILE",
@@ -109,7 +112,7 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
-    method: str, changes: tuple[str, ...], states: bool, files: tuple[str, ...], as_json: bool,
+    method: str, changes: tuple[str, ...], law_kind: str, states: bool, files: tuple[str, ...], as_json: bool,
 ) -> None:
     """Simulate an arm under torques or a controller.
 
@@ -132,6 +135,9 @@ def simulate(
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)
     law = None if script is None else design(script, arm)
+    turned = law_as(law_kind)
+    require(turned is None or law is not None, f"--law-as {law_kind} has no effect without --controller")
+    law = law if turned is None else turned(law)
     units = {signal.name: signal.unit for signal in model.outputs}
     reference = specs.reference(references, units, law.follows if isinstance(law, Controller) else (), _reach(arm))
     length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])

@@ -21,7 +21,6 @@ from typing import Any
 from ..errors import DefinitionError, require, unknown
 from ..support.files import write_folder
 from .names import identifier
-from .source import law_of, plant_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +177,8 @@ def export_law(
     >>> made.facts["state_bytes"]
     16
     """
+    from .source import law_of  # what follows loads the simulation, which this module must not
+
     writer = _writer("law", to, options)
     thing, title, arm, script = law_of(law, plant)
     return _written(writer, Request(thing, identifier(name or title or "law"), title, arm, script, options), folder)
@@ -212,6 +213,8 @@ def export_plant(plant: Any, folder: str | Path, to: str = "fmu", *, name: str =
     ...     print("no C code of plants" if "c" in str(error) else error)
     no C code of plants
     """
+    from .source import plant_of
+
     writer = _writer("plant", to, options)
     thing, title = plant_of(plant)
     return _written(writer, Request(thing, identifier(name or title or "plant"), title, options=options), folder)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DefinitionError, require
+from ..linear import FirstOrder
 from ..machine.given import as_model
-from ..model import MechanicalModel
 from .c_files import cmake, makefile, readme, test_source
 from .c_header import header
 from .c_source import Sizes, sizes, source
@@ -73,7 +73,7 @@ def units_of(plant: Any, design: Any) -> Units:
     source: Any = design.plant if plant is None and design is not None else plant
     if source is None:
         return Units({}, {})
-    found = source if hasattr(source, "outputs") and not isinstance(source, MechanicalModel) else as_model(source)
+    found: Any = source if isinstance(source, FirstOrder) else as_model(source)
     return Units({s.name: s for s in found.outputs}, {s.name: s for s in found.inputs})
 
 

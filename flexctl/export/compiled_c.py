@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..design.design import Design
 from ..errors import NotAvailable
 from ..laws.controller import Noisy, _Wrapper, bare, layers
 from ..laws.governed import Governed
@@ -63,7 +64,7 @@ def compiled_c(law: Any, single: bool = False) -> Any:
     Parameters
     ----------
     law : Controller or linear system
-        A sampled law that `export_law` can write as C. Noise around it stays in Python.
+        A sampled law that `export_law` can write as C. A `Design` around it stays, and noise, which is made in Python.
     single : bool
         Single instead of double precision.
 
@@ -84,6 +85,8 @@ def compiled_c(law: Any, single: bool = False) -> Any:
     CompiledLaw(law=Delayed(law=LinearLaw(0 states, ['hub_angle'] -> ['hub_torque'], every 0.001 s), samples=1), \
 single=False)
     """
+    if isinstance(law, Design):
+        return replace(law, law=compiled_c(law.law, single))
     law = bare(as_law(law))
     if type(law) is Noisy:
         return replace(law, law=compiled_c(law.law, single))
@@ -92,6 +95,9 @@ single=False)
             raise NotAvailable("noise inside another wrapper cannot stay in Python: put Noisy outside")
         if type(layer) is Governed:
             raise NotAvailable("a governor decides while it runs, and stays in Python: compile the law inside it")
+    if not law.sample_time > 0:
+        name = type(list(layers(law))[-1]).__name__
+        raise NotAvailable(f"the {name} is continuous, and code runs in periods: design a sampled law, sample_time > 0")
     made = CompiledLaw(law, bool(single))
     _ = made.program  # refuses now what cannot be written
     compiler()

@@ -16,7 +16,7 @@ KEYS = ("A", "By", "Br", "Bu", "C", "Dy", "Dr", "lower", "upper", "start")
 
 
 class Mirror:
-    """One instance of a law.
+    """One instance of a law; `v` is the last command before wrappers act on it, `limited` whether a limit acted.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class Mirror:
             points = np.array(program.blend.points)
             self.points, self.slopes = points.astype(dtype), (1.0 / np.diff(points)).astype(dtype)
             self.by = program.blend.measures.index(program.blend.by)
+        self.v, self.limited = np.zeros(len(program.drives), dtype), False
         self.restart()
 
     def restart(self, y: FloatArray | None = None) -> None:
@@ -69,7 +70,9 @@ class Mirror:
             on = [law]
         else:
             v, law, on = self._blended(y, own, r), self.laws[0], self.laws
-        v = np.minimum(np.maximum(v, law["lower"]), law["upper"])
+        bounded = np.minimum(np.maximum(v, law["lower"]), law["upper"])
+        self.limited = bool(np.any(bounded != v) or np.any(np.abs(bounded) > self.limit))
+        v = self.v = bounded
         self.x = [
             self.ordered((one["A"], x), (one["By"], own), (one["Br"], r), (one["Bu"], v))
             for one, x in zip(on, self.x, strict=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abilities import LinearFeedback
 from ..errors import DefinitionError, NotAvailable, require
 from ..laws.blended import Blended
 from ..laws.controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper, layers
@@ -224,7 +225,7 @@ def _laws(law: Any) -> tuple[tuple[LinearLaw, ...], tuple[int, ...]]:
         )
     remedy = (
         f"give {name}.feedback() with a sample_time to LinearLaw (A, By = B, C, Dy = D), and export that"
-        if hasattr(law, "feedback")
+        if isinstance(law, LinearFeedback)
         else f"export the LinearLaw that fx.realised({name}(..), readings) finds if its step is linear, or write the "
         "law as matrices: LinearLaw, ScheduledLaw or blended, in the wrappers Delayed, Saturated, Quantised"
     )

@@ -243,6 +243,7 @@ def run_scenarios(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    law_as: Callable[[Any], Any] | None = None,
 ) -> list[tuple[Scenario, Response]]:
     """Design the controller once on the nominal plant and run it through the script's scenarios.
 
@@ -260,6 +261,8 @@ def run_scenarios(
         Names of the scenarios to run, in this order.
     method : str, optional
         Method of integration for all runs, in place of the scenarios' own.
+    law_as : callable, optional
+        What every law is turned into before it runs, e.g. `flexctl.compiled_c`: software in the loop.
 
     Examples
     --------
@@ -272,6 +275,9 @@ def run_scenarios(
     if method is not None:
         wanted = [replace(item, options={**item.options, "method": method}) for item in wanted]
     law = design(script, plant) if controller is None else controller
+    if law_as is not None:
+        law, turn = law_as(law), law_as
+        wanted = [item if item.law is None else replace(item, law=turn(item.law)) for item in wanted]
     runs = []
     for item in wanted:
         report = None if progress is None else _reporter(progress, item.name)
@@ -288,6 +294,7 @@ def on_plants(
     controller: Any = None,
     only: Iterable[str] = (),
     method: str | None = None,
+    law_as: Callable[[Any], Any] | None = None,
 ) -> dict[str, list[tuple[Scenario, Response]]]:
     """Run one controller through the same scenarios on several plants: other models of one arm, say.
 
@@ -297,7 +304,7 @@ def on_plants(
         A controller script.
     plants : mapping
         Plants by label. The controller is designed on the first one.
-    progress, controller, only, method
+    progress, controller, only, method, law_as
         As for `run_scenarios`.
 
     Returns
@@ -310,7 +317,9 @@ def on_plants(
     found = {}
     for name, plant in plants.items():
         report = None if progress is None else _labelled(progress, name)
-        found[name] = run_scenarios(script, plant, report, controller=law, only=only, method=method)
+        found[name] = run_scenarios(
+            script, plant, report, controller=law, only=only, method=method, law_as=law_as
+        )
     return found
 
 
