@@ -117,7 +117,8 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
     ),
     ("plant", "fmu"): Writer(
-        "fmu.plant", ("modes", "step", "stop", "binary"), "linear, FMI 2.0, co-simulation and model exchange"
+        "fmu.plant", ("modes", "step", "stop", "binary", "nonlinear"),
+        "linear, FMI 2.0, co-simulation and model exchange",
     ),
     ("law", "matlab"): Writer(
         "matlab.law", ("sample_time", "method"), "NAME.m with law, plant and closed loop as ss objects, and NAME.mat"
@@ -154,7 +155,8 @@ def export_law(
     **options
         sample_time [s] and method ("tustin" or "zoh") sample a continuous law. scenario: name of the scenario of the
         script whose references become a table in the code; references: these themselves, a motion by channel. tables:
-        True allows tables above 64 kB. test_steps: periods in the recorded test.
+        True allows tables above 64 kB. test_steps: periods in the recorded test. binary: False leaves the sources of an
+        FMU alone.
 
     Returns
     -------
@@ -198,7 +200,8 @@ def export_plant(plant: Any, folder: str | Path, to: str = "fmu", *, name: str =
     name : str, optional
         Name of the export; by default that of the plant.
     **options
-        Options of the format.
+        modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the step and
+        the time that importers begin with; binary=False leaves the sources alone; nonlinear=True is refused, and why.
 
     Returns
     -------

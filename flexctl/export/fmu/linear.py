@@ -92,15 +92,15 @@ def _blocks(A: FloatArray) -> list[str]:
     balance = np.ones(n)
     for group in groups:
         balance[group] = _balance(A[np.ix_(group, group)])
-    still = ~A.any(axis=0)
-    ramp = ~still & ~A[~still].any(axis=0)
+    still = np.asarray(~A.any(axis=0))
+    ramp = np.asarray(~still & ~A[~still].any(axis=0))
     return [
         f"#define N_BLOCKS {count}",
         f"#define PHI_SIZE {int(np.sum(sizes**2))}",
-        _integers("BLOCK_START", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
+        _integers("BLOCK_START", [0, *np.cumsum(sizes).tolist()]),
         _integers("BLOCK_STATE", order),
         _integers("BLOCK_IS_SERIES", series),
-        _integers("INTEGRATES", (still | ramp).astype(np.int64)),
+        _integers("INTEGRATES", (still | ramp).tolist()),
         _doubles("BALANCE", balance),
         "",
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import __version__
-from ...errors import require
+from ...errors import NotAvailable, require
 from ...linear import FirstOrder, SecondOrder
 from ...machine.given import as_linear
 from ...model import FloatArray, Signal, names
@@ -30,6 +30,8 @@ def write(request: Request) -> Written:
     from .. import Written
 
     options = dict(request.options)
+    if options.get("nonlinear"):
+        raise NotAvailable(_NO_ARM)
     found = as_linear(request.thing)
     plant = first_order_of(found, options.get("modes"))
     stop = horizon(plant) if options.get("stop") is None else _positive("stop", options["stop"])
@@ -59,6 +61,13 @@ def write(request: Request) -> Written:
         "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
     }
     return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
+
+
+_NO_ARM = (
+    "FMU of nonlinear arms are not written: their equations are Python that is compiled on this machine, and an FMU must "
+    "run without Python; export the linear plant at the pose that matters (--pose, --hold), or run the nonlinear arm in "
+    "flexctl with the law as C code (simulate)"
+)
 
 
 def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:
@@ -154,5 +163,8 @@ def _text(plant: FirstOrder, title: str) -> str:
         words.append(f"model {about['model']}")
     if about.get("overrides"):
         words.append("with " + ", ".join(f"{key} = {value}" for key, value in dict(about["overrides"]).items()))
+    words += [str(word) for word in about.get("point", ())]
+    if about.get("held"):
+        words.append(f"{', '.join(map(str, about['held']))} held")
     words.append(f"sampled every {plant.dt:g} s" if plant.dt else "inputs held over a step, exact for any step")
     return ", ".join(words) + "; all values are deviations from the operating point."
