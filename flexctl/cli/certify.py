@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DefinitionError, require
-from . import cli, specs
+from . import cli, precision, specs
 from .common import (
     EXIT_FAILED,
     PICTURES,
@@ -155,6 +155,10 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
     "--pose", "poses", multiple=True, metavar="ANGLES",
     help="Joint angles at which the linear loop is examined too, e.g. 0,90deg; repeatable.",
 )
+@click.option(
+    "--float32", "single", is_flag=True,
+    help="What single precision costs the law in the scenario: the change of every signal, and its bound.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
 @json_option
@@ -162,7 +166,7 @@ def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
     frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
     scenario: str | None, poses: tuple[str, ...],
-    workers: int | None, output: str | None, as_json: bool,
+    single: bool, workers: int | None, output: str | None, as_json: bool,
 ) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
 
@@ -184,7 +188,7 @@ def certify(
 
     JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
     load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller,
-    plant, model, overrides, version.
+    plant, model, overrides, version; with --float32 also float32 (signals: unit, largest, measured, bound; pole_shift).
     """
     from ..catalogue import load_controller
     from ..judging.certify import certify as examined
@@ -204,12 +208,16 @@ def certify(
             poses=[pose(text, arm) for text in poses], vary=vary(varied) or None,
             loads=named("--load", loaded, signal_units(arm.model.inputs), "input"),
         )
+        lost = precision.examined(script, arm, found.scenario, kind) if single else None
+    whole = {**found.to_dict(), **(precision.as_json(lost) if lost is not None else {})}
     if place is not None:
-        _write(place, found)
+        _write(place, found, whole)
     if as_json:
-        print_json(found.to_dict())
+        print_json(whole)
     else:
         _print(found)
+        if lost is not None:
+            precision.show(lost)
     if not found.passed:
         click.get_current_context().exit(EXIT_FAILED)
 
@@ -218,7 +226,7 @@ def _place(output: str) -> Path:
     return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
 
 
-def _write(place: Path, found: Certificate) -> None:
+def _write(place: Path, found: Certificate, numbers: Mapping[str, Any]) -> None:
     from ..io.plot import certificate
     from ..support.files import write_atomically
 
@@ -227,7 +235,7 @@ def _write(place: Path, found: Certificate) -> None:
     paths = [made(place) / f"{name}.json", place / f"{name}.png"] if whole else [place]
     for path in paths:
         if path.suffix.lower() == ".json":
-            text = as_text(found.to_dict()).encode()
+            text = as_text(numbers).encode()
             write_atomically(path, lambda stream, text=text: stream.write(text))  # type: ignore[misc]
         else:
             certificate(found, path=path)

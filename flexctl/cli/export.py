@@ -61,6 +61,7 @@ flexctl export law my_controller.py my_arm.toml --set payload.mass=10g --to c -o
 @click.option("--method", metavar="METHOD", help="How to sample it: tustin or zoh.")
 @click.option("--scenario", metavar="NAME", help="Put the references of this scenario into the code as a table.")
 @click.option("--tables", is_flag=True, default=None, help="Allow tables above 64 kB.")
+@click.option("--certificate", metavar="FILE", help="Certificate (.json of certify) whose verdict goes into the code.")
 @click.option("--test-steps", type=click.IntRange(2, 1_000_000), help="Periods in the recorded test.  [default: 200]")
 @click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
 @json_option

@@ -111,7 +111,8 @@ class Writer:
 
 WRITERS: dict[tuple[str, str], Writer] = {
     ("law", "c"): Writer(
-        "c", ("sample_time", "method", "scenario", "references", "tables", "test_steps"), "C99 source with its test"
+        "c", ("sample_time", "method", "scenario", "references", "tables", "test_steps", "certificate"),
+        "C99 source with its test",
     ),
     ("law", "fmu"): Writer(
         "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
@@ -155,8 +156,9 @@ def export_law(
     **options
         sample_time [s] and method ("tustin" or "zoh") sample a continuous law. scenario: name of the scenario of the
         script whose references become a table in the code; references: these themselves, a motion by channel. tables:
-        True allows tables above 64 kB. test_steps: periods in the recorded test. binary: False leaves the sources of an
-        FMU alone.
+        True allows tables above 64 kB. test_steps: periods in the recorded test. certificate: the .json file of
+        `flexctl certify` of this law, whose verdict goes into the code. binary: False leaves the sources of an FMU
+        alone.
 
     Returns
     -------

@@ -270,7 +270,8 @@ def readme(
         "32-bit x86 without SSE (x87) keeps other digits and is refused.", "",
         "## Provenance", "",
         f"* plant: {told.plant}", f"* made on {told.date}", f"* sha256 of the numbers: {told.digest}",
-        *(f"* {line}" for line in told.margins), *(f"* {line}" for line in told.assumptions), "",
+        *(f"* {line}" for line in told.margins),
+        f"* certificate: {told.certificate}", *(f"* {line}" for line in told.assumptions), "",
         "## Notes", "", *(f"* {note}" for note in notes), "",
     ]
     return "\n".join(lines)

@@ -171,10 +171,10 @@ def single_precision(controller: Any, plant: Any, scenario: Scenario) -> SingleP
     if law is None:
         raise DefinitionError("there is no law whose precision could be examined")
     program = program_of(law, Units({}, {}), Sampling(), None, None)
-    count = sum(program.states)
-    met = _Largest(*(np.zeros(n) for n in (
-        len(program.measures), 3 * len(program.follows), count, len(program.drives),
-    )))
+    met = _Largest(
+        np.zeros(len(program.measures)), np.zeros(3 * len(program.follows)), np.zeros(sum(program.states)),
+        np.zeros(len(program.drives)),
+    )
     exact = scenario.run(MirroredLaw(program.law, program=program, dtype=np.float64, met=met), plant)
     single = scenario.run(MirroredLaw(program.law, program=program), plant)
     bounds, reason = _bounds(program, met, scenario.plant(plant))

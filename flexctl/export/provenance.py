@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +50,7 @@ class Provenance:
     date: str
     digest: str
     margins: tuple[str, ...]
+    certificate: str
     assumptions: tuple[str, ...]
 
     def lines(self, program: Program, taken: Sizes, notes: Sequence[str]) -> list[str]:
@@ -70,7 +73,7 @@ class Provenance:
             f"limits: {'; '.join(limits) or 'none'}",
             f"quanta of the readings: {'; '.join(quanta) or 'none'}",
             *self.margins,
-            "certificate: none is part of this export; flexctl certify makes one",
+            f"certificate: {self.certificate}",
             f"state: {taken.state} bytes (single precision {taken.state_float}); constants: {taken.constants} bytes",
             f"operations in a period, at most: {taken.multiply_adds} multiply-adds, {taken.other} others",
             *(f"note: {note}" for note in notes),
@@ -91,19 +94,49 @@ def provenance(request: Request, program: Program) -> Provenance:
     design = design_of(request.thing)
     plant = request.plant if request.plant is not None or design is None else design.plant
     margins, assumptions = tuple(_margins(design)), tuple(_assumptions(design))
+    verdict = certified(request, plant)
     return Provenance(
-        request.title or request.name, plant_text(plant), date(), digest(program), margins, assumptions
+        request.title or request.name, plant_text(plant), date(), digest(program), margins, verdict, assumptions
     )
+
+
+def certified(request: Request, plant: Any) -> str:
+    """Return the verdict of the certificate that was given with a request; one of another law or plant is refused."""
+    path = request.options.get("certificate")
+    if path is None:
+        return "none was given; flexctl certify -o FILE.json makes one"
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        holds, passed = str(found["holds"]), bool(found["passed"])
+        about = {key: str(found[key]) for key in ("controller", "plant", "version")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DefinitionError(f"{path} is no certificate: {error}; give the .json of flexctl certify -o") from error
+    record = _record(plant)
+    changed = {str(k): str(v) for k, v in dict(record.get("overrides") or {}).items()}
+    theirs = {str(k): str(v) for k, v in dict(found.get("overrides") or {}).items()}
+    own = {"controller": request.title, "plant": str(record.get("plant") or ""), "overrides": changed}
+    for key, mine in own.items():
+        other = theirs if key == "overrides" else about[key]
+        if mine != other:
+            raise DefinitionError(f"{path} is the certificate of another {key}: {other}, here {mine}")
+    if about["version"] != __version__:
+        raise DefinitionError(f"{path} was made by flexctl {about['version']}, this is {__version__}: certify again")
+    return f"{'passed' if passed else 'NOT PASSED'}: {' '.join(holds.split())}"
 
 
 def plant_text(plant: Any) -> str:
     """Return name, model and overrides of a plant in a line."""
     if plant is None:
         return "not stated"
-    record = dict((plant.identity if isinstance(plant, Identified) else provenance_of(plant)) or {})
+    record = _record(plant)
     changes = ", ".join(f"{key} = {value}" for key, value in dict(record.get("overrides") or {}).items())
     name, model = str(record.get("plant") or "not named"), str(record.get("model") or "")
     return f"{name}{f' ({model})' if model else ''}{f', {changes}' if changes else ''}"
+
+
+def _record(plant: Any) -> dict[str, Any]:
+    """Return what a plant says of itself."""
+    return dict((plant.identity if isinstance(plant, Identified) else provenance_of(plant)) or {})
 
 
 def digest(program: Program) -> str:

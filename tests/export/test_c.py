@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,16 @@ from flexctl.laws.controller import bare, initial_at
 from flexctl.linear.discrete import zero_order_hold
 
 LONG = 20_000
+SLOW_FLAGS = [pytest.param(f, marks=pytest.mark.slow) for f in ("-std=c99 -O3 -march=native", "-std=gnu11 -O0")]
+SLOW_KINDS = [
+    pytest.param(kind, marks=pytest.mark.slow)
+    for kind in ("blended, mirrored, of one size more", "references alone", "two drives")
+]
 SAMPLED = [
     "planar_2r_scheduled", "ralf_hinf", "ralf_lqg", "ralf_servo", "ralf_shaped", "spatial_3r_pid", "tip_circle",
     "tip_square", "tokhi_azad_governor", "tokhi_azad_hinf", "tokhi_azad_inversion", "tokhi_azad_loop_shaping",
     "tokhi_azad_lqg", "tokhi_azad_pd", "tokhi_azad_ppf", "tokhi_azad_robust", "tokhi_azad_shaped",
 ]
-QUICK = {"tokhi_azad_lqg"}
 
 
 def program(law: Any) -> Program:
@@ -75,7 +80,8 @@ def own_law(name: str) -> tuple[Any, Any]:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in SAMPLED])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLED)
 def test_every_script_equals_its_c_over_random_and_closed_loop_steps(name: str) -> None:
     law, plant = own_law(name)
     of = program(law)
@@ -116,9 +122,7 @@ def test_the_mirror_in_double_precision_is_the_law() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "kind", ["quantised", "blended, mirrored, of one size more", "in time", "references alone", "two drives"]
-)
+@pytest.mark.parametrize("kind", ["quantised", "in time", *SLOW_KINDS])
 def test_the_folder_builds_without_a_warning_and_its_test_passes(kind: str, tmp_path: Path) -> None:
     made = fx.export_law(KINDS[kind](), tmp_path / "out", name="my_law", test_steps=120)
     done = make(made.folder, "test", "sanitize")
@@ -143,7 +147,7 @@ def test_a_wrong_number_in_the_code_fails_its_test(tmp_path: Path) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("flags", ["-std=gnu99 -O3 -march=native", "-std=c99 -O3 -march=native", "-std=gnu11 -O0"])
+@pytest.mark.parametrize("flags", ["-std=gnu99 -O3 -march=native", *SLOW_FLAGS])
 def test_other_flags_give_the_same_numbers(flags: str, tmp_path: Path) -> None:
     made = fx.export_law(fx.Quantised(linear(), {"tip": 1e-4}), tmp_path / "out", name="my_law", test_steps=2000)
     done = make(made.folder, "test", f"FLAGS={flags}", "OPTIMISE=")
@@ -292,6 +296,7 @@ def test_a_scenario_becomes_a_table(tmp_path: Path) -> None:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_the_references_of_a_governor_become_a_table(tmp_path: Path) -> None:
     made = fx.export_law("tokhi_azad_governor", tmp_path / "out", scenario="60 deg, 10 g", test_steps=60)
     assert any("governor's pace is the one of the recorded run" in note for note in made.notes)
@@ -375,6 +380,18 @@ def test_the_folder_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(fx.DefinitionError, match=r"holds mine.c, which no export wrote"):
         fx.export_law(linear(), tmp_path / "out")
     assert (made.folder / "mine.c").read_text() == "precious"
+
+
+@needs_compiler
+def test_cmake_builds_the_same(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("no cmake here: apt install cmake")
+    made = fx.export_law(fx.Quantised(linear(n=3), {"tip": 1e-4}), tmp_path / "out", name="my_law", test_steps=20)
+    for words in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+        done = subprocess.run(words, cwd=made.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(["ctest"], cwd=made.folder / "build", capture_output=True, text=True, check=False)
+    assert "100% tests passed, 0 tests failed out of 2" in done.stdout
 
 
 def test_switches_are_where_the_law_changes() -> None:

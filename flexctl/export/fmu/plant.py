@@ -64,9 +64,9 @@ def write(request: Request) -> Written:
 
 
 _NO_ARM = (
-    "FMU of nonlinear arms are not written: their equations are Python that is compiled on this machine, and an FMU must "
-    "run without Python; export the linear plant at the pose that matters (--pose, --hold), or run the nonlinear arm in "
-    "flexctl with the law as C code (simulate)"
+    "FMU of nonlinear arms are not written: their equations are Python that is compiled on this machine, and an FMU "
+    "must run without Python; export the linear plant at the pose that matters (--pose, --hold), or run the nonlinear "
+    "arm in flexctl with the law as C code (simulate)"
 )
 
 
