@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl import export as exports
+from flexctl.export.c import program_for
 from flexctl.export.fmu import package
 from flexctl.laws.controller import initial_at
 from flexctl.linear.discrete import zero_order_hold
@@ -179,3 +181,35 @@ def test_refusals(tmp_path):
     assert made.facts["sample_time_s"] == 1e-3
     noisy = fx.Noisy(fx.LinearLaw(1e-3, ("y",), ("u",), Dy=[[-1.0]]), {"y": 1e-3})
     assert any("noise" in note for note in fx.export_law(noisy, tmp_path / "noisy", "fmu").notes)
+
+
+def test_blended_laws_and_references_known_in_advance(tmp_path):
+    designs = [linear(seed, 4).limited(-np.inf, np.inf) for seed in (6, 7, 8)]
+    law = fx.blended([fx.Delayed(one, 1) for one in designs], [-1.0, 0.2, 1.5], "tip")
+    fx.export_law(law, tmp_path / "blend", "fmu", name="blend")
+    rng = np.random.default_rng(9)
+    with opened(tmp_path / "blend" / "blend.fmu", tmp_path / "a") as unit:
+        unit.begin()
+        state, ny = initial_at(law, np.zeros(len(law.measures))), len(law.measures)
+        for k in range(500):
+            y, r = 2.0 * rng.standard_normal(ny), rng.standard_normal(3)
+            unit.put(unit.group("input"), [*y, *r])
+            unit.step(1e-3)
+            u, state = law.step(state, k * 1e-3, y, r)
+            assert np.array_equal(unit.get(["hub_torque"]), u)
+    motion = fx.quintic(0.0, 0.7, 0.05)
+    one = linear(3)
+    request = exports.Request(one, "known", options={"references": {"hub_angle": motion}})
+    table = program_for(request).table
+    fx.export_law(one, tmp_path / "known", "fmu", name="known", references={"hub_angle": motion})
+    with opened(tmp_path / "known" / "known.fmu", tmp_path / "b") as unit:
+        assert unit.group("input") == ["hub_angle", "tip"]
+        unit.begin()
+        state = one.initial_at(np.zeros(2))
+        assert table[-1] == pytest.approx([0.7, 0.0, 0.0], abs=1e-9)
+        for k in range(80):
+            y = rng.standard_normal(2)
+            unit.put(["hub_angle", "tip"], y)
+            unit.step(1e-3)
+            u, state = one.step(state, k * 1e-3, y, table[min(k, len(table) - 1)])
+            assert np.array_equal(unit.get(["hub_torque"]), u)
