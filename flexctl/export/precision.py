@@ -76,6 +76,12 @@ class SinglePrecision:
         By how much a pole of the law moves, at most [1].
     unbounded : str
         Why there is no bound; empty where there is one.
+
+    Examples
+    --------
+    >>> lost = fx.SinglePrecision("move", {}, 1e-7, "the command is at a limit")
+    >>> lost.to_dict()["pole_shift"]
+    1e-07
     """
 
     scenario: str
@@ -159,10 +165,10 @@ def single_precision(controller: Any, plant: Any, scenario: Scenario) -> SingleP
 
     Examples
     --------
-    >>> script = fx.load_controller("tokhi_azad_pd")
-    >>> arm = fx.load_plant(script.PLANT)
-    >>> found = fx.single_precision(script.design(arm), arm, script.scenarios(arm)[0])
-    >>> found.signals["hub_torque"].measured < found.signals["hub_torque"].bound < 1e-5
+    >>> arm = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01})
+    >>> law = fx.load_controller("tokhi_azad_pd").design(arm)
+    >>> found = fx.single_precision(law, arm, fx.Scenario("move", fx.quintic(0.0, 0.02, 0.4), 0.4))
+    >>> found.signals["hub_torque"].measured < found.signals["hub_torque"].bound < 1e-3
     True
     """
     from .c import pole_shift

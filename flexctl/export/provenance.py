@@ -94,6 +94,8 @@ def provenance(request: Request, program: Program) -> Provenance:
     design = design_of(request.thing)
     plant = request.plant if request.plant is not None or design is None else design.plant
     margins, assumptions = tuple(_margins(design)), tuple(_assumptions(design))
+    if program.about:  # sampled for this export
+        margins = tuple(f"before it was sampled: {line}" for line in margins)
     verdict = certified(request, plant)
     return Provenance(
         request.title or request.name, plant_text(plant), date(), digest(program), margins, verdict, assumptions
@@ -158,6 +160,8 @@ def _margins(design: Design | None) -> list[str]:
     """Return what is known of the loop on the plant of the design."""
     if design is None:
         return ["margins: not known (the law was given without its design)"]
+    if not design.law.measures:
+        return ["the law measures nothing: there is no loop"]
     try:
         slowest = float(design.poles.real.max(initial=-np.inf))
         lines = [

@@ -154,6 +154,15 @@ def test_other_flags_give_the_same_numbers(flags: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.skipif(shutil.which("clang") is None, reason="no clang here: apt install clang")
+@pytest.mark.parametrize("kind", ["quantised", pytest.param("blended", marks=pytest.mark.slow)])
+def test_clang_gives_the_same_numbers_and_has_nothing_to_say(kind: str, tmp_path: Path) -> None:
+    made = fx.export_law(KINDS[kind](), tmp_path / "out", name="my_law", test_steps=100)
+    done = make(made.folder, "test", "CC=clang", "OPTIMISE=-O3 -march=native -Weverything -Wno-padded "
+                "-Wno-declaration-after-statement -Wno-unsafe-buffer-usage -Wno-unknown-warning-option")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @needs_compiler
 def test_fast_math_is_refused_by_the_code(tmp_path: Path) -> None:
     made = fx.export_law(linear(), tmp_path / "out", name="my_law")
