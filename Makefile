@@ -1,4 +1,4 @@
-# make help | demo | test | test-all | browser | arm | mutants | bench | lint | types | notebooks | clean
+# make help | demo | test | test-all | browser | arm | octave | mutants | bench | lint | types | notebooks | clean
 #
 # Everything is installed into .venv from pyproject.toml with the versions of constraints.txt; nothing else is touched.
 
@@ -21,7 +21,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 MADE := .venv/made-$(shell pwd | cksum | cut -d' ' -f1)
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all browser arm mutants bench lint types notebooks clean setup setup-dev setup-bench
+.PHONY: help demo test test-all browser arm octave mutants bench lint types notebooks clean setup setup-dev
+.PHONY: setup-bench
 
 help:
 	@echo "make demo       set up, then design and run the example: bode plot, controllers, closed loops, pictures in out/"
@@ -29,6 +30,7 @@ help:
 	@echo "make test-all   the same with the slow tests"
 	@echo "make browser    reports in a real browser (part of test-all; apt package chromium)"
 	@echo "make arm        exported laws on Cortex-M4 and M7 in QEMU (part of test-all; apt packages: see the message)"
+	@echo "make octave     exports and files read by Octave (part of test-all; apt packages: see the message)"
 	@echo "make mutants    whether the tests notice wrong physics and control: 60 seeded faults, a few minutes"
 	@echo "make bench      measure speed side by side with other packages; table and JSON"
 	@echo "make lint       ruff"
@@ -55,6 +57,13 @@ arm: setup-dev
 	@for tool in arm-none-eabi-gcc qemu-system-arm; do command -v $$tool >/dev/null || { echo "$$tool is missing:" \
 	  "sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm" >&2; exit 1; }; done
 	@$(BIN)/python -m pytest -m "" -rA --no-header -q tests/export/test_arm.py
+
+# apt install --no-install-recommends octave octave-control
+octave: setup-dev
+	@command -v octave-cli >/dev/null && octave-cli --no-init-file --eval "pkg load control" >/dev/null 2>&1 || { \
+	  echo "Octave or its control package is missing: sudo apt install --no-install-recommends octave octave-control" >&2; \
+	  exit 1; }
+	@$(BIN)/python -m pytest -m "" -rA --no-header -q -k octave tests/export/test_matlab.py tests/io
 
 mutants: setup-dev
 	@$(BIN)/python tests/mutants.py -j $(WORKERS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from .. import export as exports
-from ..errors import NotAvailable
-from . import cli
+from . import cli, points
 from .common import command, debug_option, folder, json_option, load, plant_options, print_json, progress, tell
+from .linear import linear_plant
 from .quantities import quantity
 from .runs import own_plant
 from .terminal import say
@@ -24,6 +25,9 @@ def export() -> None:
     Examples:
       flexctl export law tokhi_azad_lqg --to c -o out/lqg
       flexctl export law tip_circle --to c --tables -o out/circle
+      flexctl export law tokhi_azad_lqg --to fmu -o out/lqg_fmu
+      flexctl export plant tokhi_azad_1994 --to fmu -o out/arm
+      flexctl export plant tokhi_azad_1994 --to matlab -o out/matlab
     """
 
 
@@ -59,6 +63,7 @@ flexctl export law my_controller.py my_arm.toml --set payload.mass=10g --to c -o
 @click.option("--tables", is_flag=True, default=None, help="Allow tables above 64 kB.")
 @click.option("--certificate", metavar="FILE", help="Certificate (.json of certify) whose verdict goes into the code.")
 @click.option("--test-steps", type=click.IntRange(2, 1_000_000), help="Periods in the recorded test.  [default: 200]")
+@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
 @json_option
 def law(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, form: str, output: str, name: str,
@@ -85,32 +90,42 @@ def law(
 @command(
     export,
     """
-flexctl export plant tokhi_azad_1994 --to fmu -o out/arm
+flexctl export plant tokhi_azad_1994 --to fmu -o out/arm                  co-simulation and model exchange, FMI 2.0
+flexctl export plant planar_2r_flexible --pose joint2=60deg --hold all --modes 4 --to fmu -o out/bent
+flexctl export plant tokhi_azad_1994 --set payload.mass=20g --to matlab -o out/matlab
+flexctl export plant plant.mat --to json -o out/json
 """,
 )
 @click.argument("plant", metavar="PLANT")
 @plant_options
+@points.point_options
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"Format: {_formats('plant')}.")
 @click.option("-o", "output", required=True, metavar="DIR", help="Folder to be made.")
 @click.option("--name", default="", metavar="NAME", help="Name of the export.  [default: the plant's]")
+@click.option("--modes", type=click.IntRange(min=0), help="Keep the rigid and this many of the lowest flexible modes.")
+@click.option("--step", metavar="SECONDS", callback=_seconds, help="FMU: the step that importers begin with.")
+@click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: the time that importers simulate at first.")
+@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
+@click.option("--nonlinear", is_flag=True, default=None, help="FMU: the arm itself. Not available yet; says why.")
 @json_option
 def plant(
-    plant: str, settings: tuple[str, ...], kind: str | None, form: str, output: str, name: str, as_json: bool,
-    **options: Any,
+    plant: str, settings: tuple[str, ...], kind: str | None, where: points.Where, form: str, output: str, name: str,
+    as_json: bool, **options: Any,
 ) -> None:
-    """Write a plant for another program.
+    """Write the linear plant of an arm for another program.
 
-    PLANT is a name of the catalogue (see `flexctl list`) or the path of a TOML file.
+    PLANT is a name of the catalogue (see `flexctl list`), the path of a TOML file, or a linear plant in a .mat, .npz or
+    .json file. It is taken about rest under the weight, or where --pose, --hold, --load and --spin say.
 
     JSON: folder, files, notes, and the numbers of the export.
     """
-    if not exports.formats("plant"):
-        raise NotAvailable("no format of a plant is available")
     place = folder(output)
     given = {key: value for key, value in options.items() if value is not None}
     with progress() as report:
         report(f"exporting {plant}", 0.0)
-        made = exports.export_plant(load(plant, settings, kind), place, form, name=name, **given)
+        linear = linear_plant(plant, settings, kind, where)
+        title = "" if linear.provenance.get("plant") else Path(plant).stem
+        made = exports.export_plant(linear, place, form, name=name or title, **given)
     _told(made, as_json)
 
 

@@ -114,6 +114,18 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "c", ("sample_time", "method", "scenario", "references", "tables", "test_steps", "certificate"),
         "C99 source with its test",
     ),
+    ("law", "fmu"): Writer(
+        "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
+    ),
+    ("plant", "fmu"): Writer(
+        "fmu.plant", ("modes", "step", "stop", "binary", "nonlinear"),
+        "linear, FMI 2.0, co-simulation and model exchange",
+    ),
+    ("law", "matlab"): Writer(
+        "matlab.law", ("sample_time", "method"), "NAME.m with law, plant and closed loop as ss objects, and NAME.mat"
+    ),
+    ("plant", "matlab"): Writer("matlab.plant", ("modes",), "NAME.m that rebuilds the ss object, and NAME.mat"),
+    ("plant", "json"): Writer("json_file", ("modes",), "matrices, names, units, origin"),
 }
 """(law or plant, format) -> who writes it."""
 
@@ -145,7 +157,8 @@ def export_law(
         sample_time [s] and method ("tustin" or "zoh") sample a continuous law. scenario: name of the scenario of the
         script whose references become a table in the code; references: these themselves, a motion by channel. tables:
         True allows tables above 64 kB. test_steps: periods in the recorded test. certificate: the .json file of
-        `flexctl certify` of this law, whose verdict goes into the code.
+        `flexctl certify` of this law, whose verdict goes into the code. binary: False leaves the sources of an FMU
+        alone.
 
     Returns
     -------
@@ -189,7 +202,8 @@ def export_plant(plant: Any, folder: str | Path, to: str = "fmu", *, name: str =
     name : str, optional
         Name of the export; by default that of the plant.
     **options
-        Options of the format.
+        modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the step and
+        the time that importers begin with; binary=False leaves the sources alone; nonlinear=True is refused, and why.
 
     Returns
     -------

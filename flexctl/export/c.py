@@ -93,11 +93,10 @@ def precision(program: Program, vectors: Vectors) -> tuple[str, ...]:
         f"single precision: the command differs by at most {vectors.deviation:.3g} over the recorded test, {part:.2g} "
         f"of the largest command; the law's own poles move by at most {pole_shift(program):.3g}"
     )
-    radii = program.poles()
-    near = radii[np.abs(radii - 1.0) < NEAR]
-    if near.size:
+    near = program.near_the_circle()
+    if near:
         text = (
-            f"{near.size} of the law's own poles lie within {NEAR:g} of the unit circle (integrators among them): in "
+            f"{near} of the law's own poles lie within {NEAR:g} of the unit circle (integrators among them): in "
             "single precision small errors are lost in their sums; use double, or test with the target's precision"
         )
         return (told, text)

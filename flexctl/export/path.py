@@ -14,6 +14,7 @@ from ..laws.controller import _Wrapper, bare
 from ..laws.governed import Governed, Pace
 from ..model import FloatArray
 from ..simulation.simulate import simulate
+from .program import moves_on
 from .provenance import design_of
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def _run(law: Any, run: Callable[[Any], Any]) -> FloatArray:
     table = np.array([rows[k] for k in sorted(rows)])
     ends = np.any(table != table[-1], axis=1)
     last = int(np.flatnonzero(ends)[-1]) + 1 if ends.any() else 0
-    moving = bool(np.any(table[-1, np.arange(table.shape[1]) % 3 > 0]))
-    require(not moving, "the governed motion has not ended when the run does: give a scenario that lasts longer")
+    remedy = "give a scenario that lasts longer"
+    require(not moves_on(table), f"the governed motion has not ended when the run does: {remedy}")
     return np.ascontiguousarray(table[: last + 1])
 
 

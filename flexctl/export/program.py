@@ -29,6 +29,8 @@ from .sampled import Sampling
 
 PARTS = ("value", "rate", "acceleration")
 """What a reference channel consists of."""
+REST = 1e-9
+"""Part of its largest rate below which a motion is at rest."""
 NEAR = 1e-4
 """Distance from the unit circle below which rounding to single precision may matter to a pole."""
 
@@ -107,10 +109,10 @@ class Program:
             not np.array_equal(getattr(law, key), getattr(self.laws[0], key)) for law in self.laws[1:]
         )
 
-    def poles(self) -> FloatArray:
-        """Return the absolute values of the laws' own poles."""
-        found = [np.abs(np.linalg.eigvals(law.A + law.Bu @ law.C)) for law in self.laws if len(law.A)]
-        return np.concatenate(found) if found else np.zeros(0)
+    def near_the_circle(self) -> int:
+        """Return how many of a law's own poles lie within `NEAR` of the unit circle, of the law that has most."""
+        poles = (np.linalg.eigvals(law.A + law.Bu @ law.C) for law in self.laws if len(law.A))
+        return max((int(np.sum(np.abs(np.abs(z) - 1.0) < NEAR)) for z in poles), default=0)
 
 
 def program_of(law: Any, units: Units, sampling: Sampling, references: Mapping[str, Any] | None, path: Any) -> Program:
@@ -258,10 +260,15 @@ def _table(law: Any, references: Mapping[str, Any], notes: list[str]) -> FloatAr
     each = [samples(name, motion, t, law.sample_time) for name, motion in zip(law.follows, motions, strict=True)]
     table = np.ascontiguousarray(np.vstack(each).T)
     require(bool(np.isfinite(table).all()), "a reference is not finite")
-    moving = np.any(table[-1, np.arange(table.shape[1]) % 3 > 0])
-    if moving:
+    if moves_on(table):
         notes.append("a reference does not end at rest: its last row, which goes on, has a rate or acceleration")
     return table
+
+
+def moves_on(table: FloatArray) -> bool:
+    """Whether references have a rate or acceleration in the last row of their table, rounding aside."""
+    moving = np.arange(table.shape[1]) % 3 > 0
+    return bool(np.any(np.abs(table[-1, moving]) > REST * np.abs(table[:, moving]).max(axis=0)))
 
 
 def _ungoverned(

@@ -57,7 +57,7 @@ class Provenance:
         """Return the text of a header file; the first three lines name law, plant, version and date."""
         limits = [
             f"{s.name} {low:g} .. {high:g} {s.unit}".rstrip()
-            for s, low, high in zip(program.drives, *_limits(program), strict=True)
+            for s, low, high in zip(program.drives, *bounds(program), strict=True)
             if np.isfinite(low) or np.isfinite(high)
         ]
         quanta = [
@@ -82,7 +82,8 @@ class Provenance:
         ]
 
 
-def _limits(program: Program) -> tuple[Any, Any]:
+def bounds(program: Program) -> tuple[Any, Any]:
+    """Return the least and largest command that any part of a law lets pass."""
     lower = np.min([law.lower for law in program.laws], axis=0)
     upper = np.max([law.upper for law in program.laws], axis=0)
     return np.maximum(lower, -program.limit), np.minimum(upper, program.limit)
@@ -93,6 +94,8 @@ def provenance(request: Request, program: Program) -> Provenance:
     design = design_of(request.thing)
     plant = request.plant if request.plant is not None or design is None else design.plant
     margins, assumptions = tuple(_margins(design)), tuple(_assumptions(design))
+    if program.about:  # sampled for this export
+        margins = tuple(f"before it was sampled: {line}" for line in margins)
     verdict = certified(request, plant)
     return Provenance(
         request.title or request.name, plant_text(plant), date(), digest(program), margins, verdict, assumptions
@@ -157,6 +160,8 @@ def _margins(design: Design | None) -> list[str]:
     """Return what is known of the loop on the plant of the design."""
     if design is None:
         return ["margins: not known (the law was given without its design)"]
+    if not design.law.measures:
+        return ["the law measures nothing: there is no loop"]
     try:
         slowest = float(design.poles.real.max(initial=-np.inf))
         lines = [

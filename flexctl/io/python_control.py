@@ -24,7 +24,7 @@ from ..machine.given import LinearGiven, ModelGiven, as_linear, as_model
 from ..model import FloatArray, OperatingPoint, Signal, names
 from ..support.files import write_atomically
 from .gains import gains_in, holds_gains
-from .records import Record, read_raw, read_record, suffix_of, write_record
+from .records import Record, read_raw, read_record, record_bytes, suffix_of, write_record
 
 if TYPE_CHECKING:
     import control
@@ -53,6 +53,19 @@ def save_linear(plant: LinearGiven, path: str | Path) -> Path:
     plant = as_linear(plant)
     suffix_of(Path(path))
     return write_record(path, _record(plant))
+
+
+def linear_bytes(plant: LinearGiven, suffix: str) -> bytes:
+    """Return what `save_linear` writes into a file of a suffix: ".mat", ".npz" or ".json"."""
+    return record_bytes(suffix, _record(as_linear(plant)))
+
+
+def linear_bytes_beside(plant: FirstOrder, others: Mapping[str, FirstOrder]) -> bytes:
+    """Return a .mat file of a system, with matrices and names of others beside it, as plant_A, plant_inputs, ..."""
+    record = _record(plant)
+    for name, other in others.items():
+        record |= {f"{name}_{key}": value for key, value in _first_order_record(other).items()}
+    return record_bytes(".mat", record)
 
 
 def _record(plant: SecondOrder | FirstOrder) -> Record:

@@ -39,10 +39,15 @@ def suffix_of(path: Path) -> str:
 def write_record(path: str | Path, record: Mapping[str, Value]) -> Path:
     """Write the record in the format of the suffix; on failure nothing is left behind."""
     target = Path(path)
-    encode = _FORMATS[suffix_of(target)][0]
+    content = record_bytes(suffix_of(target), record)
+    return write_atomically(target, lambda stream: stream.write(content))
+
+
+def record_bytes(suffix: str, record: Mapping[str, Value]) -> bytes:
+    """Return the content of a file of the format of a suffix."""
     buffer = io.BytesIO()
-    encode(buffer, record)
-    return write_atomically(target, lambda stream: stream.write(buffer.getvalue()))
+    _FORMATS[suffix][0](buffer, record)
+    return buffer.getvalue()
 
 
 def read_record(path: str | Path) -> Record:
@@ -86,7 +91,14 @@ def _write_mat(stream: IO[bytes], record: Mapping[str, Value]) -> None:
         return column
 
     variables = {k: cells(v) if isinstance(v, list) else v for k, v in record.items()}
-    savemat(stream, variables, long_field_names=True, do_compression=True, oned_as="column")
+    made = io.BytesIO()
+    savemat(made, variables, long_field_names=True, do_compression=True, oned_as="column")
+    stream.write(undated(made.getvalue()))
+
+
+def undated(content: bytes) -> bytes:
+    """Return a .mat file whose head does not say when it was made: the same numbers give the same bytes."""
+    return b"MATLAB 5.0 MAT-file, written by flexctl".ljust(116) + content[116:]
 
 
 def _read_mat(stream: IO[bytes]) -> dict[str, Any]:

@@ -27,6 +27,10 @@ import numpy as np
 from ..errors import DefinitionError, NotAvailable, did_you_mean
 from .files import write_atomically
 
+_MATLAB_WORDS = (
+    "break", "case", "catch", "classdef", "continue", "else", "elseif", "end", "for", "function", "global", "if",
+    "otherwise", "parfor", "persistent", "return", "spmd", "switch", "try", "while",
+)
 SHOWN = 6
 """Rows at either end of a long table that a notebook shows."""
 
@@ -233,7 +237,7 @@ def _split(result: Tabular) -> tuple[list[Column], dict[str, str]]:
 def _matlab_name(name: str, taken: Sequence[str]) -> str:
     """Return a name that MATLAB takes, unlike the others."""
     base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
-    base = (base if base[:1].isalpha() else f"x_{base}")[:58]
+    base = (base if base[:1].isalpha() and base not in _MATLAB_WORDS else f"x_{base}")[:58]
     return next(x for x in (base, *(f"{base}_{k}" for k in range(2, len(taken) + 3))) if x not in taken)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from exported_laws import needs_compiler
 
+import flexctl as fx
 from flexctl.__main__ import cli
 
 
@@ -103,3 +105,52 @@ def test_laws_that_stay_in_python_say_so() -> None:
         done = call("run", name, "--law-as", "c")
         assert done.exit_code == 2
         assert why in done.stderr
+
+def test_plants_are_written_at_a_pose_and_from_a_file(place: Path) -> None:
+    words = ["planar_2r_flexible", "--pose", "joint2=60deg", "--hold", "all", "--modes", "3"]
+    done = call("export", "plant", *words, "--to", "fmu", "--no-binary", "-o", "fmu", "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["files"], told["states"], told["binary"]) == (["planar_2r_flexible.fmu"], 6, False)
+    with zipfile.ZipFile("fmu/planar_2r_flexible.fmu") as archive:
+        described = archive.read("modelDescription.xml").decode()
+    assert "joint2 = 1.0472 rad" in described
+    assert "joint1, joint2 held" in described
+    assert call("export", "plant", *words, "--to", "matlab", "-o", "matlab").exit_code == 0
+    done = call("export", "plant", "matlab/planar_2r_flexible.mat", "--to", "json", "-o", "json", "--name", "bent")
+    assert done.exit_code == 0, done.stderr
+    back = fx.load_linear("json/bent.json")
+    assert len(back.poles()) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tokhi_azad_1994", "--to", "c"], "known: fmu, json, matlab"),
+        (["tokhi_azad_1994", "--to", "json", "--step", "1ms"], "step has no effect on a plant as json"),
+        (["tokhi_azad_1994", "--to", "fmu", "--step", "0"], "step = 0.0 s must be positive"),
+        (["tokhi_azad_1994", "--to", "fmu", "--modes", "99"], "modes = 99"),
+        (["tokhi_azad_1994", "--to", "fmu", "--nonlinear"], "FMU of nonlinear arms are not written"),
+        (["tokhi_azad_1994", "--to", "matlab", "--name", "end"], '"end" is a word of MATLAB'),
+        (["missing.mat", "--to", "json"], "missing.mat"),
+    ],
+)
+def test_wrong_plants_are_refused_and_leave_nothing(place: Path, words: list[str], told: str) -> None:
+    done = call("export", "plant", *words, "-o", "out/x")
+    assert done.exit_code == 2, done.stdout
+    assert told in done.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused(place: Path) -> None:
+    (place / "file").write_text("")
+    for to in ("file", "file/inside"):
+        done = call("export", "plant", "tokhi_azad_1994", "--to", "json", "-o", to)
+        assert done.exit_code == 2
+        assert "file" in done.stderr
+    (place / "mine").mkdir()
+    (place / "mine" / "thesis.tex").write_text("x")
+    done = call("export", "plant", "tokhi_azad_1994", "--to", "json", "-o", "mine")
+    assert done.exit_code == 2
+    assert "thesis.tex" in done.stderr
+    assert (place / "mine" / "thesis.tex").read_text() == "x"

@@ -149,8 +149,19 @@ def test_a_wrong_number_in_the_code_fails_its_test(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.parametrize("flags", ["-std=gnu99 -O3 -march=native", *SLOW_FLAGS])
 def test_other_flags_give_the_same_numbers(flags: str, tmp_path: Path) -> None:
-    made = fx.export_law(fx.Quantised(linear(), {"tip_displacement": 1e-4}), tmp_path / "out", name="my_law", test_steps=2000)
+    made = fx.export_law(
+        fx.Quantised(linear(), {"tip_displacement": 1e-4}), tmp_path / "out", name="my_law", test_steps=2000
+    )
     done = make(made.folder, "test", f"FLAGS={flags}", "OPTIMISE=")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="no clang here: apt install clang")
+@pytest.mark.parametrize("kind", ["quantised", pytest.param("blended", marks=pytest.mark.slow)])
+def test_clang_gives_the_same_numbers_and_has_nothing_to_say(kind: str, tmp_path: Path) -> None:
+    made = fx.export_law(KINDS[kind](), tmp_path / "out", name="my_law", test_steps=100)
+    done = make(made.folder, "test", "CC=clang", "OPTIMISE=-O3 -march=native -Weverything -Wno-padded "
+                "-Wno-declaration-after-statement -Wno-unsafe-buffer-usage -Wno-unknown-warning-option")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -386,7 +397,9 @@ def test_the_folder_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
 def test_cmake_builds_the_same(tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("no cmake here: apt install cmake")
-    made = fx.export_law(fx.Quantised(linear(n=3), {"tip_displacement": 1e-4}), tmp_path / "out", name="my_law", test_steps=20)
+    made = fx.export_law(
+        fx.Quantised(linear(n=3), {"tip_displacement": 1e-4}), tmp_path / "out", name="my_law", test_steps=20
+    )
     for words in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
         done = subprocess.run(words, cwd=made.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -113,7 +113,7 @@ def test_mat_file_is_plain_for_others(tmp_path):
     assert all(name.isidentifier() and len(name) <= 31 for name in content if not name.startswith("__"))
 
 
-@pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not installed")
+@pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not installed: apt install octave")
 def test_octave_reads_the_same_response(tmp_path):
     plant = beams.hub_beam(4, ratio=0.02)
     save_linear(plant, tmp_path / "plant.mat")

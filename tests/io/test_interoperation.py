@@ -216,14 +216,17 @@ def test_matrices_to_matlab_and_back(plant: fx.SecondOrder, tmp_path: Path) -> N
     assert np.isfinite(run["tip_displacement"]).all()
 
 
-@pytest.mark.skipif(shutil.which("octave") is None, reason="needs octave")
+@pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not installed: apt install octave")
 def test_octave_computes_the_same_poles(plant: fx.SecondOrder, tmp_path: Path) -> None:
     plant.save(tmp_path / "arm.mat")
-    script = "load arm.mat; p = sort(abs(eig(A))); printf('%.12g\\n', p);"
+    script = "load arm.mat; p = sort(abs(eig(A))); printf('%.17g\\n', p);"
     words = ["octave", "--quiet", "--eval", script]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     wanted = np.sort(np.abs(plant.first_order().poles()))
-    np.testing.assert_allclose([float(x) for x in done.stdout.split()], wanted, rtol=1e-6, atol=1e-6)
+    found = np.array([float(x) for x in done.stdout.split()])
+    rigid = wanted < 1e-3  # a double integrator: any eigenvalue code spreads it
+    assert rigid.sum() == (found < 1e-3).sum() == 2
+    np.testing.assert_allclose(found[~rigid], wanted[~rigid], rtol=1e-9)
 
 
 def test_a_reference_is_followed_by_their_controller_with_two_degrees_of_freedom(arm: fx.Plant) -> None:

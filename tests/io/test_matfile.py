@@ -57,7 +57,7 @@ def test_what_is_not_read_is_skipped():
     assert list(content) == ["a"]
 
 
-@pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not installed")
+@pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not installed: apt install octave")
 @pytest.mark.parametrize("version", ["-v6", "-v7"])
 def test_files_that_octave_writes(tmp_path, version):
     program = (

@@ -118,7 +118,7 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
 def checked_bits(bits: Any) -> int:
     """Return the resolution of an encoder, or refuse one that there cannot be."""
     whole = isinstance(bits, int | np.integer) and not isinstance(bits, bool) and 1 <= bits <= MOST_BITS
-    require(whole, f"{bits!r} bits: the resolution of an encoder is a whole number from 1 to {MOST_BITS}")
+    require(bool(whole), f"{bits!r} bits: the resolution of an encoder is a whole number from 1 to {MOST_BITS}")
     return int(bits)
 
 
