@@ -39,7 +39,7 @@ BASE = 4000
 FOLDED = 0.02
 """Part of the plant that may fold back without a word."""
 SURE = 0.15
-"""By what part of one a slope in decades a decade, or a count of poles, may be off a whole number to be taken for it."""
+"""By what a slope in decades a decade, or a count of poles, may be off a whole number to be taken for it."""
 NEIGHBOURS = 4
 """Lines on either side from which slopes are told."""
 
