@@ -67,6 +67,7 @@ def test_ranges_of_modes_and_gains(folder) -> None:
     assert not next(v for v in wild.verdicts if v.name == "vary").passed
 
 
+@pytest.mark.slow
 def test_plants_in_python(folder) -> None:
     linear = fx.load_linear(folder / "plant.mat")
     script, lines = fx.load_controller(folder / "law.py"), []
