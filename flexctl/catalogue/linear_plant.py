@@ -129,8 +129,8 @@ class LinearSystem(Plant):
         before = provenance_of(self.given_linear)
         changed = {**dict(before.get("overrides", {})), **self.overrides}
         return {
-            "plant": self.name, "model": before.get("model", self.kind), "overrides": changed, "version": __version__,
-            "source": self.source,
+            "plant": before.get("plant", self.name), "model": before.get("model", self.kind), "overrides": changed,
+            "version": __version__, "source": self.source,
         }
 
     def check_payload(self, mass: float, inertia: float) -> None:

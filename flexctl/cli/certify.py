@@ -137,7 +137,6 @@ flexctl certify tokhi_azad_lqg -o out                        numbers and picture
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require chord1_angle.settle_1pct_s=1.2
 flexctl certify tokhi_azad_lqg --model finite_segment:segments=20  designed on its own plant, examined on another model
 flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g all at once
-flexctl certify my_law.py plant.mat --vary mode.1.damping=0.001..0.02 --vary input.torque.gain=0.8..1.2
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
 )

@@ -50,10 +50,8 @@ def measured(name: str) -> FrequencyResponse | None:
 @command(
     cli,
     """
-flexctl margins tokhi_azad_lqg
-flexctl margins tokhi_azad_lqg tokhi_azad_1994 --set payload.mass=20g
-flexctl margins my_law.py frf.mat --unstable 0                 measured, with standard deviations
-flexctl margins my_law.py frf.npz --unstable 0 --design plant.mat --json
+flexctl margins tokhi_azad_lqg --set damping.kind=modal --set damping.ratio=0.01
+flexctl margins tokhi_azad_pd tokhi_azad_1994 --set damping.kind=modal --set damping.ratio=0.01 --json
 """,
 )
 @click.argument("controller", metavar="CONTROLLER")
@@ -78,7 +76,7 @@ def margins(
     response: a .mat, .npz or .json file with omega [rad/s] or frequency_hz, response (outputs, inputs, lines), and
     sigma, inputs, outputs where they are known. Between its lines the log of the magnitude and the unwrapped phase are
     interpolated, sigma gives the standard deviation of every margin, and stability is counted from the number of
-    unstable poles that is given.
+    unstable poles that is given: flexctl margins my_law.py frf.mat --unstable 0 --design plant.mat
 
     JSON: margins by input (gain_margin, gain_reduction, phase_margin_deg, delay_margin [s], disk_margin,
     sensitivity_peak, each with _frequency [rad/s], and sigma of measured ones), stable (null: not known), controller,

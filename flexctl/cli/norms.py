@@ -27,9 +27,8 @@ from .warned import telling_warnings
 @command(
     cli,
     """
-flexctl norms plant.mat
-flexctl norms planar_2r_flexible --hold all --input tip_force_y --output tip_y
-flexctl norms plant.mat --set modes.damping_factor=0.5 --json
+flexctl norms tokhi_azad_1994 --output joint1_rate --json
+flexctl norms tokhi_azad_1994 --set damping.kind=modal --set damping.ratio=0.01 --hold theta
 """,
 )
 @plant_argument

@@ -70,7 +70,7 @@ class MeasuredMargins(Margins):
     >>> law = fx.LinearLaw(0.0, ("y",), ("u",), Dy=[[-1.0]])
     >>> found = fx.margins(fx.loop_gain(data, law), unstable_poles=0)
     >>> print(f"{found.phase_margin_deg:.1f} +- {found.sigma['phase_margin_deg']:.1f} deg, stable: {found.stable}")
-    51.8 +- 0.5 deg, stable: True
+    51.8 +- 0.4 deg, stable: True
     """
 
     sigma: Mapping[str, float] = field(default_factory=dict)

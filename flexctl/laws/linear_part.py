@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..abilities import LinearFeedback
 from ..errors import DefinitionError, NotAvailable
-from ..model import MechanicalModel, OperatingPoint, index_of
+from ..machine.given import is_control
+from ..model import FloatArray, MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
 from .controller import Controller, Delayed, LinearLaw, _Wrapper, inside, not_a_law
 from .given import as_known
@@ -48,10 +49,20 @@ def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
     if isinstance(law, _Wrapper):  # saturated, quantised, noisy; a design
         return linear_part(law.law, reading)
     if isinstance(law, LinearFeedback) and isinstance(inside(law), LinearFeedback):
-        return law
+        return _Converted(law) if is_control(law.feedback()) else law
     if not isinstance(law, Controller):
         raise not_a_law(law)
     return realised(law, [reading(name) for name in law.measures], _at_rest(law, reading))
+
+
+@dataclass(frozen=True)
+class _Converted(_Wrapper):
+    """A law that states its linear part as a system of python-control."""
+
+    def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
+        """Return the command and the next state of the law."""
+        answer: tuple[FloatArray, Any] = self.law.step(state, t, y, r)
+        return answer
 
 
 def _at_rest(law: Any, reading: Callable[[str], float]) -> list[float]:

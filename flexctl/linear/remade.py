@@ -27,7 +27,7 @@ from .balance import balanced
 from .eigen import damping_in_modes, is_modal, normal_modes
 from .modes import has_normal_modes, modes
 
-PARALLEL = 1e9
+PARALLEL = 1e6
 """Condition of the eigenvectors beyond which modes are not told apart."""
 SAME = 1e-6
 """A pole and its mode agree to this part."""

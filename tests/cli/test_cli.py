@@ -25,8 +25,8 @@ from flexctl.cli.quantities import quantity
 ROOT = Path(__file__).resolve().parents[2]
 ARM = "tokhi_azad_1994"
 COMMANDS = [
-    "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
-    "export",
+    "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
+    "compare", "sweep", "export", "new", "doctor",
 ]
 FOUR = {"plant", "model", "overrides", "version"}
 
