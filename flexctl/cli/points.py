@@ -63,7 +63,7 @@ def point_options(function: F) -> F:
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
         click.option(
             "--friction", type=click.Choice(["viscous", "stick"]), default="viscous", show_default=True,
-            help="What becomes of dry friction and play at rest: viscous leaves them out, stick takes them as they are.",
+            help="What becomes of dry friction and play at rest: viscous leaves them out, stick takes them as is.",
         ),
     )
     for option in reversed(options):
@@ -90,7 +90,7 @@ def _taken_at(where: Where, plant: Plant) -> LinearPlant:
     from ..linear.steady import spinning_plant
 
     require(not load, "--spin takes no --load: leave one of them out")
-    require(where.friction == "viscous", "--spin takes no --friction: joints turn there, with the friction of that rate")
+    require(where.friction == "viscous", "--spin takes no --friction: joints turn there, and have that friction")
     angles = list(plant.arm.reference_joints)
     for name, value in pose.items():
         angles[_joints(plant).index(name)] = value
