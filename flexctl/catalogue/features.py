@@ -14,11 +14,13 @@ from functools import cache
 
 from ..errors import DefinitionError, NotAvailable
 from ..machine.arm import Actuator, Arm, Body, Closure, Joint, Link, Material, Payload, Section, Sensor
+from ..machine.drives import Friction, Motor
 from ..models import REGISTRY, build
 from ..models.features import EXACT
 from .document import put_below
 
 _SECTION = Section(2e-4, 1e-9, outer_distance=5e-3)
+_MOTOR = Motor(gear_ratio=50.0, torque_constant=0.01, resistance=1.0, rotor_inertia=1e-6)
 _BAR = Link(1.0, Material(7e10, 2700.0, 0.33), _SECTION)
 _ONE = Arm("one link", (_BAR,), (Joint(),))
 
@@ -62,6 +64,16 @@ PROBES: dict[str, tuple[str, Callable[[], Arm]]] = {
     "rotor_inertia": ("`rotor_inertia`", lambda: _joint(rotor_inertia=0.01)),
     "joint_stiffness": ("flexible joints: `stiffness`, `damping`", lambda: _joint(stiffness=100.0, rotor_inertia=0.01)),
     "joint_friction": ("`friction`", lambda: _joint(friction=0.1)),
+    "friction_law": (
+        "`friction_law`: Coulomb, Stribeck, LuGre, Dahl", lambda: _joint(friction_law=Friction(coulomb=0.1))
+    ),
+    "motor": ("`motor` with gear and rotor", lambda: _joint(motor=_MOTOR)),
+    "voltage_drive": ('`drive = "voltage"`', lambda: _joint(drive="voltage", motor=_MOTOR)),
+    "current_drive": ('`drive = "current"`', lambda: _joint(drive="current", motor=_MOTOR)),
+    "cubic_stiffness": (
+        "`cubic_stiffness`", lambda: _joint(stiffness=100.0, rotor_inertia=0.01, cubic_stiffness=10.0)
+    ),
+    "backlash": ("`backlash`", lambda: _joint(stiffness=100.0, rotor_inertia=0.01, backlash=0.01)),
     "servo_drive": ('`drive = "servo"`', lambda: _joint(drive="servo", servo_stiffness=10.0, servo_damping=1.0)),
     "motion_drive": ('`drive = "motion"`', lambda: _joint(drive="motion")),
     "hydraulic_drive": (

@@ -90,7 +90,7 @@ def _taken_at(where: Where, plant: Plant) -> LinearPlant:
     from ..linear.steady import spinning_plant
 
     require(not load, "--spin takes no --load: leave one of them out")
-    require(where.friction == "viscous", "--spin takes no --friction: joints have that of their rate")
+    require(where.friction == "viscous", "--spin takes no --friction: joints turn there, and have that friction")
     angles = list(plant.arm.reference_joints)
     for name, value in pose.items():
         angles[_joints(plant).index(name)] = value

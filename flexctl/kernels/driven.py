@@ -244,10 +244,10 @@ def driven(ops: Operations) -> Operations:
 
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
-        """The step stands."""
+        """The step stands. The last correction of the arm inside was not what moved it: its size says nothing."""
         go_in(form, motion)
         ask(form.set, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
-        inner_finish(form.inner, form.motion, form.set.u, size)
+        inner_finish(form.inner, form.motion, form.set.u, np.inf)
 
     @kernel(**INSIDE)
     def refresh(form, motion):

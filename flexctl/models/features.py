@@ -55,6 +55,14 @@ def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:
             raise DefinitionError(f"{kind} has no {feature.replace('_', ' ')} ({place}); {_remedy(arm, feature)}")
 
 
+def check_bare(arm: Arm, kind: str, known: Collection[str]) -> None:
+    """Refuse an arm whose joints have drives that a class of models would leave out when it is called by itself."""
+    for feature, place in arm.features().items():
+        if feature in LAYERED and feature not in known:
+            what = feature.replace("_", " ")
+            raise DefinitionError(f'{kind} by itself has no {what} ({place}); fx.build(arm, "{kind}") puts it around')
+
+
 def _remedy(arm: Arm, feature: str) -> str:
     from . import REGISTRY
 

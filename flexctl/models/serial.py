@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.arm import Arm, Payload
 from ..model import FloatArray, Signal, Tangent, Unconstrained
-from .features import takers
+from .features import check_bare, takers
 from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
 from .rest import commanded_joints, settle
 
@@ -32,6 +32,7 @@ class SerialArm(Unconstrained, ABC):
     """A serial arm in absolute coordinates with the joint variables among them."""
 
     kind: str
+    features: frozenset[str]
     letters: str
     mesh: Any
     B: FloatArray
@@ -40,6 +41,7 @@ class SerialArm(Unconstrained, ABC):
     """Coordinate that each input acts on, also where its lever, as a servo's damping, is 0."""
 
     def __init__(self, arm: Arm, elements: int | Sequence[int], analysis: str, stiffening: bool) -> None:
+        check_bare(arm, self.kind, self.features)
         if analysis not in ANALYSES:
             raise unknown("analysis", analysis, ANALYSES)
         if not stiffening and analysis == "nonlinear":

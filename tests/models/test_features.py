@@ -18,7 +18,7 @@ from flexctl.exact.transfer_matrix import TransferMatrixArm
 from flexctl.machine.arm import Arm, Body, Joint, Link, Payload
 from flexctl.model import names
 from flexctl.models import REGISTRY, build
-from flexctl.models.features import EXACT, OTHERS, known_features
+from flexctl.models.features import EXACT, LAYERED, OTHERS, known_features
 
 KINDS = [*REGISTRY, *EXACT]
 
@@ -30,6 +30,11 @@ def two(drive: str = "torque", **changes: object) -> Arm:
     return replace(arm, joints=joints, **changes)  # type: ignore[arg-type]
 
 
+def knows(kind: str) -> frozenset[str]:
+    """What a kind takes: what it knows by itself and, of the registry, what is put around its joints."""
+    return known_features(kind) | (LAYERED if kind in REGISTRY else frozenset())
+
+
 def test_the_table_in_docs_is_up_to_date() -> None:
     text = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     assert text.endswith(f"\n## Features\n\n{table()}"), "run: python -m flexctl.catalogue.features docs/models.md"
@@ -38,7 +43,7 @@ def test_the_table_in_docs_is_up_to_date() -> None:
 def test_every_feature_has_a_small_arm() -> None:
     """`Arm.features` builds its words from these."""
     source = inspect.getsource(Arm.features)
-    words = set().union(*(known_features(kind) for kind in KINDS)) | set(re.findall(r'found\["(\w+)"\]', source))
+    words = set().union(*(knows(kind) for kind in KINDS)) | set(re.findall(r'found\["(\w+)"\]', source))
     assert words <= PROBES.keys()
     for feature in PROBES.keys() - OTHERS.keys():
         assert feature in PROBES[feature][1]().features(), feature
@@ -48,13 +53,13 @@ def test_every_feature_has_a_small_arm() -> None:
 def test_what_a_model_does_not_know_it_refuses(kind: str) -> None:
     for feature in PROBES.keys() - OTHERS.keys():
         needed = PROBES[feature][1]().features().keys()
-        alone = needed <= known_features(kind)
+        alone = needed <= knows(kind)
         if alone and not refusal(feature, kind):
             continue
         assert refusal(feature, kind), f"{kind} takes {feature} without knowing it"
         text = refusal(feature, kind)
         assert re.search(r"has no|one link|knows? no weight|is horizontal", text), text
-        able = [k for k in REGISTRY if needed <= known_features(k) and not refusal(feature, k)]
+        able = [k for k in REGISTRY if needed <= knows(k) and not refusal(feature, k)]
         assert all(k in text for k in able) or re.search("one link|weight|horizontal", text), text
 
 

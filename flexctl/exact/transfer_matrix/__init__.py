@@ -36,6 +36,7 @@ from . import modes as transfer_modes
 from . import poles as transfer_poles
 from .chain import build_chain, joint_numbers, per_link
 from .channels import Sweep, by_input, input_signals, output_rows, output_signals
+from .drives import renamed, without_motors
 from .modes import FREE, ModeShape
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class TransferMatrixArm:
     kind = "transfer_matrix"
     features = frozenset({
         "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-        "free_drive", "joint_stiffness", "joint_friction",
+        "free_drive", "joint_stiffness", "joint_friction", "motor", "voltage_drive", "current_drive",
     })
 
     def __init__(
@@ -86,6 +87,7 @@ class TransferMatrixArm:
         if arm.actuators:
             remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
             raise NotAvailable(f"{self.kind} has no forces along the links; {remedy}")
+        arm, motors = without_motors(arm)
         require(pieces >= 1, f"pieces = {pieces}: a link has at least one")
         n = len(arm.links)
         at = np.array([joint.angle for joint in arm.joints] if angles is None else angles, float)
@@ -95,7 +97,8 @@ class TransferMatrixArm:
         self.chain = build_chain(arm, at, self.held, self.theory, self.extensible, pieces)
         damping = arm.damping
         self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
-        self.inputs, self.outputs = input_signals(arm, self.held), output_signals(arm)
+        self.inputs, self.levers = renamed(input_signals(arm, self.held), motors)
+        self.outputs = output_signals(arm)
 
     def __repr__(self) -> str:
         theory = self.theory[0] if len(set(self.theory)) == 1 else list(self.theory)
@@ -207,7 +210,8 @@ class TransferMatrixArm:
         states, turns = (by_input(self.arm, self.chain, x, s) for x in self.sweep(s))
         factor = 1.0 + self.beta * s
         rows = output_rows(self.arm, self.chain, s, Sweep(states, turns), self.alpha, factor)
-        return np.asarray(rows, np.complex128).reshape(len(self.outputs), len(self.inputs), s.size)
+        H = np.asarray(rows, np.complex128).reshape(len(self.outputs), len(self.inputs), s.size)
+        return H * self.levers[:, None]
 
     def sweep(self, s: ComplexArray, free: bool = False) -> Sweep:
         """Return the states for unit inputs of the chain, or those of the vibration without inputs (of any size)."""

@@ -64,7 +64,7 @@ def modal_plant(model: TransferMatrixArm, count: int) -> SecondOrder:
             columns += [joint.servo_stiffness * b, joint.servo_damping * b]
         elif joint.drive != "free":
             columns.append(b)
-    inputs = np.column_stack([*columns, *B.T[len(turning) :]])
+    inputs = np.column_stack([*columns, *B.T[len(turning) :]]) * model.levers
     power = _powers(model)[:, None]
     Cq, Cv, Ca = (np.where(power == k, C, 0.0) for k in range(3))
     rigid = model.rigid_modes

@@ -40,7 +40,7 @@ import numpy as np
 from ...errors import DefinitionError, NotAvailable, require
 from ...machine.arm import Arm
 from ...model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
-from ..features import takers
+from ..features import check_bare, takers
 from ..null_space import check_rank, null_space, unheld
 from ..ranges import BENDING, SPIN, Driven, squared
 from .mesh import Discretisation, Station, Tree
@@ -90,6 +90,7 @@ class AssumedModes:
         mass_ratio: float | Sequence[float] = (0.0,), axial: int | Sequence[int] = (0,),
         foreshortening: bool | None = None, attachment: bool | Sequence[bool] = False,
     ) -> None:
+        check_bare(arm, self.kind, self.features)
         if arm.actuators:
             remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
             raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")

@@ -46,7 +46,7 @@ import numpy as np
 from ...errors import DefinitionError, require, unknown
 from ...machine.arm import Actuator, Arm, Payload, Sensor
 from ...model import FloatArray, LinearMechanics, OutputTangent, Signal
-from ..features import takers
+from ..features import check_bare, takers
 from ..ranges import ARC, BENDING, Driven, squared
 from ..sensors import gauge, sensor_signal
 from .inputs import InputHistory
@@ -91,6 +91,7 @@ class FiniteDifference(LinearMechanics):
     features = frozenset({"rotor_inertia"})
 
     def __init__(self, arm: Arm, *, sections: int = 19, form: str = "slope") -> None:
+        check_bare(arm, self.kind, self.features)
         _check(arm, sections, form)
         self.arm, self.sections, self.form = arm, sections, form
         self.dx = arm.links[0].length / sections

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from ...errors import NotAvailable, require
 from ...machine.arm import Arm, Payload
 from ...model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
-from ..features import takers
+from ..features import check_bare, takers
 from ..null_space import unheld
 from ..ranges import CHORD, Driven, squared
 from ..rest import commanded_joints
@@ -77,6 +77,7 @@ class FiniteSegment(Unconstrained):
     })
 
     def __init__(self, arm: Arm, *, segments: int | Sequence[int] = 20, closure: str = "base") -> None:
+        check_bare(arm, self.kind, self.features)
         if arm.actuators:
             remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
             raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")

@@ -146,6 +146,8 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
             continue
         if joint.drive == "hydraulic":
             raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction; leave its drive out")
+        if arm.closures and "closure" not in known:
+            continue  # the arm is refused for its loops
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
