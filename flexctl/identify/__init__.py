@@ -1,0 +1,21 @@
+"""Models from measurements.
+
+    record, read_record        measured data: arrays or .csv, .npz, .mat, .json, .uff files, with units
+    spectra, frf               spectra and frequency responses of records, with coherence and standard deviation
+    modal                      frequency responses to a modal model (vector fitting), over orders
+    subspace                   records to a state space model (PO-MOESP, output error)
+    parameters                 parameters of a plant file from records and frequency responses together
+    multisine, doublets        experiments; `measure` makes a synthetic record of any plant
+"""
+
+from .frf import frf
+from .modal import ModalFit, modal, read_frf
+from .reading import read_record
+from .record import Record, record
+from .response import MeasuredResponse, measured_response
+from .spectra import Spectra, spectra
+
+__all__ = [
+    "MeasuredResponse", "ModalFit", "Record", "Spectra", "frf", "measured_response", "modal", "read_frf", "read_record",
+    "record", "spectra",
+]
