@@ -14,8 +14,9 @@ from .reading import read_record
 from .record import Record, record
 from .response import MeasuredResponse, measured_response
 from .spectra import Spectra, spectra
+from .subspace import SubspaceFit, subspace
 
 __all__ = [
-    "MeasuredResponse", "ModalFit", "Record", "Spectra", "frf", "measured_response", "modal", "read_frf", "read_record",
-    "record", "spectra",
+    "MeasuredResponse", "ModalFit", "Record", "Spectra", "SubspaceFit", "frf", "measured_response", "modal", "read_frf", "read_record",
+    "record", "spectra", "subspace",
 ]
