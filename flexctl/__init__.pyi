@@ -11,6 +11,8 @@ from .machine.arm import (
     Material as Material, Payload as Payload, Section as Section, Sensor as Sensor,
 )
 
+from .machine.drives import DriveCaution as DriveCaution, Friction as Friction, Motor as Motor
+
 # Models: the interface, and each formulation as a class
 from .model import (
     FrequencyModel as FrequencyModel, MechanicalModel as MechanicalModel, OperatingPoint as OperatingPoint,
@@ -27,6 +29,7 @@ from .models.ranges import BeyondModel as BeyondModel
 from .models.timoshenko_planar import TimoshenkoPlanar as TimoshenkoPlanar
 from .models.timoshenko_planar import element as timoshenko_element
 from .models.timoshenko_spatial import TimoshenkoSpatial as TimoshenkoSpatial
+from .models.wrappers.driven_joints import driven_joints as driven_joints
 from .models.wrappers.motion_driven import motion_driven as motion_driven
 from .exact.euler_bernoulli import ExactBeam as ExactBeam
 from .exact.transfer_matrix import TransferMatrixArm as TransferMatrixArm

@@ -183,6 +183,48 @@ class MassEntering(Protocol):
         ...
 
 
+# forces that are not linear in inputs or accelerations
+
+
+@runtime_checkable
+class Inseparable(Protocol):
+    """A model whose left side is not M a + h - B u everywhere: its inputs have limits, its gears lose energy.
+
+    `mass`, `force` and `input_matrix` are its parts where nothing is at a limit.
+    """
+
+    def balance(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, t: float) -> FloatArray:
+        """Return the whole left side, closures left out."""
+        ...
+
+    def input_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+        """Return what inputs do at a state, n x p: minus the derivative of `balance` by u."""
+        ...
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """A model with another one for statics: at rest currents flow, which are rates of its coordinates."""
+
+    @property
+    def resting(self) -> MechanicalModel:
+        """The model whose equilibria are meant."""
+        ...
+
+    def lifted(self, point: OperatingPoint) -> OperatingPoint:
+        """Return a point of rest of `resting` as one of this model."""
+        ...
+
+
+@runtime_checkable
+class Smoothable(Protocol):
+    """A model with dry friction or play, which a linear plant takes or leaves out."""
+
+    def smoothed(self, point: OperatingPoint, friction: str) -> tuple[MechanicalModel, OperatingPoint, str]:
+        """Return the model to linearise, the point for it, and what was done, in words."""
+        ...
+
+
 # time stepping
 
 
@@ -414,6 +456,11 @@ def commands_of(model: Any) -> Mapping[str, Sequence[str]]:
 def origins_of(model: Any) -> Mapping[str, float]:
     """Return from where commands count, by coordinate; empty where they count from zero."""
     return model.origins if isinstance(model, CountedFrom) else {}
+
+
+def lags_of(model: Any) -> Mapping[str, Signal]:
+    """Return the coordinates of which the rate alone means something, and what it is; empty where there are none."""
+    return model.lags if isinstance(model, Lagging) else {}
 
 
 def led_of(model: Any) -> Sequence[str]:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from .abilities import ClosureForces, ClosureTurn, PayloadChanging
+from .abilities import ClosureForces, ClosureTurn, Inseparable, PayloadChanging
 from .errors import DefinitionError, NotAvailable, unknown
 
 FloatArray = npt.NDArray[np.float64]
@@ -296,6 +296,21 @@ def closure_forces(model: MechanicalModel, q: FloatArray) -> FloatArray:
     """
     W: FloatArray = model.closure_forces(q) if isinstance(model, ClosureForces) else model.closure_jacobian(q).T
     return W
+
+
+def balance(
+    model: MechanicalModel, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, t: float = 0.0
+) -> FloatArray:
+    """Return the whole left side M a + h - B u, closures left out."""
+    if isinstance(model, Inseparable):
+        return model.balance(q, v, a, u, t)
+    left: FloatArray = model.mass(q) @ a + model.force(q, v, t) - model.input_matrix(q) @ u
+    return left
+
+
+def input_tangent(model: MechanicalModel, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
+    """Return what inputs do at a state, n x p; B(q) of a model that is linear in them."""
+    return model.input_tangent(q, v, a, u) if isinstance(model, Inseparable) else model.input_matrix(q)
 
 
 def closure_turn(model: MechanicalModel, q: FloatArray, v: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
     title = "..."                   reference = "..."
     [material.NAME]  [section.NAME]                 named, referred to by links
+    [motor.NAME]  [friction.NAME]                   named, referred to by joints
     [[link]]  [[joint]]                             from the base outwards
     [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]  [[body]]  [[closure]]
     [model]        kind = "...", the rest are options of that kind
@@ -24,6 +25,7 @@ from typing import Any
 from .. import models
 from ..errors import DefinitionError, require, unknown
 from ..machine import arm as machine
+from ..machine import drives
 from ..machine.plausible import check_plausible
 from ..machine.schema import Ascending, Choice, Name, Quantity, schema, shown
 from ..models import REGISTRY, outside
@@ -65,6 +67,8 @@ TABLES = {
     for table in (
         Table("material", "named", machine.Material, "an isotropic elastic material"),
         Table("section", "named", machine.Section, "a beam cross section"),
+        Table("motor", "named", drives.Motor, "a motor with its gear and amplifier"),
+        Table("friction", "named", drives.Friction, "a law of dry friction"),
         Table("link", "array", machine.Link, "a flexible link, from the base outwards"),
         Table("joint", "array", machine.Joint, "the joint at the root of the link of the same number"),
         Table("payload", "single", machine.Payload, "a rigid body at the tip"),
@@ -191,8 +195,17 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
             if "next_sections" in link:
                 found["next_sections"] = tuple(parts["section"][name] for name in link["next_sections"])
             links.append(machine.Link(**{**link, **found}))
+    joints = []
+    for i, joint in enumerate(parts["joint"], 1):
+        with located(f"[[joint]] {i}"):
+            named = {"motor": "motor", "friction_law": "friction"}
+            for key, table in named.items():
+                if key in joint and joint[key] not in parts[table]:
+                    raise unknown(table, _printable(joint[key]), parts[table])
+            found = {key: parts[table][joint[key]] for key, table in named.items() if key in joint}
+            joints.append(machine.Joint(**{**joint, **found}))
     return machine.Arm(
-        name, tuple(links), tuple(parts["joint"]), parts["payload"], parts["damping"],
+        name, tuple(links), tuple(joints), parts["payload"], parts["damping"],
         tuple(parts["sensor"]), tuple(parts["actuator"]), parts["gravity"],
         tuple(parts["body"]), tuple(parts["closure"]),
     )
@@ -215,14 +228,14 @@ def _read_table(table: Table, content: Any, rows: list[Row]) -> Any:
 
 
 def _read_one(table: Table, which: str | int | None, content: Any, rows: list[Row]) -> Any:
-    """Return the object of one table. Links stay dictionaries until their references are resolved."""
+    """Return the object of one table. Links and joints stay dictionaries until their references are resolved."""
     with located(table.label(which)):
         require(isinstance(content, dict), f"{shown(content)} is not a table")
         values = _read_fields(table.holds, content)
         for key, field in schema(table.holds).items():
             value, physical = values.get(key, field.default), isinstance(field.spec, Quantity | Ascending)
             rows.append(Row(table.dotted(which, key), value, field.spec.unit, field.spec.text, key in values, physical))
-        return values if table.name == "link" else table.holds(**values)
+        return values if table.name in ("link", "joint") else table.holds(**values)
 
 
 def _read_fields(holds: Callable[..., Any], content: Tree) -> Tree:

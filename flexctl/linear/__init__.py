@@ -14,10 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg as sla
 
-from ..abilities import Identified, Lagging, joints_of, led_of
+from ..abilities import Identified, Smoothable, joints_of, lags_of, led_of
 from ..errors import DefinitionError, require
 from ..machine.given import ModelGiven, as_model, opened
-from ..model import ComplexArray, FloatArray, OperatingPoint, OutputTangent, Signal, closure_forces, names
+from ..model import (
+    ComplexArray,
+    FloatArray,
+    MechanicalModel,
+    OperatingPoint,
+    OutputTangent,
+    Signal,
+    closure_forces,
+    input_tangent,
+    names,
+)
 from ..models.null_space import check_rank
 from ..support.moved import OldMembers
 from .operating import check_balanced, linearisation_point
@@ -219,7 +229,10 @@ LinearPlant = SecondOrder | FirstOrder
 
 
 def linearise(
-    model: ModelGiven, at: OperatingPoint | None = None, provenance: Mapping[str, Any] | None = None
+    model: ModelGiven,
+    at: OperatingPoint | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    friction: str = "viscous",
 ) -> SecondOrder:
     """Return the linear plant of an arm, a `Plant` or a mechanical model, about an operating point.
 
@@ -234,6 +247,10 @@ def linearise(
     are projected. The stiffness contains the geometric term d(G^T lam)/dq. The null space turns with the motion, so
     such a model is linearised at rest only.
 
+    Of a joint with dry friction or play a plant about rest has the viscous friction only, its play closed; with
+    ``friction="stick"`` it is taken as it is at rest. A joint that turns at `at` has the friction of that rate. The
+    plant's provenance says under "joints" which it is (see `models.wrappers.driven_joints`).
+
     What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
 
     Examples
@@ -246,11 +263,16 @@ def linearise(
     point = linearisation_point(model) if at is None else at
     if at is not None:
         check_balanced(model, at)
-    at_rest = not (point.v.any() or point.a.any())
+    if isinstance(model, Smoothable):
+        model, point, told = model.smoothed(point, friction)
+        about |= {"joints": told} if told else {}
+    else:
+        require(friction == "viscous", f'friction = "{friction}": {model.kind} has no joint with dry friction or play')
+    at_rest = not (any(_moving(model, point)) or point.a.any())
     require(at_rest or not model.closures, f"{model.kind} has closure equations: linearise it at rest (v = 0, a = 0)")
     tangent = model.tangent(point.q, point.v, point.a, point.u, point.lam)
     noise, (M, D, K) = tangent_noise(model, point, tangent), tangent
-    B = model.input_matrix(point.q)
+    B = input_tangent(model, point.q, point.v, point.a, point.u)
     c = model.output_tangent(point.q, point.v, point.a, point.u)
     coordinates, basis = model.coordinates, None
     if model.closures:
@@ -267,7 +289,7 @@ def linearise(
         M, D, K, B = _without_inertia_of_the_led(M, D, K, B, led)
         c = c._replace(position=c.position @ basis, rate=c.rate @ basis, acceleration=c.acceleration @ basis)
     M, D, K = (cleaned(part, rounding) for part, rounding in zip((M, D, K), noise, strict=True))
-    lags: Mapping[str, Signal] = model.lags if isinstance(model, Lagging) else {}
+    lags = lags_of(model)
     if lags:
         z = [i for i, signal in enumerate(coordinates) if signal.name in lags]
         M, D, K = _rates_for((M, D, K), z)
@@ -278,6 +300,11 @@ def linearise(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
         coordinates, model.inputs, model.outputs, point, basis, about,
     )
+
+
+def _moving(model: MechanicalModel, point: OperatingPoint) -> list[float]:
+    """Return the rates of what moves; those of lagging coordinates are states of actuators."""
+    return [float(v) for v, s in zip(point.v, model.coordinates, strict=True) if s.name not in lags_of(model)]
 
 
 def _without_inertia_of_the_led(

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import PartlyDriven, Posable, joints_of, within
+from ..abilities import Inseparable, PartlyDriven, Posable, Resting, joints_of, within
 from ..errors import ConvergenceError, require
 from ..machine.given import as_model
-from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
+from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closure_forces, index_of, names
 from ..models.continuation import Balance, Outcome, follow
 from ..models.ranges import check_rest
 
@@ -23,19 +23,26 @@ def accelerations(
     model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, t: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     """Return the accelerations and closure forces of a state."""
-    M, G = model.mass(q), model.closure_jacobian(q)
-    n, m = M.shape[0], G.shape[0]
-    kkt = np.block([[M, closure_forces(model, q)], [G, np.zeros((m, m))]])
-    right = np.concatenate([model.input_matrix(q) @ u - model.force(q, v, t), -model.closure_bias(q, v)])
-    try:
-        solution = np.linalg.solve(kkt, right)
-    except np.linalg.LinAlgError as error:
-        raise ConvergenceError(
-            f"the mass matrix of {model.kind} is singular on the free directions at t = {t:.6g} s; give every free "
-            "coordinate a mass, or eliminate it",
-            time=t,
-        ) from error
-    return solution[:n], solution[n:]
+    G, W = model.closure_jacobian(q), closure_forces(model, q)
+    (m, n), bias = G.shape, -model.closure_bias(q, v)
+    a, lam = np.zeros(n), np.zeros(m)
+    for _ in range(20 if isinstance(model, Inseparable) else 1):  # the losses of a gear depend on accelerations
+        M = model.tangent(q, v, a, u, lam).mass if isinstance(model, Inseparable) else model.mass(q)
+        kkt = np.block([[M, W], [G, np.zeros((m, m))]])
+        left = balance(model, q, v, a, u, t)
+        try:
+            solution = np.linalg.solve(kkt, np.concatenate([M @ a - left, bias]))
+        except np.linalg.LinAlgError as error:
+            raise ConvergenceError(
+                f"the mass matrix of {model.kind} is singular on the free directions at t = {t:.6g} s; give every free "
+                "coordinate a mass, or eliminate it",
+                time=t,
+            ) from error
+        change = np.abs(solution[:n] - a).max(initial=0.0)
+        a, lam = solution[:n], solution[n:]
+        if change <= 1e-12 * np.abs(a).max(initial=0.0):
+            break
+    return a, lam
 
 
 def equilibrium(
@@ -91,6 +98,13 @@ def equilibrium(
     [18.54  4.63] N m
     """
     model = as_model(system)
+    if isinstance(model, Resting) and model.resting is not model:
+        there = None if guess is None else resting_part(model, guess)
+        found = equilibrium(
+            model.resting, hold=hold, balance=balance, u=as_inputs(model, u), guess=there, tolerance=tolerance,
+            iterations=iterations,
+        )
+        return model.lifted(found)
     p, held = len(model.inputs), dict(hold or {})
     indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
     enough = balance is not None or len(indices) <= p
@@ -106,8 +120,17 @@ def equilibrium(
     if not found.complete:
         raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
     point = equations.point(found.last.x)
+    _check_limits(model, point)
     check_rest(model, point.q)
     return point
+
+
+def resting_part(model: Any, x: FloatArray) -> FloatArray:
+    """Return what belongs to the model for statics of coordinates, rates or accelerations of a `Resting` one."""
+    known = {s.name for s in model.resting.coordinates}
+    given = np.asarray(x, float)
+    require(given.shape == (len(model.coordinates),), f"{given.shape} numbers; {model.kind} has {len(model.coordinates)}")
+    return np.array([value for value, s in zip(given, model.coordinates, strict=True) if s.name in known])
 
 
 def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None) -> FloatArray:
@@ -128,13 +151,26 @@ def posed(model: MechanicalModel, variables: Mapping[str, float]) -> FloatArray:
 
     A model that cannot be posed is left in its reference pose.
     """
-    inner: Any = within(model)
+    inner: Any = model if isinstance(model, Posable) else within(model)
     if not isinstance(inner, Posable):
         return model.reference().copy()
-    arm = inner.arm
-    driven = inner.driven if isinstance(inner, PartlyDriven) else range(len(arm.joints))
-    q = inner.pose([variables.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
+    arm, values = inner.arm, {name.removesuffix("_motor"): value for name, value in variables.items()}
+    driven = within(inner).driven if isinstance(within(inner), PartlyDriven) else range(len(arm.joints))
+    q = inner.pose([values.get(f"joint{i + 1}", arm.reference_joints[i]) for i in driven])
     return np.concatenate([q, np.zeros(len(model.coordinates) - q.size)])
+
+
+def _check_limits(model: MechanicalModel, point: OperatingPoint) -> None:
+    """Refuse an equilibrium that drives could hold only beyond their limits."""
+    if not isinstance(model, Inseparable):
+        return
+    lost = (model.input_matrix(point.q) - model.input_tangent(point.q, point.v, point.a, point.u)).any(axis=0)
+    beyond = [f"{s.name} = {value:.4g} {s.unit}" for s, value, x in zip(model.inputs, point.u, lost, strict=True) if x]
+    if beyond:
+        raise ConvergenceError(
+            f"{model.kind} does not rest there: {', '.join(beyond)} is beyond the limits of voltage or current of its "
+            "drive; load it less, or raise the limits"
+        )
 
 
 def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray | None) -> FloatArray:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import KnowsRestPoint, commands_of, joints_of, led_of, within
+from ..abilities import KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
 from ..errors import Caution, ConvergenceError, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
-from .equilibrium import as_inputs, equilibrium, posed
+from .equilibrium import as_inputs, equilibrium, posed, resting_part
 
 Pose = Mapping[str, float] | Sequence[float] | FloatArray
 SMALL = 1e-6
@@ -38,9 +38,11 @@ def drives(model: MechanicalModel) -> dict[str, str]:
     """Return the input that holds each driven joint, by coordinate."""
     inner, known = within(model), set(names(model.inputs))
     found: dict[str, str] = {}
+    # around a flexible joint the same input turns the motor's side in place of the link's
+    turned = {**joints_of(model), **{own[0]: x for x, own in commands_of(model).items()}}
     for source in (inner, model):
-        found |= {coordinate: torque for torque, coordinate in joints_of(source).items()}
-        found |= {coordinate: own[0] for coordinate, own in commands_of(source).items()}
+        found |= {x: torque for torque, x in joints_of(source).items() if turned.get(torque, x) == x}
+        found |= {x: own[0] for x, own in commands_of(source).items() if turned.get(own[0], x) == x}
     found |= {name: model.inputs[i].name for i, name in enumerate(led_of(model))}
     return {coordinate: name for coordinate, name in found.items() if name in known}
 
@@ -72,6 +74,8 @@ def rest_point(
     [18.54  4.63] N m
     """
     model = as_model(system)
+    if isinstance(model, Resting) and model.resting is not model:
+        return model.lifted(rest_point(model.resting, pose, as_inputs(model, u)))
     held, given = drives(model), as_inputs(model, u)
     chosen = _variables(model, held, pose)
     if not chosen and not given.any():
@@ -138,6 +142,9 @@ def unbalanced(model: MechanicalModel, point: OperatingPoint, small: float = SMA
 
     With `small` above 0 it is no matter if `u` leaves out what holds the joints, which changes no matrix.
     """
+    if isinstance(model, Resting) and model.resting is not model:
+        part = [resting_part(model, x) for x in (point.q, 0.0 * point.v, 0.0 * point.a)]
+        return unbalanced(model.resting, OperatingPoint(part[0], part[1], part[2], point.u, point.lam), small)
     q, zero = point.q, np.zeros(point.q.size)
     B, W = model.input_matrix(q), closure_forces(model, q)
     terms = [model.force(q, zero), W @ point.lam, -B @ point.u]
@@ -168,7 +175,8 @@ def linearisation_point(model: MechanicalModel) -> OperatingPoint:
 
 def check_balanced(model: MechanicalModel, point: OperatingPoint) -> None:
     """Warn when an arm would not stay at a point at which it is linearised at rest."""
-    if not (point.v.any() or point.a.any()):
+    moving = [value for value, s in zip(point.v, model.coordinates, strict=True) if s.name not in lags_of(model)]
+    if not (any(moving) or point.a.any()):
         remedy = "take flexctl.rest_point or flexctl.equilibrium"
         _warn(model, unbalanced(model, point), f"the point given is no equilibrium: {remedy}")
 

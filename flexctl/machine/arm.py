@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from ..errors import require
+from .drives import Friction, Motor
 from .schema import Ascending, Choice, Count, Name, Quantity, Reference, References, check
 
 
@@ -201,10 +202,10 @@ class Joint(_Checked):
     drive: Annotated[
         str,
         Choice(
-            ("torque", "motion", "servo", "hydraulic", "free"),
-            "torque: the input is a torque; motion: the joint follows a commanded angle; servo: a spring and a damper "
-            "pull it to a commanded angle; hydraulic: it moves as a cylinder of third order makes it, whatever the "
-            "arm does; free: nothing drives it",
+            ("torque", "voltage", "current", "motion", "servo", "hydraulic", "free"),
+            "torque: the input is a torque; voltage, current: that of the motor; motion: the joint follows a commanded "
+            "angle; servo: a spring and a damper pull it to a commanded angle; hydraulic: it moves as a cylinder of "
+            "third order makes it, whatever the arm does; free: nothing drives it",
         ),
     ] = "torque"
     angle: Annotated[
@@ -227,7 +228,20 @@ class Joint(_Checked):
         float, Quantity("N m/rad", 0.0, 1e9, "K: flexible joint, spring between drive and link root; 0: rigid")
     ] = 0.0
     damping: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "damper beside the spring of a flexible joint")] = 0.0
-    friction: Annotated[float, Quantity("N m s/rad", 0.0, 1e8, "viscous friction, for the joint's own rate")] = 0.0
+    friction: Annotated[
+        float, Quantity("N m s/rad", 0.0, 1e8, "s2: viscous friction, for the joint's own rate, of its motor side")
+    ] = 0.0
+    friction_law: Annotated[Friction, Reference("friction", "its law of dry friction, on its motor side")] | None = None
+    motor: Annotated[Motor, Reference("motor", "the motor that drives it, with gear and amplifier")] | None = None
+    cubic_stiffness: Annotated[
+        float, Quantity("N m/rad^3", 0.0, 1e12, "k3: what hardens the spring of a flexible joint, k3 d^3")
+    ] = 0.0
+    backlash: Annotated[
+        float, Quantity("rad", 0.0, 1.0, "b: half the play of a flexible joint, before its spring; prismatic m")
+    ] = 0.0
+    backlash_rounding: Annotated[
+        float, Quantity("rad", 0.0, 0.1, "e: width over which the spring takes hold; 0: a hundredth of the backlash")
+    ] = 0.0
     kind: Annotated[
         str, Choice(("revolute", "prismatic"), "revolute: turns about its axis; prismatic: slides the kink along it")
     ] = "revolute"
@@ -246,6 +260,7 @@ class Joint(_Checked):
         check(self)
         spring = f"damping = {self.damping:g} N m s/rad has no spring beside it; give stiffness [N m/rad] too"
         require(self.damping == 0 or self.stiffness > 0, f"{spring}, or say friction")
+        self._check_drive()
         servo = self.drive == "servo"
         for key in ("servo_stiffness", "servo_damping"):
             value = getattr(self, key)
@@ -266,6 +281,25 @@ class Joint(_Checked):
             self.revolute or self.rotor_inertia == 0,
             f"rotor_inertia = {self.rotor_inertia:g} kg m^2 needs a revolute joint; leave it out of a prismatic one",
         )
+
+    def _check_drive(self) -> None:
+        """Refuse a motor, a spring or a play that lacks what it needs."""
+        for key, needs in (("cubic_stiffness", "stiffness"), ("backlash", "stiffness"), ("backlash_rounding", "backlash")):
+            value = getattr(self, key)
+            require(value == 0 or getattr(self, needs) > 0, f"{key} = {value:g} has no effect without {needs}; give it too")
+        for drive, keys in (("voltage", ("torque_constant", "resistance")), ("current", ("torque_constant",))):
+            for key in keys if self.drive == drive else ():
+                given = self.motor is not None and getattr(self.motor, key) > 0
+                require(given, f'drive = "{drive}" needs a motor with {key} above zero; name a [motor.NAME] table')
+        require(self.revolute or self.motor is None, "a motor needs a revolute joint; leave it out of a prismatic one")
+        new = [key for key in ("friction_law", "motor", "cubic_stiffness", "backlash") if getattr(self, key)]
+        names = ", ".join(new)
+        require(self.drive != "hydraulic" or not new, f"{names}: a cylinder holds its course against it; leave it out")
+
+    @property
+    def total_rotor_inertia(self) -> float:
+        """Jm [kg m^2]: inertia of the motor's side for the joint's own rate, `rotor_inertia` and the motor's rotor."""
+        return self.rotor_inertia + (0.0 if self.motor is None else self.motor.inertia)
 
     @property
     def revolute(self) -> bool:
@@ -499,6 +533,9 @@ class Arm:
             for key in ("stiffness", "friction"):
                 if getattr(joint, key):
                     found[f"joint_{key}"] = f"joint {i}"
+            for key in ("friction_law", "motor", "cubic_stiffness", "backlash"):
+                if getattr(joint, key):
+                    found[key] = f"joint {i}"
             if joint.drive != "torque":
                 found[f"{joint.drive}_drive"] = f"joint {i}"
             if not joint.revolute:

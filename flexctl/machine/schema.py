@@ -38,6 +38,15 @@ UNITS: dict[str, tuple[str, dict[str, float]]] = {
     "rad": ("angles are in radians", {"degrees": math.pi / 180}),
     "N m/rad": ("rotational stiffnesses are in N m/rad", {"N mm/rad": 1e-3, "kN m/rad": 1e3}),
     "N m s/rad": ("rotational damping is in N m s/rad", {"N mm s/rad": 1e-3}),
+    "N m/rad^3": ("cubic stiffnesses are in N m/rad^3", {}),
+    "N m": ("torques are in newton metres", {"N mm": 1e-3, "mN m": 1e-3}),
+    "rad/s": ("angular rates are in rad/s", {"rpm": math.pi / 30.0, "degrees/s": math.pi / 180}),
+    "N m/A": ("torque constants are in N m/A", {"mN m/A": 1e-3}),
+    "V s/rad": ("back EMF constants are in V s/rad", {"mV s/rad": 1e-3, "V/krpm": 0.03 / math.pi}),
+    "ohm": ("resistances are in ohms", {"mohm": 1e-3}),
+    "H": ("inductances are in henries", {"mH": 1e-3}),
+    "V": ("voltages are in volts", {"mV": 1e-3}),
+    "A": ("currents are in amperes", {"mA": 1e-3}),
     "1": ("a plain ratio", {"%": 1e-2}),
 }
 """For each unit: the sentence of the error message, and what a wrong number may have been meant in."""

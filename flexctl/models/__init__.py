@@ -13,7 +13,7 @@ from typing import Any
 
 from ..abilities import Knowing, joints_of
 from ..errors import DefinitionError, NotAvailable, unknown
-from ..machine.arm import Arm
+from ..machine.arm import Arm, Joint
 from ..machine.given import ArmGiven, as_arm
 from ..model import MechanicalModel
 from . import outside
@@ -81,12 +81,25 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
             raise unknown(f"option of {kind}", name, known)
     found = model_class(kind)
     features = found.features if isinstance(found, Knowing) else ()
+    from .wrappers.drive import split
+
+    inner, around = split(arm, features, kind)
     if kind not in REGISTRY:
-        outside.check_known(arm, kind, features)
-    check_features(arm, kind, features)
-    if kind in REGISTRY:
-        return _with_motions(arm, found(arm, **chosen))
-    return _with_motions(arm, outside.made(kind, lambda: found(arm, **chosen)))
+        outside.check_known(inner, kind, features)
+    check_features(inner, kind, features)
+    model = found(inner, **chosen) if kind in REGISTRY else outside.made(kind, lambda: found(inner, **chosen))
+    return _with_motions(arm, _with_drives(model, around))
+
+
+def _with_drives(model: MechanicalModel, around: Mapping[int, Joint]) -> MechanicalModel:
+    """Return the model with motors, gears, friction, springs and play around its joints, by index."""
+    if not around:
+        return model
+    from .wrappers.driven_joints import driven_joints
+
+    torques = {name: torque for torque, name in joints_of(model).items()}
+    named = model.inputs[0].name if not torques else ""  # a model of one link that names no joints
+    return driven_joints(model, {torques.get(f"joint{i + 1}", named): joint for i, joint in around.items()})
 
 
 def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:

@@ -24,6 +24,13 @@ OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": ("ancf", "finite_dif
 """What models refuse in words of their own -> the kinds of the registry that take it; a test builds them."""
 
 
+LAYERED = frozenset({
+    "friction_law", "motor", "cubic_stiffness", "backlash", "joint_stiffness", "joint_friction", "rotor_inertia",
+    "servo_drive", "voltage_drive", "current_drive", "free_drive",
+})
+"""What `models.wrappers.driven_joints` puts around a model of the registry that does not know it by itself."""
+
+
 def takers(word: str) -> str:
     """Return the kinds that take what is named in `OTHERS`, for a message."""
     return ", ".join(OTHERS[word])
@@ -51,7 +58,7 @@ def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:
 def _remedy(arm: Arm, feature: str) -> str:
     from . import REGISTRY
 
-    models = {kind: known_features(kind) for kind in REGISTRY}
+    models = {kind: known_features(kind) | LAYERED for kind in REGISTRY}
     knowing = ", ".join(kind for kind, features in models.items() if feature in features)
     able = ", ".join(kind for kind, features in models.items() if features >= arm.features().keys())
     if able:

@@ -18,7 +18,7 @@ from ..kernels.law import called
 from ..kernels.state import KEPT, TIME, Motion
 from ..kernels.stepper import Operations, stepper
 from ..kernels.tables import DONE, SINGULAR, Record
-from ..model import FloatArray, MechanicalModel, closure_forces, closure_turn
+from ..model import FloatArray, MechanicalModel, balance, closure_forces, closure_turn
 
 
 class Plain:
@@ -43,7 +43,7 @@ class Plain:
         model, q, v, a, lam = self.model, motion.q, motion.v, motion.a, motion.lam
         G, W = model.closure_jacobian(q), closure_forces(model, q)
         (m, n), t = G.shape, motion.number[TIME]
-        residual = model.mass(q) @ a + model.force(q, v, t) + W @ lam - model.input_matrix(q) @ u
+        residual = balance(model, q, v, a, u, t) + W @ lam
         if fresh:
             tangent = model.tangent(q, v, a, u, lam)
             rates = m > 0 and cv > 0.0 and not self.baumgarte

@@ -26,6 +26,13 @@ FACTORS: dict[str, dict[str, float]] = {
     "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
     "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / DEG},
     "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
+    "V": {"V": 1.0, "mV": 1e-3},
+    "A": {"A": 1.0, "mA": 1e-3},
+    "ohm": {"ohm": 1.0, "mohm": 1e-3},
+    "H": {"H": 1.0, "mH": 1e-3},
+    "N m/A": {"Nm/A": 1.0, "mNm/A": 1e-3},
+    "V s/rad": {"Vs/rad": 1.0, "mVs/rad": 1e-3},
+    "N m/rad^3": {"Nm/rad3": 1.0},
     "deg": {"deg": 1.0, "rad": 1.0 / DEG},  # what is stated in degrees by its name: phase_margin_deg
     "1": {"%": 1e-2},
 }
@@ -39,7 +46,7 @@ _MEASURED = ("rad", "N m", "N", "m", "s", "rad/s", "rad/s^2", "m/s", "m/s^2", "H
 _SIGNALS = {
     "1": {"1": 1.0, "strain": 1.0, "m/m": 1.0, "%": 1e-2, "ustrain": 1e-6, "ue": 1e-6, "microstrain": 1e-6, "um/m": 1e-6},
     "m/s^2": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
-    "V": {"V": 1.0, "mV": 1e-3}, "A": {"A": 1.0, "mA": 1e-3}, "1/m": {"1/m": 1.0, "/m": 1.0},
+    "1/m": {"1/m": 1.0, "/m": 1.0},
 }
 """What measured signals add to the units of options."""
 

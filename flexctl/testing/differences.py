@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..model import MechanicalModel, closure_forces, closure_turn
+from ..model import MechanicalModel, balance, closure_forces, closure_turn
 from ..simulation.response import Response
 
 Array = npt.NDArray[Any]
@@ -67,8 +67,7 @@ def some_motion(model: MechanicalModel, spread: float = 0.3, seed: int = 1) -> M
 
 def left_side(model: MechanicalModel, q: Array, v: Array, a: Array, u: Array, lam: Array) -> Array:
     """Return M a + h + W lam - B u; W is G^T unless a joint is driven by motion."""
-    closure = closure_forces(model, q) @ lam
-    return model.mass(q) @ a + model.force(q, v) + closure - model.input_matrix(q) @ u
+    return balance(model, q, v, a, u) + closure_forces(model, q) @ lam
 
 
 def assert_near(actual: Array, wanted: Array, rtol: float = 1e-8, floor: float = 0.0) -> None:

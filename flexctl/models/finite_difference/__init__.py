@@ -12,6 +12,8 @@ the interior is (EI/dx^3) |D y|^2 / 2 and the mass rho dx per node, half of it a
 
 `form` says what the ends are.
 
+Ih is the inertia of the hub and, the base being fixed, of the rotor.
+
 "slope" (default)
     Central slopes at both ends; the moment at the ghost node is elastic. theta = y_x(0) is a coordinate if Ih > 0,
     phi = y_x(L) if Ip > 0:  K += (2EI/dx^3)(y_1 - dx theta)^2 and (2EI/dx^3)(y_{n-1} - y_n + dx phi)^2, as quadratic
@@ -87,6 +89,7 @@ class FiniteDifference(LinearMechanics):
     """
 
     kind = "finite_difference"
+    features = frozenset({"rotor_inertia"})
 
     def __init__(self, arm: Arm, *, sections: int = 19, form: str = "slope") -> None:
         _check(arm, sections, form)
@@ -105,9 +108,14 @@ class FiniteDifference(LinearMechanics):
         self._take_payload()
 
     @property
+    def hub(self) -> float:
+        """Inertia that turns with the root of the link [kg m^2]: that of the hub and, on a fixed base, of the rotor."""
+        return self.arm.joints[0].hub_inertia + self.arm.joints[0].rotor_inertia
+
+    @property
     def has_theta(self) -> bool:
         """Whether the hub's slope is a coordinate."""
-        return self.form == "slope" and self.arm.joints[0].hub_inertia > 0
+        return self.form == "slope" and self.hub > 0
 
     @property
     def has_phi(self) -> bool:
@@ -216,7 +224,7 @@ class FiniteDifference(LinearMechanics):
         return total
 
     def _hub_and_link_mass(self) -> FloatArray:
-        rho, Ih = self.arm.links[0].mass_per_length, self.arm.joints[0].hub_inertia
+        rho, Ih = self.arm.links[0].mass_per_length, self.hub
         diagonal = np.zeros(len(self.coordinates))
         diagonal[self.nodes] = rho * self.dx
         diagonal[0] += Ih if self.has_theta else Ih / self.dx**2
@@ -290,7 +298,7 @@ class FiniteDifference(LinearMechanics):
             q[0, :2] = -2.0 / dx, 2.0 / dx**2
         else:
             u[0, 0] = -1.0 / EI
-            a[0, 0] = self.arm.joints[0].hub_inertia / (EI * dx)
+            a[0, 0] = self.hub / (EI * dx)
         if self.has_phi:
             q[n, -3:] = 2.0 / dx**2, -2.0 / dx**2, 2.0 / dx
         else:

@@ -179,7 +179,7 @@ def _accelerations(model: FiniteDifference, forces: FloatArray) -> FloatArray:
 def _constants(model: FiniteDifference, dt: float, g: float) -> Mesh:
     from .kernel import Mesh
 
-    link, Ih, dx = model.arm.links[0], model.arm.joints[0].hub_inertia, model.dx
+    link, Ih, dx = model.arm.links[0], model.hub, model.dx
     rho, EI = link.mass_per_length, link.bending_stiffness
     c, h = EI * dt**2 / (rho * dx**4), Ih / (rho * dx**3)
     theta = model.has_theta
