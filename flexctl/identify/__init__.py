@@ -9,6 +9,7 @@
 """
 
 from .frf import frf
+from .grey_box import Identified, parameters
 from .modal import ModalFit, modal, read_frf
 from .reading import read_record
 from .record import Record, record
@@ -17,6 +18,6 @@ from .spectra import Spectra, spectra
 from .subspace import SubspaceFit, subspace
 
 __all__ = [
-    "MeasuredResponse", "ModalFit", "Record", "Spectra", "SubspaceFit", "frf", "measured_response", "modal", "read_frf", "read_record",
+    "Identified", "MeasuredResponse", "ModalFit", "Record", "Spectra", "SubspaceFit", "frf", "measured_response", "modal", "parameters", "read_frf", "read_record",
     "record", "spectra", "subspace",
 ]
