@@ -80,21 +80,23 @@ def rate_after(c, free, S, z, dz, h, guess):
 
 
 @kernel(**PLAIN)
-def step(Phi, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x_new, F_new, free):
+def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x_new, F_new, free):
     """Take one substep from x, F, w, z, dz with inputs `now` and `after`: fill x_new, F_new, and w in free.
 
     Returns the largest change of a friction force, as a part of its Coulomb level.
     """
-    n, p, nf = Phi.shape[0], Gu0.shape[1], Cw.shape[0]
+    n, p, nf = PhiT.shape[0], Gu0.shape[1], Cw.shape[0]
     for i in range(n):
         value = 0.0
-        for k in range(n):
-            value += Phi[i, k] * x[k]
         for k in range(p):
             value += Gu0[i, k] * now[k] + Gu1[i, k] * after[k]
         for k in range(nf):
             value += Gf0[i, k] * F[k]
         x_new[i] = value
+    for k in range(n):  # columns: the inner loop adds to neighbours, several at a time
+        part = x[k]
+        for i in range(n):
+            x_new[i] += PhiT[k, i] * part
     for i in range(nf):
         free[i] = 0.0
         for k in range(n):
@@ -140,13 +142,13 @@ CUBE = types.float64[:, :, ::1]
 
 
 @entry(types.void(CUBE, CUBE, CUBE, CUBE, CUBE, MAT, MAT, MAT, MAT, types.int64, types.int64, VEC, MAT, types.boolean, VEC, MAT))
-def run(Phi, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x, y):
+def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x, y):
     """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first sample.
 
-    Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are taken where a friction
+    PhiT is transposed. Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are taken where a friction
     force changes by more than `TURN` of its level: where a joint turns round, sticks or breaks away.
     """
-    n, p, nf, ny, count = Phi.shape[1], Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
+    n, p, nf, ny, count = PhiT.shape[1], Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
     x_new, F, F_new, free = np.zeros(n), np.zeros(nf), np.zeros(nf), np.zeros(nf)
     w, z, dz = np.zeros(nf), np.zeros(nf), np.zeros(nf)
     S = np.zeros((2, nf, nf))
@@ -175,7 +177,7 @@ def run(Phi, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x
                 now[k] = u[s, k] + slope * part / substeps
                 after[k] = u[s, k] + slope * (part + 1) / substeps
             turned = step(
-                Phi[0], Gu0[0], Gu1[0], Gf0[0], Gf1[0], Cw, S[0], laws, h[0], x, F, w, z, dz, now, after, x_new, F_new, free
+                PhiT[0], Gu0[0], Gu1[0], Gf0[0], Gf1[0], Cw, S[0], laws, h[0], x, F, w, z, dz, now, after, x_new, F_new, free
             )
             if turned <= TURN or finer <= 1:
                 accept(laws, h[0], x, F, w, z, dz, x_new, F_new, free)
@@ -186,7 +188,7 @@ def run(Phi, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x
                     begin = u[s, k] + slope * (part * finer + inner)
                     now[k], after[k] = begin, begin + slope
                 step(
-                    Phi[1], Gu0[1], Gu1[1], Gf0[1], Gf1[1], Cw, S[1], laws, h[1], x, F, w, z, dz, now, after, x_new, F_new,
+                    PhiT[1], Gu0[1], Gu1[1], Gf0[1], Gf1[1], Cw, S[1], laws, h[1], x, F, w, z, dz, now, after, x_new, F_new,
                     free,
                 )
                 accept(laws, h[1], x, F, w, z, dz, x_new, F_new, free)

@@ -209,11 +209,11 @@ def parameters(
     lengths = horizons(found, guessed)
     x, at = scanned(found, x, wanted, feeds, lengths[0], say)
     for number, length in enumerate(lengths[1:] or [0]):
-        x, _ = fitted(found, x, at, length, 25, say, f"part {number + 1} of {len(lengths)}")
+        x, _ = fitted(found, x, at, length, 10, say, f"part {number + 1} of {len(lengths)}")
     for _ in range(2):
         if found.records:
             reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, 15, say, "final weights")
+        x, cost = fitted(found, x, at, 0, 15, say, "final weights", 1e-6)
     x, at = _neighbours(found, x, at, cost, wanted, feeds, say)
     say("deviations", 0.0)
     if found.records:
@@ -231,10 +231,10 @@ def _neighbours(
     others += [Setting(at.delay, 1 - at.late)] if feeds else []
     best = (cost, x, at)
     for k, other in enumerate(others):
-        y, value = fitted(found, x, other, 0, 2, lambda *_: None, "")
+        y, value = fitted(found, x, other, 0, 1, lambda *_: None, "")
         say("delays beside it", (k + 1) / len(others))
         if value < best[0]:
-            y, value = fitted(found, y, other, 0, 15, say, "another delay")
+            y, value = fitted(found, y, other, 0, 15, say, "another delay", 1e-6)
             best = (value, y, other)
     return best[1], best[2]
 

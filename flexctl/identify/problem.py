@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ASSUMED = 0.01
 STEP = 1e-3
 """Change of a logarithm for differences."""
+KEPT = 60
+"""Models and runs that are kept: enough for the differences of one Jacobian."""
 DRY = ("friction.",)
 LOSSES = ("damping", "friction", "coulomb", "static", "bristle")
 
@@ -51,6 +53,7 @@ class Problem:
     records: list[Record]
     responses: list[MeasuredResponse]
     scales: list[FloatArray] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     def plant_at(self, x: FloatArray) -> Plant:
         """Return the plant with parameters exp(x) times the start."""
@@ -58,9 +61,24 @@ class Problem:
         return self.plant.with_({key: float(v) for key, v in zip(self.keys, values, strict=True)})
 
     def model(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled:
-        """Return the plant between the signals of some data."""
+        """Return the plant between the signals of some data; the last few are kept."""
         nyquist = float(np.pi / data.dt) if data.dt > 0.0 else np.inf
-        return sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
+        key = (x.tobytes(), *names(data.inputs), *names(data.outputs), nyquist)
+        if key not in self.kept:
+            _make_room(self.kept)
+            self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
+        found: Sampled = self.kept[key]
+        return found
+
+    def simulated(self, x: FloatArray, data: Record, count: int) -> FloatArray:
+        """Return the outputs without delay and feed-through; the last few are kept: delays only shift them."""
+        key = (x.tobytes(), id(data), count)
+        if key not in self.kept:
+            y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held)
+            _make_room(self.kept)
+            self.kept[key] = y
+        found: FloatArray = self.kept[key]
+        return found
 
     def residual(self, x: FloatArray, at: Setting, horizon: int = 0) -> FloatArray:
         """Return all residuals over their standard deviations; of records the first `horizon` samples."""
@@ -82,7 +100,8 @@ class Problem:
     def misfit(self, x: FloatArray, data: Record, at: Setting, horizon: int = 0) -> FloatArray:
         """Return measured minus modelled outputs, offsets taken out."""
         count = min(horizon, data.t.size) if horizon else data.t.size
-        y = self.model(x, data).outputs(data.u[:count], data.dt, data.held, at.delay, at.late)
+        model = self.model(x, data)
+        y = model.shifted(self.simulated(x, data, count), data.u[:count], at.delay, at.late)
         e = data.y[:count] - y
         return np.asarray(e - e.mean(axis=0))
 
@@ -117,6 +136,11 @@ class Problem:
             else:
                 J[:, k] = (up - r) / STEP
         return J
+
+
+def _make_room(kept: dict[Any, Any]) -> None:
+    while len(kept) >= KEPT:
+        kept.pop(next(iter(kept)))
 
 
 def problem(

@@ -112,26 +112,39 @@ class Sampled:
         return np.asarray((H + D[:, :, None] * z**-late) * z**-delay)
 
     def outputs(
-        self, u: FloatArray, dt: float, held: bool, delay: int, late: int, substeps: int = SUBSTEPS, start: FloatArray | None = None
+        self, u: FloatArray, dt: float, held: bool, delay: int, late: int, substeps: int = SUBSTEPS,
+        start: FloatArray | None = None,
     ) -> FloatArray:
         """Return the outputs at the samples, from rest (or a state), under inputs that come `delay` samples late."""
+        if start is None:  # from rest nothing happens before the input comes
+            return self.shifted(self.undelayed(u, dt, held, substeps), u, delay, late)
+        late_u = _delayed(u, delay)
+        return self.shifted(self.undelayed(late_u, dt, held, substeps, start), late_u, 0, late)
+
+    def shifted(self, y: FloatArray, u: FloatArray, delay: int, late: int) -> FloatArray:
+        """Return the outputs with delay and feed-through from those of `undelayed`."""
+        feed = np.asarray(self.plant.D)[: self.ny, : self.p]
+        return np.asarray(_delayed(y, delay) + _delayed(u, delay + late) @ feed.T)
+
+    def undelayed(
+        self, u: FloatArray, dt: float, held: bool, substeps: int = SUBSTEPS, start: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the outputs without delay and without the feed-through of inputs."""
         nf = len(self.laws)
         m, parts = (substeps, FINER) if nf else (1, 1)
         h = np.array([dt / m, dt / m / parts])
         A, B = self.plant.A, self.plant.B
         sets = [holds(A, B, float(length)) for length in (h if nf else h[:1])]
         Phi, G0, G1 = (np.ascontiguousarray([sets[0][k], sets[-1][k]]) for k in range(3))
-        late_u = _delayed(u, delay)
         C, D = self.plant.C, np.asarray(self.plant.D)
-        feed = D[: self.ny, : self.p]
         y = np.empty((len(u), self.ny))
         x = np.zeros(len(A)) if start is None else np.array(start, float)
         cut = np.ascontiguousarray
         kernel.run(
-            Phi, cut(G0[:, :, : self.p]), cut(G1[:, :, : self.p]), cut(G0[:, :, self.p :]), cut(G1[:, :, self.p :]),
-            cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]), cut(self.laws), m, parts, h, late_u, held, x, y,
+            cut(Phi.transpose(0, 2, 1)), cut(G0[:, :, : self.p]), cut(G1[:, :, : self.p]), cut(G0[:, :, self.p :]), cut(G1[:, :, self.p :]),
+            cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]), cut(self.laws), m, parts, h, cut(u), held, x, y,
         )
-        return np.asarray(y + _delayed(late_u, late) @ feed.T)
+        return y
 
 
 def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: float) -> Sampled:

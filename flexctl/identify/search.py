@@ -62,7 +62,7 @@ def cost_of(found: Problem, x: FloatArray, at: Setting, horizon: int) -> tuple[f
 
 
 def fitted(
-    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str
+    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str, tolerance: float = 1e-3
 ) -> tuple[FloatArray, float]:
     """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares."""
     best, r = cost_of(found, x, at, horizon)
@@ -84,7 +84,7 @@ def fitted(
                 x, best, r, damping = x + step, trial, residual, max(damping / 8.0, 1e-10)
                 break
             damping *= 8.0
-        if moved < 1e-6:
+        if moved < tolerance:
             break
     say(what, 1.0)
     return x, best
@@ -109,18 +109,25 @@ def settings(found: Problem, delay: int | None, feeds: bool) -> list[Setting]:
 
 def scanned(found: Problem, x: FloatArray, delay: int | None, feeds: bool, horizon: int, say: Say) -> tuple[FloatArray, Setting]:
     """Return the parameters and the setting of least sum of squares, each after a few rounds."""
-    tried = settings(found, delay, False)
-    results = []
+    tried = settings(found, delay, feeds)
+    if len(tried) == 1:
+        return x, tried[0]
+    # runs are only shifted by a delay, so that a first round costs one run for each
+    first = []
     for k, at in enumerate(tried):
-        y, cost = fitted(found, x, at, horizon, 3 if len(tried) > 1 else 8, lambda *_: None, "")
+        first.append((fitted(found, x, at, horizon, 1, _quiet, "")[1], k, at))
+        say("scanning the delay", 0.5 * (k + 1) / len(tried))
+    results = []
+    for k, (_, _, at) in enumerate(sorted(first)[:3]):
+        y, cost = fitted(found, x, at, horizon, 5, _quiet, "")
         results.append((cost, k, y, at))
-        say("scanning the delay", (k + 1) / len(tried))
+        say("scanning the delay", 0.5 + 0.5 * (k + 1) / 3)
     _, _, x, at = min(results)
-    if feeds:
-        y, cost = fitted(found, x, Setting(at.delay, 0), horizon, 3, lambda *_: None, "")
-        if cost < min(results)[0]:
-            return y, Setting(at.delay, 0)
     return x, at
+
+
+def _quiet(what: str, part: float) -> None:
+    """Say nothing."""
 
 
 def reweighted(found: Problem, x: FloatArray, at: Setting) -> None:
