@@ -7,6 +7,7 @@
     [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]  [[body]]  [[closure]]
     [model]        kind = "...", the rest are options of that kind
     [provenance]   "link.1.length" = "published: ..."
+    [uncertainty]  standard deviations and correlation of some numbers (`flexctl.catalogue.uncertainty`)
     [[expected]]   values that the built plant must reproduce (`flexctl.catalogue.expected`)
 
 The keys of a table are the fields of its data class in `flexctl.machine.arm`. Numbers are plain SI numbers.
@@ -30,6 +31,7 @@ from ..machine.plausible import check_plausible
 from ..machine.schema import Ascending, Choice, Name, Quantity, schema, shown
 from ..models import REGISTRY, outside
 from .expected import Expected
+from .uncertainty import Uncertainty, read_uncertainty
 
 Tree = dict[str, Any]
 LARGEST = 1_000_000
@@ -80,7 +82,7 @@ TABLES = {
         Table("closure", "array", machine.Closure, "a pin that closes a loop of links"),
     )
 }
-OTHERS = ("title", "reference", "model", "provenance", "expected")
+OTHERS = ("title", "reference", "model", "provenance", "uncertainty", "expected")
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Definition:
     options: Mapping[str, Any]
     expected: tuple[Expected, ...]
     rows: tuple[Row, ...]
+    uncertainty: Uncertainty | None = None
 
 
 @contextmanager
@@ -174,7 +177,9 @@ def read_definition(tree: Tree, name: str) -> Definition:
     rows = _with_provenance(rows, tree.get("provenance", {}))
     expected = _read_expected(tree.get("expected", []))
     title, reference = (_text(tree, key) for key in ("title", "reference"))
-    return Definition(title or name, reference, arm, kind, options, expected, tuple(rows))
+    with located("[uncertainty]"):
+        uncertainty = read_uncertainty(tree.get("uncertainty"), rows)
+    return Definition(title or name, reference, arm, kind, options, expected, tuple(rows), uncertainty)
 
 
 def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:

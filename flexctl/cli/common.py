@@ -38,6 +38,7 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 PICTURES = (".png", ".pdf", ".svg")
 ORDER = (
     "demo", "list", "show", "modes", "bode", "linearise", "simulate", "validity", "run", "certify", "compare", "sweep",
+    "excite", "measure", "identify",
 )
 
 

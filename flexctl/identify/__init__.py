@@ -8,8 +8,10 @@
     multisine, doublets        experiments; `measure` makes a synthetic record of any plant
 """
 
+from .experiment import Excitation, doublets, multisine, read_excitation
 from .frf import frf
 from .grey_box import Identified, parameters
+from .measure import measure
 from .modal import ModalFit, modal, read_frf
 from .reading import read_record
 from .record import Record, record
@@ -18,6 +20,7 @@ from .spectra import Spectra, spectra
 from .subspace import SubspaceFit, subspace
 
 __all__ = [
-    "Identified", "MeasuredResponse", "ModalFit", "Record", "Spectra", "SubspaceFit", "frf", "measured_response", "modal", "parameters", "read_frf", "read_record",
+    "Excitation", "Identified", "MeasuredResponse", "ModalFit", "Record", "Spectra", "SubspaceFit", "doublets", "frf",
+    "measure", "measured_response", "modal", "multisine", "parameters", "read_excitation", "read_frf", "read_record",
     "record", "spectra", "subspace",
 ]

@@ -79,6 +79,15 @@ def read_record(
         raise DefinitionError(f"{source}: {error}") from error
 
 
+def signals_of(path: str | Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
+    """Return the signals of a file by name, their units as stated and what else it tells."""
+    source = Path(path)
+    try:
+        return _tables(source, source.suffix.lower())
+    except DefinitionError as error:
+        raise DefinitionError(f"{source}: {error}") from error
+
+
 Columns = dict[str, FloatArray]
 
 

@@ -112,15 +112,35 @@ def _mesh_shift(
     found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
 ) -> FloatArray:
     """Return how far the parameters would move on a mesh twice as fine; zero where the plant has none."""
-    rows = {row.key: row.value for row in found.plant.rows}
-    key = next((f"model.{m}" for m in MESHES if isinstance(rows.get(f"model.{m}"), int)), None)
-    if key is None:
-        return np.zeros(x.size)
-    finer = Problem(
-        found.plant.with_({key: 2 * int(rows[key])}), found.keys, found.start, found.records, found.responses, found.scales
-    )
     try:
+        finer = refined(found, 2)
+        if finer is None:
+            return np.zeros(x.size)
         other = finer.residual(x, at)
     except FlexctlError:
         return np.zeros(x.size)
-    return np.asarray(inverse @ (J.T @ (other - r)))
+    return np.asarray(-inverse @ (J.T @ (other - r)))
+
+
+def refined(found: Problem, times: int) -> Problem | None:
+    """Return the same problem on a mesh so many times as fine, None where the model has no mesh."""
+    rows = {row.key: row.value for row in found.plant.rows}
+    key = mesh_of(found)
+    if key is None:
+        return None
+    value = rows[key]
+    finer = [times * n for n in value] if isinstance(value, list | tuple) else times * int(value)
+    return Problem(
+        found.plant.with_({key: finer}), found.keys, found.start, found.records, found.responses, list(found.scales)
+    )
+
+
+def mesh_of(found: Problem) -> str | None:
+    """Return the key of the number of elements, None where the model has none."""
+    rows = {row.key: row.value for row in found.plant.rows}
+    for key in (f"model.{m}" for m in MESHES):
+        value = rows.get(key)
+        counts = value if isinstance(value, list | tuple) else [value]
+        if value is not None and all(isinstance(n, int) and not isinstance(n, bool) for n in counts) and len(counts):
+            return key
+    return None
