@@ -10,12 +10,27 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 from .cli import (  # noqa: E402
-    bode, certify, cli, common, compare, demo, experiment, identify, linear, runs, show, simulate, sweep, terminal, validity,
+    bode,
+    certify,
+    cli,
+    common,
+    compare,
+    demo,
+    experiment,
+    identify,
+    identify_responses,
+    linear,
+    runs,
+    show,
+    simulate,
+    sweep,
+    terminal,
+    validity,
 )
 
 __all__ = [
-    "bode", "certify", "cli", "compare", "demo", "experiment", "identify", "linear", "main", "runs", "show", "simulate",
-    "sweep", "validity",
+    "bode", "certify", "cli", "compare", "demo", "experiment", "identify", "identify_responses", "linear", "main",
+    "runs", "show", "simulate", "sweep", "validity",
 ]
 
 

@@ -114,7 +114,8 @@ class Plant(OldMembers):
     tables : mapping
         The tables of the file, without the overrides.
     uncertainty : Uncertainty or None
-        What is not known exactly, as [uncertainty] of the file says: `uncertainty.draw(plant, count)` returns overrides.
+        What is not known exactly, as [uncertainty] of the file says: `uncertainty.draw(plant, count)` returns
+        overrides.
 
     Examples
     --------

@@ -6,20 +6,20 @@
     correlation = [[1.0, -0.3], [-0.3, 1.0]]           # optional; none without it
     source = "identified: multisine.npz, 2026-11-19"   # optional
 
-All numbers are positive, so that the Gaussian is one of their logarithms: value exp(sigma / value xi), xi normal. `draw`
-returns overrides; sweeps and certificates take their plants from it.
+All numbers are positive, so that the Gaussian is one of their logarithms: value exp(sigma / value xi), xi normal.
+`draw` returns overrides; sweeps and certificates take their plants from it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import DefinitionError, require, unknown
+from ..errors import require, unknown
 from ..machine.schema import shown
 from ..model import FloatArray
 
@@ -61,7 +61,9 @@ class Uncertainty:
         require(len(set(self.parameters)) == n, "a parameter is named twice")
         require(len(self.sigma) == n, f"sigma has {len(self.sigma)} numbers for {n} parameters")
         for key, value in zip(self.parameters, self.sigma, strict=True):
-            real = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+            real = (
+                isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+            )
             require(real, f"sigma of {key} = {value!r} must be a number, zero or above")
         if self.correlation:
             self._check_correlation(n)
@@ -74,26 +76,25 @@ class Uncertainty:
         require(bool(np.allclose(np.diag(c), 1.0, atol=1e-6)), "the diagonal of correlation must be 1")
         require(bool(np.allclose(c, c.T, atol=1e-6)), "correlation is not symmetric")
         least = float(np.linalg.eigvalsh(c)[0])
-        require(least > -1e-6, f"correlation is not positive (smallest eigenvalue {least:.3g}): no numbers are correlated so")
+        require(
+            least > -1e-6,
+            f"correlation is not positive (smallest eigenvalue {least:.3g}): no numbers are correlated so",
+        )
 
     def draw(self, plant: Any, count: int, seed: int = 0) -> list[dict[str, float]]:
         """Return overrides of so many plants, drawn about the values of a `Plant`; the same for the same seed."""
-        values = np.array([_value(plant.rows, key) for key in self.parameters])
-        n = len(values)
-        c = np.array(self.correlation, float) if self.correlation else np.eye(n)
+        rows = {row.key: row.value for row in plant.rows}
+        given = [rows.get(key) for key in self.parameters]
+        # what an override took away (a payload of 0) is known then
+        at = [i for i, x in enumerate(given) if isinstance(x, int | float) and not isinstance(x, bool) and x > 0]
+        values = np.array([float(given[i] or 0.0) for i in at])
+        c = (np.array(self.correlation, float) if self.correlation else np.eye(len(given)))[np.ix_(at, at)]
         w, V = np.linalg.eigh(c)
         root = V * np.sqrt(np.maximum(w, 0.0))
-        xi = np.random.default_rng(seed).standard_normal((count, n)) @ root.T
-        drawn: FloatArray = values * np.exp(xi * np.array(self.sigma) / values)
-        return [dict(zip(self.parameters, map(float, row), strict=True)) for row in drawn]
-
-
-def _value(rows: Iterable[Any], key: str) -> float:
-    found = next((row.value for row in rows if row.key == key), None)
-    ok = isinstance(found, int | float) and not isinstance(found, bool) and found > 0
-    if not ok or found is None:
-        raise DefinitionError(f"{key} = {found!r}: a number with a standard deviation must be given, and positive")
-    return float(found)
+        xi = np.random.default_rng(seed).standard_normal((count, len(at))) @ root.T
+        drawn: FloatArray = values * np.exp(xi * np.array(self.sigma)[at] / values)
+        keys = [self.parameters[i] for i in at]
+        return [dict(zip(keys, map(float, row), strict=True)) for row in drawn]
 
 
 def read_uncertainty(content: Any, rows: Sequence[Any]) -> Uncertainty | None:
@@ -111,7 +112,6 @@ def read_uncertainty(content: Any, rows: Sequence[Any]) -> Uncertainty | None:
     for key in content["parameters"]:
         if key not in known:
             raise unknown("parameter", str(key), known)
-        _value(rows, key)
     correlation = content.get("correlation", [])
     listed = isinstance(correlation, list) and all(isinstance(row, list) for row in correlation)
     require(listed, f"correlation = {shown(correlation)} is not a list of rows")
@@ -120,5 +120,8 @@ def read_uncertainty(content: Any, rows: Sequence[Any]) -> Uncertainty | None:
     source = content.get("source", "")
     require(isinstance(source, str), f"source = {shown(source)} is not a text")
     return Uncertainty(
-        tuple(content["parameters"]), tuple(content["sigma"]), tuple(tuple(map(float, row)) for row in correlation), source
+        tuple(content["parameters"]),
+        tuple(content["sigma"]),
+        tuple(tuple(map(float, row)) for row in correlation),
+        source,
     )

@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import DefinitionError, require, unknown
-from ..support.units import DEG as _DEG, FACTORS, SPELLINGS as _SPELLINGS
+from ..support.units import DEG as _DEG
+from ..support.units import FACTORS
+from ..support.units import SPELLINGS as _SPELLINGS
 
 PLAUSIBLE = {
     "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (100.0, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),

@@ -58,7 +58,11 @@ class Excitation(Tabular):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        band = f", {self.lines_hz.size} lines, {self.lines_hz[0]:.4g} to {self.lines_hz[-1]:.4g} Hz" if self.lines_hz.size else ""
+        band = (
+            f", {self.lines_hz.size} lines, {self.lines_hz[0]:.4g} to {self.lines_hz[-1]:.4g} Hz"
+            if self.lines_hz.size
+            else ""
+        )
         return f"Excitation({self.signal.name}, {self.t[-1] + self.dt:.6g} s{band}, crest factor {self.crest:.3f})"
 
     @property
@@ -111,7 +115,8 @@ def multisine(
     crest : float
         Largest crest factor; `ConvergenceError` where it is not reached.
     shape : sequence of (frequency [Hz], amplitude)
-        Relative amplitudes, linear in between (logarithms); equal by default. Less above the first mode keeps the arm calm.
+        Relative amplitudes, linear in between (logarithms); equal by default. Less above the first mode keeps the arm
+        calm.
     seed : int
         Of the first phases.
 
@@ -127,27 +132,43 @@ def multisine(
     require(factor == 1.0, f'"{signal}": give the limit in SI units, [{named.unit}]')
     dt, period, limit = positive("dt", dt, "s"), positive("period", period, "s"), positive("limit", limit, named.unit)
     n = round(period / dt)
-    require(abs(n * dt - period) <= 1e-9 * period, f"period = {period:g} s is not a whole number of samples of {dt:g} s")
-    require(isinstance(periods, int) and periods >= 2, f"periods = {periods!r} must be 2 or more: the first is the transient")
+    require(
+        abs(n * dt - period) <= 1e-9 * period, f"period = {period:g} s is not a whole number of samples of {dt:g} s"
+    )
+    require(
+        isinstance(periods, int) and periods >= 2,
+        f"periods = {periods!r} must be 2 or more: the first is the transient",
+    )
     low, high = (positive(f"band {word}", x, "Hz") for word, x in zip(("low", "high"), band, strict=True))
     nyquist = 0.5 / dt
-    require(low < high < nyquist, f"band {low:g} to {high:g} Hz must ascend and end below {nyquist:g} Hz, half the sampling")
-    f = np.fft.rfftfreq(n, dt)
+    require(
+        low < high < nyquist, f"band {low:g} to {high:g} Hz must ascend and end below {nyquist:g} Hz, half the sampling"
+    )
+    f = np.asarray(np.fft.rfftfreq(n, dt), float)
     lines = np.flatnonzero((f >= low * (1 - 1e-12)) & (f <= high * (1 + 1e-12)) & (f > 0.0))
     require(
-        lines.size >= 3, f"a period of {period:g} s has {lines.size} lines from {low:g} to {high:g} Hz; it needs 3 at least: "
-        "make the period longer or the band wider"
+        lines.size >= 3,
+        f"a period of {period:g} s has {lines.size} lines from {low:g} to {high:g} Hz; it needs 3 at least: "
+        "make the period longer or the band wider",
     )
     size = _amplitudes(f[lines], shape)
     best, value = _flattened(n, lines, size, crest, seed)
     if value > crest:
         raise ConvergenceError(
-            f"the crest factor is {value:.3f}, above {crest:g}: with {lines.size} lines and these amplitudes it stays so; allow "
+            f"the crest factor is {value:.3f}, above {crest:g}: with {lines.size} lines and these amplitudes it "
+            "stays so; allow "
             "more (crest), try another seed, or take more lines"
         )
     u = np.tile(best * (limit / np.abs(best).max()), periods)
-    note = {"signal": named.name, "seed": seed, "band_hz": [low, high], "limit": limit, "periods": periods, "kind": "multisine"}
-    return Excitation(np.arange(u.size) * dt, u, named, n, f[lines], value, note)
+    note = {
+        "signal": named.name,
+        "seed": seed,
+        "band_hz": [low, high],
+        "limit": limit,
+        "periods": periods,
+        "kind": "multisine",
+    }
+    return Excitation(np.asarray(np.arange(u.size) * dt, float), u, named, n, f[lines], value, note)
 
 
 def _amplitudes(f: FloatArray, shape: Sequence[tuple[float, float]]) -> FloatArray:
@@ -181,7 +202,13 @@ def _flattened(n: int, lines: Any, size: FloatArray, wanted: float, seed: int) -
 
 
 def doublets(
-    signal: str, amplitude: float, *, width: float = 0.3, every: float = 2.0, count: int = 3, dt: float = 1e-3,
+    signal: str,
+    amplitude: float,
+    *,
+    width: float = 0.3,
+    every: float = 2.0,
+    count: int = 3,
+    dt: float = 1e-3,
     growth: float = 1.0,
 ) -> Excitation:
     """Return pulses of either sign, +amplitude then -amplitude, one after the other.
@@ -212,7 +239,12 @@ def doublets(
 
     named, factor = parsed_head(signal)
     require(factor == 1.0, f'"{signal}": give the amplitude in SI units, [{named.unit}]')
-    for name, value, unit in (("amplitude", amplitude, named.unit), ("width", width, "s"), ("dt", dt, "s"), ("growth", growth, "")):
+    for name, value, unit in (
+        ("amplitude", amplitude, named.unit),
+        ("width", width, "s"),
+        ("dt", dt, "s"),
+        ("growth", growth, ""),
+    ):
         positive(name, value, unit)
     require(every >= 2 * width, f"every = {every:g} s is shorter than a doublet of twice {width:g} s")
     require(isinstance(count, int) and count >= 1, f"count = {count!r} must be 1 or more")
@@ -225,7 +257,7 @@ def doublets(
         u[k * n + half : k * n + 2 * half] = -level
     crest = float(np.abs(u).max() / np.sqrt(np.mean(u**2)))
     note = {"signal": named.name, "kind": "doublets", "amplitude": amplitude, "width_s": width, "growth": growth}
-    return Excitation(np.arange(u.size) * dt, u, named, 0, np.zeros(0), crest, note)
+    return Excitation(np.asarray(np.arange(u.size) * dt, float), u, named, 0, np.zeros(0), crest, note)
 
 
 def read_excitation(path: Any, name: str, unit: str) -> Excitation:

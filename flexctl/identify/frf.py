@@ -4,7 +4,8 @@
     periods       mean Y / mean U over the periods     the excitation is periodic; noise on both averages out
     H1            Syu / Suu                            noise on the outputs alone, not fed back
     H2            Syy / Suy                            noise on the input alone (one input)
-    Hv            least total squares                  noise on both: of equal signal-to-noise ratio, or as the periods tell
+    Hv            least total squares                  noise on both: of equal signal-to-noise ratio, or as the
+    periods tell
     reference     Syr / Sur                            closed loop: noise on the output comes back on the input
 
 The standard deviation of every line comes from the scatter of the periods, or from coherence and number of averages.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +79,9 @@ def frf(
     """
     records = [data] if isinstance(data, Record) else list(data)
     require(bool(records), "no record is given")
-    require(all(isinstance(r, Record) for r in records), "frf takes a Record or a list of them; see identify.read_record")
+    require(
+        all(isinstance(r, Record) for r in records), "frf takes a Record or a list of them; see identify.read_record"
+    )
     if method not in METHODS:
         raise unknown("estimator", method, METHODS)
     first = records[0]
@@ -111,10 +115,13 @@ def _tell_weak(found: MeasuredResponse) -> None:
         weak = known[k] & (found.coherence[k] < 0.5)
         if weak.mean() > 0.1:
             hertz = found.omega[weak] / (2.0 * np.pi)
-            quality.tell([
-                f'output "{signal.name}": {weak.mean():.0%} of the lines, {hertz.min():.4g} to {hertz.max():.4g} Hz, have a '
-                "coherence below one half: little of it comes from the inputs; excite more, or leave the band out"
-            ])
+            quality.tell(
+                [
+                    f'output "{signal.name}": {weak.mean():.0%} of the lines, {hertz.min():.4g} to '
+                    f"{hertz.max():.4g} Hz, have a coherence below one half: little of it comes from the inputs; "
+                    "excite more, or leave the band out"
+                ]
+            )
 
 
 def _periods(data: Record, drop: int) -> tuple[ComplexArray, FloatArray]:
@@ -133,8 +140,9 @@ def _by_periods(records: list[Record], drop: int) -> MeasuredResponse:
     p, ny = len(first.inputs), len(first.outputs)
     enough = len(records) >= p
     require(
-        enough, f"{p} inputs need as many records with different periodic excitations, {len(records)} is given; choose one "
-        "input, or use method = \"H1\" with excitations that are not alike",
+        enough,
+        f"{p} inputs need as many records with different periodic excitations, {len(records)} is given; choose one "
+        'input, or use method = "H1" with excitations that are not alike',
     )
     parts = []
     for record in records:
@@ -172,12 +180,19 @@ def _by_periods(records: list[Record], drop: int) -> MeasuredResponse:
     coherence = np.where(np.isnan(noise), np.nan, power / np.maximum(power + noise, 1e-300))
     _tell_feedback(records, parts, lines, p)
     return MeasuredResponse(
-        omega[lines], H, first.inputs, first.outputs, sigma=np.sqrt(variance), coherence=coherence, dt=first.dt,
-        held=first.held, method="periods",
+        omega[lines],
+        H,
+        first.inputs,
+        first.outputs,
+        sigma=np.sqrt(variance),
+        coherence=coherence,
+        dt=first.dt,
+        held=first.held,
+        method="periods",
     )
 
 
-def _tell_feedback(records: list[Record], parts: list[ComplexArray], lines: FloatArray, p: int) -> None:
+def _tell_feedback(records: list[Record], parts: list[ComplexArray], lines: Any, p: int) -> None:
     """Say so where the inputs scatter from period to period and nobody gave the reference of the loop."""
     for record, x in zip(records, parts, strict=True):
         if record.references or x.shape[0] < 2:
@@ -185,10 +200,14 @@ def _tell_feedback(records: list[Record], parts: list[ComplexArray], lines: Floa
         inputs = x[:, :p][:, :, lines]
         scatter = np.sqrt(np.mean(np.abs(inputs - inputs.mean(axis=0)) ** 2) / np.mean(np.abs(inputs) ** 2))
         if scatter > 1e-2:
-            quality.tell([
-                f"the input differs from period to period by {scatter:.1%}: it is measured with noise, or comes from a "
-                "feedback law; averaged periods are right all the same, H1 would not be. Of a loop record the reference too"
-            ])
+            quality.tell(
+                [
+                    f"the input differs from period to period by {scatter:.1%}: it is measured with noise, or "
+                    "comes from a "
+                    "feedback law; averaged periods are right all the same, H1 would not be. Of a loop record "
+                    "the reference too"
+                ]
+            )
 
 
 def _by_segments(
@@ -205,7 +224,8 @@ def _by_segments(
     stacked = np.concatenate(parts)
     enough = averages > p + 0.5
     require(
-        enough, f"the record is too short: {averages:.1f} independent segments for {p} inputs; measure longer, or take "
+        enough,
+        f"the record is too short: {averages:.1f} independent segments for {p} inputs; measure longer, or take "
         "shorter segments (segment = seconds)",
     )
     S = np.einsum("kaf,kbf->abf", stacked.conj(), stacked) / stacked.shape[0]  # S[a, b] = mean conj(a) b
@@ -241,13 +261,20 @@ def _by_segments(
     else:
         sigma = np.sqrt(rest[:, None, :] * inverse[None] / freedom)
     return MeasuredResponse(
-        omega[lines], H, first.inputs, first.outputs, sigma=sigma, coherence=coherence, dt=first.dt, held=first.held,
+        omega[lines],
+        H,
+        first.inputs,
+        first.outputs,
+        sigma=sigma,
+        coherence=coherence,
+        dt=first.dt,
+        held=first.held,
         method=method,
     )
 
 
 def _solved(left: ComplexArray, right: ComplexArray) -> ComplexArray:
-    """Return H with H left' = right', that is S_yu S_uu^-1 of spectra S[a, b] = mean conj(a) b; (outputs, inputs, lines)."""
+    """Return S_yu S_uu^-1 of spectra S[a, b] = mean conj(a) b, (outputs, inputs, lines)."""
     found = np.linalg.solve(np.moveaxis(left, 2, 0), np.moveaxis(right, 2, 0))
     return np.asarray(np.transpose(found, (2, 1, 0)))
 
@@ -258,6 +285,6 @@ def _total(records: list[Record], drop: int) -> MeasuredResponse:
     if len(first.inputs) > 1:
         raise NotAvailable(f"Hv is for one input, there are {len(first.inputs)}; use periods")
     base = _by_periods(records, drop)
-    # with the covariance of the scatter, the maximum of the likelihood over one period's unknown true value is the ratio
-    # of the means: the estimator of the periods
+    # with the covariance of the scatter, the likelihood of a line is greatest at the
+    # ratio of the means: what the periods give
     return replace(base, method="Hv")

@@ -4,8 +4,8 @@
     w  = Cw x                                           rates of the joints that rub
     F  = g tanh(w / ve)   or   s0 z + s1 z',  z' = w - s0 |w| z / g,   g = Fc + (Fs - Fc) exp(-(w / vs)^2)
 
-The linear part is exact. F+ is solved for joint by joint: w+ = w_free - S F(w+), S > 0, which has one root where friction
-does not fall faster than 1 / S; it is bracketed, so that the solution cannot fail.
+The linear part is exact. F+ is solved for joint by joint: w+ = w_free - S F(w+), S > 0, which has one root where
+friction does not fall faster than 1 / S; it is bracketed, so that the solution cannot fail.
 """
 
 from __future__ import annotations
@@ -141,11 +141,17 @@ def accept(laws, h, x, F, w, z, dz, x_new, F_new, free):
 CUBE = types.float64[:, :, ::1]
 
 
-@entry(types.void(CUBE, CUBE, CUBE, CUBE, CUBE, MAT, MAT, MAT, MAT, types.int64, types.int64, VEC, MAT, types.boolean, VEC, MAT))
+@entry(
+    types.void(
+        CUBE, CUBE, CUBE, CUBE, CUBE, MAT, MAT, MAT, MAT, types.int64, types.int64, VEC, MAT, types.boolean, VEC, MAT
+    )
+)
 def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x, y):
-    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first sample.
+    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first
+    sample.
 
-    PhiT is transposed. Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are taken where a friction
+    PhiT is transposed. Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are
+    taken where a friction
     force changes by more than `TURN` of its level: where a joint turns round, sticks or breaks away.
     """
     n, p, nf, ny, count = PhiT.shape[1], Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
@@ -177,7 +183,25 @@ def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, 
                 now[k] = u[s, k] + slope * part / substeps
                 after[k] = u[s, k] + slope * (part + 1) / substeps
             turned = step(
-                PhiT[0], Gu0[0], Gu1[0], Gf0[0], Gf1[0], Cw, S[0], laws, h[0], x, F, w, z, dz, now, after, x_new, F_new, free
+                PhiT[0],
+                Gu0[0],
+                Gu1[0],
+                Gf0[0],
+                Gf1[0],
+                Cw,
+                S[0],
+                laws,
+                h[0],
+                x,
+                F,
+                w,
+                z,
+                dz,
+                now,
+                after,
+                x_new,
+                F_new,
+                free,
             )
             if turned <= TURN or finer <= 1:
                 accept(laws, h[0], x, F, w, z, dz, x_new, F_new, free)
@@ -188,7 +212,24 @@ def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, 
                     begin = u[s, k] + slope * (part * finer + inner)
                     now[k], after[k] = begin, begin + slope
                 step(
-                    PhiT[1], Gu0[1], Gu1[1], Gf0[1], Gf1[1], Cw, S[1], laws, h[1], x, F, w, z, dz, now, after, x_new, F_new,
+                    PhiT[1],
+                    Gu0[1],
+                    Gu1[1],
+                    Gf0[1],
+                    Gf1[1],
+                    Cw,
+                    S[1],
+                    laws,
+                    h[1],
+                    x,
+                    F,
+                    w,
+                    z,
+                    dz,
+                    now,
+                    after,
+                    x_new,
+                    F_new,
                     free,
                 )
                 accept(laws, h[1], x, F, w, z, dz, x_new, F_new, free)

@@ -27,7 +27,7 @@ from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
 from .sampled import sampled
-from .search import first_guess, fitted, horizons, reweighted, scanned
+from .search import cost_of, first_guess, fitted, horizons, reweighted, scanned
 from .subspace import fit_percent
 from .trust import Trust, mesh_of, refined, trust
 
@@ -116,7 +116,9 @@ class Identified(Tabular):
 
     def response(self, data: MeasuredResponse) -> ComplexArray:
         """Return the frequency response of the plant at the lines of a measured one, sampled and delayed like it."""
-        model = sampled(self.plant, names(data.inputs), names(data.outputs), np.pi / data.dt if data.dt > 0.0 else np.inf)
+        model = sampled(
+            self.plant, names(data.inputs), names(data.outputs), np.pi / data.dt if data.dt > 0.0 else np.inf
+        )
         return model.response(data.omega, data.dt, data.held, self.delay if data.dt else 0, self.late)
 
     @property
@@ -125,8 +127,10 @@ class Identified(Tabular):
         from ..catalogue.uncertainty import Uncertainty
 
         return Uncertainty(
-            tuple(self.values), tuple(self.sigma[key] for key in self.values),
-            tuple(map(tuple, self.correlation.tolist())), str(self.provenance.get("identified", "identified")),
+            tuple(self.values),
+            tuple(self.sigma[key] for key in self.values),
+            tuple(map(tuple, self.correlation.tolist())),
+            str(self.provenance.get("identified", "identified")),
         )
 
     def save(self, path: str | Path) -> Path:
@@ -144,16 +148,22 @@ class Identified(Tabular):
         keys = list(self.values)
         units = {row.key: row.unit for row in self.plant.rows}
         return [
-            Column("parameter", keys), Column("unit", [units.get(k, "") for k in keys]),
-            Column("start", [self.start[k] for k in keys]), Column("value", [self.values[k] for k in keys]),
+            Column("parameter", keys),
+            Column("unit", [units.get(k, "") for k in keys]),
+            Column("start", [self.start[k] for k in keys]),
+            Column("value", [self.values[k] for k in keys]),
             Column("sigma", [self.sigma[k] for k in keys]),
             Column("sigma_percent", [100.0 * self.sigma[k] / self.values[k] for k in keys], "%"),
         ]
 
     def _about(self) -> Mapping[str, Any]:
         return {
-            **self.provenance, "delay_samples": self.delay, "chi2": self.chi2, "condition": self.condition,
-            "correlation": self.correlation.tolist(), "cautions": list(self.cautions),
+            **self.provenance,
+            "delay_samples": self.delay,
+            "chi2": self.chi2,
+            "condition": self.condition,
+            "correlation": self.correlation.tolist(),
+            "cautions": list(self.cautions),
             "fit_percent": {f"{a}: {b}": v for (a, b), v in self.fit.items()},
             "whiteness": {f"{a}: {b}": v for (a, b), v in self.whiteness.items()},
         }
@@ -193,8 +203,8 @@ def parameters(
     Warns
     -----
     DataWarning
-        For parameters that the data do not tell apart or hardly determine, misfits that are not noise, modes that are not
-        excited, outputs that the plant does not have, a mesh that is too coarse.
+        For parameters that the data do not tell apart or hardly determine, misfits that are not noise, modes that are
+        not excited, outputs that the plant does not have, a mesh that is too coarse.
 
     Examples
     --------
@@ -202,8 +212,9 @@ def parameters(
     >>> w = np.linspace(5.0, 250.0, 120)
     >>> data = fx.identify.measured_response(
     ...     w, arm.linearise().transfer(1j * w)[:1], ["hub_torque [N m]"], ["hub_angle [rad]"], relative=0.01)
-    >>> found = fx.identify.parameters(arm, data, ["joint.1.hub_inertia"], start={"joint.1.hub_inertia": 1e-3}, mesh=False)
-    >>> print(f"{found.values['joint.1.hub_inertia']:.4e}")
+    >>> key = "joint.1.hub_inertia"
+    >>> found = fx.identify.parameters(arm, data, [key], start={key: 1e-3}, mesh=False)
+    >>> print(f"{found.values[key]:.4e}")
     5.8600e-04
     """
     whole = delay == "scan" or (isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0)
@@ -215,7 +226,8 @@ def parameters(
     x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
-    feeds = any(found.model(x, item).has_feed for item in (*found.records, *found.responses) if item.dt > 0.0)
+    items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
+    feeds = any(found.model(x, item).has_feed for item in items if item.dt > 0.0)
     lengths = horizons(found, guessed)
     x, at = scanned(found, x, wanted, feeds, lengths[0], say)
     for number, length in enumerate(lengths[1:] or [0]):
@@ -247,34 +259,56 @@ def _refinement(found: Problem, how_far: Trust) -> int:
     times = 2 ** int(np.ceil(np.log(worst) / np.log(4.0)))
     while times > 1 and times * size > FINEST:
         times //= 2
-    return times
+    return int(times)
 
 
 def _on_finer_mesh(
-    found: Problem, x: FloatArray, at: Setting, coarse: Trust, times: int, told: list[str], say: Callable[[str, float], None]
+    found: Problem,
+    x: FloatArray,
+    at: Setting,
+    coarse: Trust,
+    times: int,
+    told: list[str],
+    say: Callable[[str, float], None],
 ) -> tuple[Problem, FloatArray, Trust]:
     """Return the problem, the parameters and their trust on a finer mesh, and tell that it was taken."""
     finer = refined(found, times)
     if finer is None:
         return found, x, coarse
-    for _ in range(2):
-        x, _ = fitted(finer, x, at, 0, 4, say, "a finer mesh", 1e-4)
-        if finer.records:
-            reweighted(finer, x, at)
-    key = str(mesh_of(finer))
-    counts = {row.key: row.value for row in finer.plant.rows}[key]
-    before = {row.key: row.value for row in found.plant.rows}[key]
-    worst = int(np.argmax(np.abs(coarse.mesh)))
+    own = {row.key: row.value for row in found.plant.rows}
+    new = {row.key: row.value for row in finer.plant.rows}
+    key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(coarse.mesh)))
+    moves = f"{found.keys[worst]} moves by {coarse.mesh[worst]:+.2%} on one twice as fine"
+    before, _ = cost_of(found, x, at, 0)
+    y, cost = fitted(finer, x, at, 0, 6, say, "a finer mesh", 1e-5)
+    if cost > before:  # a synthetic record of this very mesh, say
+        told.append(
+            f"the mesh of {found.plant.name} ({key} = {own[key]}) is coarse: {moves}. The data fit it better than "
+            f"{key} = {new[key]}, so that it is kept; the parameters belong to it"
+        )
+        known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
+        return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
+    if finer.records:
+        reweighted(finer, y, at)
+    y, _ = fitted(finer, y, at, 0, 3, say, "a finer mesh", 1e-5)
     told.append(
-        f"the mesh of {found.plant.name} was too coarse ({key} = {before}: {found.keys[worst]} moves by {coarse.mesh[worst]:+.2%} "
-        f"on one twice as fine); the parameters are those of {key} = {counts}, which is in the plant that is returned"
+        f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
+        f"{key} = {new[key]}, which is in the plant that is returned"
     )
     say("deviations", 0.0)
-    return finer, x, trust(finer, x, at)
+    left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
+    how_far = trust(finer, y, at, False)
+    return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
 
 
 def _neighbours(
-    found: Problem, x: FloatArray, at: Setting, cost: float, wanted: int | None, feeds: bool, say: Callable[[str, float], None]
+    found: Problem,
+    x: FloatArray,
+    at: Setting,
+    cost: float,
+    wanted: int | None,
+    feeds: bool,
+    say: Callable[[str, float], None],
 ) -> tuple[FloatArray, Setting]:
     """Return the parameters and setting after delays beside the one found were tried over the whole records."""
     others = [Setting(at.delay + d, at.late) for d in (-1, 1) if wanted is None and at.delay + d >= 0]
@@ -303,13 +337,24 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
             fits[name, signal.name] = float(100.0 * (1.0 - np.linalg.norm(e[:, i]) / spread))
             left[name, signal.name] = e[:, i]
     quality.tell(told)
-    files = [str(d.provenance["file"]) for d in (*found.records, *found.responses) if d.provenance.get("file")]
+    items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
+    files = [str(d.provenance["file"]) for d in items if d.provenance.get("file")]
     today = datetime.date.today().isoformat()
     keys = found.keys
     return Identified(
-        found.plant_at(x), dict(zip(keys, values.tolist(), strict=True)), dict(zip(keys, found.start.tolist(), strict=True)),
-        dict(zip(keys, sigma.tolist(), strict=True)), how_far.correlation, at.delay, at.late, how_far.chi2, fits,
-        how_far.whiteness, how_far.condition, tuple(told), left,
+        found.plant_at(x),
+        dict(zip(keys, values.tolist(), strict=True)),
+        dict(zip(keys, found.start.tolist(), strict=True)),
+        dict(zip(keys, sigma.tolist(), strict=True)),
+        how_far.correlation,
+        at.delay,
+        at.late,
+        how_far.chi2,
+        fits,
+        how_far.whiteness,
+        how_far.condition,
+        tuple(told),
+        left,
         dict(zip(keys, (values * how_far.formal).tolist(), strict=True)),
         dict(zip(keys, (values * how_far.mesh).tolist(), strict=True)),
         {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
@@ -323,10 +368,13 @@ def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Tr
         for j in range(i):
             c = how_far.correlation[i, j]
             if abs(c) > CLOSE:
-                said.append(f"{keys[j]} and {keys[i]} are correlated by {c:.3f}: the data tell hardly more than one of them")
+                said.append(
+                    f"{keys[j]} and {keys[i]} are correlated by {c:.3f}: the data tell hardly more than one of them"
+                )
     if how_far.condition > ILL:
         said.append(
-            f"the parameters are not identifiable together (condition {how_far.condition:.1e}, above {ILL:.0e}): keep one of "
+            f"the parameters are not identifiable together (condition {how_far.condition:.1e}, above "
+            f"{ILL:.0e}): keep one of "
             "them as it is, or measure something else"
         )
     for key, value, s in zip(keys, values, sigma, strict=True):

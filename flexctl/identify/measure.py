@@ -92,7 +92,9 @@ def measure(
     same = (excitation.signal.unit or "1") == (unit or "1")
     require(same, f"the excitation is in {excitation.signal.unit}, the input {excitation.signal.name} in {unit}")
     require(isinstance(delay, int) and delay >= 0, f"delay = {delay!r} must be a whole number of samples")
-    require(isinstance(encoder_bits, int) and 0 <= encoder_bits <= 32, f"encoder_bits = {encoder_bits!r} must be 0 to 32")
+    require(
+        isinstance(encoder_bits, int) and 0 <= encoder_bits <= 32, f"encoder_bits = {encoder_bits!r} must be 0 to 32"
+    )
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
     used = engine if engine != "auto" else "linear" if _is_linear(arm) else "full"
@@ -102,15 +104,27 @@ def measure(
     y = _read(y, signals, encoder_bits, quanta or {}, noise or {}, seed)
     u = excitation.u + input_noise * np.random.default_rng([seed, 1]).standard_normal(excitation.u.size)
     about = {
-        **arm.identity, "delay_samples": delay, "encoder_bits": encoder_bits, "quanta": dict(quanta or {}),
-        "noise": dict(noise or {}), "input_noise": input_noise, "seed": seed, "engine": used, "measured": "synthetic",
+        **arm.identity,
+        "delay_samples": delay,
+        "encoder_bits": encoder_bits,
+        "quanta": dict(quanta or {}),
+        "noise": dict(noise or {}),
+        "input_noise": input_noise,
+        "seed": seed,
+        "engine": used,
+        "measured": "synthetic",
         "excitation": dict(excitation.provenance),
     }
     period = excitation.period or repeating(excitation.u[:, None])
     period = period if 2 * period <= u.size else 0
     return Record(
-        excitation.t, u[:, None], y, (Signal(excitation.signal.name, unit),), tuple(Signal(s.name, s.unit) for s in signals),
-        period=period, provenance=about,
+        excitation.t,
+        u[:, None],
+        y,
+        (Signal(excitation.signal.name, unit),),
+        tuple(Signal(s.name, s.unit) for s in signals),
+        period=period,
+        provenance=about,
     )
 
 
@@ -139,14 +153,22 @@ def _run(
     u = np.concatenate([np.zeros(delay), drive.u[: drive.u.size - delay]])
     late = Excitation(drive.t, u, drive.signal, 0, drive.lines_hz, drive.crest)
     run = simulate(
-        arm, inputs={drive.signal.name: late.as_input()}, duration=float(drive.t[-1]), rtol=1e-3,
+        arm,
+        inputs={drive.signal.name: late.as_input()},
+        duration=float(drive.t[-1]),
+        rtol=1e-3,
         progress=lambda part: say("measuring", part),
     )
     return np.column_stack([np.interp(drive.t, run.t, run[name]) for name in outputs])
 
 
 def _read(
-    y: FloatArray, signals: Sequence[Signal], bits: int, quanta: Mapping[str, float], noise: Mapping[str, float], seed: int
+    y: FloatArray,
+    signals: Sequence[Signal],
+    bits: int,
+    quanta: Mapping[str, float],
+    noise: Mapping[str, float],
+    seed: int,
 ) -> FloatArray:
     """Return what the sensors show: noise, then encoders and quantisation."""
     out = y.copy()

@@ -3,7 +3,8 @@
     H(s) = sum of R_m / (s - p_m) + conj.  +  R1 / s + R2 / s^2  +  D          R of rank one for a mode
 
 The order is raised until more pairs no longer pay (Bayes' criterion); a mode is stable if its frequency agrees to 1 %
-and its damping to 5 % with those of the order before. The chosen order is refined to the weighted least squares estimate.
+and its damping to 5 % with those of the order before. The chosen order is refined to the weighted least squares
+estimate.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from .vector_fitting import Fit, Terms, fitted, refined, start_poles
 STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
 ASSUMED = 0.01
 """Relative error of every line where none is known."""
+UNEXPLAINED = 4.0
+"""chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 LIGHT = 0.3
 """Damping ratio from which on a pair is not called a mode."""
 
@@ -176,7 +179,9 @@ def modal(
     require(pairs is None or pairs >= 1, f"pairs = {pairs} must be 1 or more")
     response = response.lines(response.omega > 0.0)
     enough = response.omega.size >= 2 * (pairs or 1) + 4
-    require(enough, f"{response.omega.size} lines are too few for {pairs or 1} pole pairs; at least {2 * (pairs or 1) + 4}")
+    require(
+        enough, f"{response.omega.size} lines are too few for {pairs or 1} pole pairs; at least {2 * (pairs or 1) + 4}"
+    )
     say = progress or (lambda what, part: None)
     chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else float(delay)
     data = response.unheld(chosen_delay)
@@ -188,7 +193,7 @@ def modal(
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
     say("refining the poles", 1.0)
-    return _told(data, response, fit, covariance, orders, terms, chosen_delay, pairs is None and at == len(fits) - 1)
+    return _told(data, response, fit, covariance, orders, terms, chosen_delay)
 
 
 def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
@@ -201,13 +206,16 @@ def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArra
         # no line is trusted beyond rounding
         sigma = np.maximum(sigma, np.maximum(1e-9 * np.abs(H), 1e-15 * np.abs(H).max(axis=1, keepdims=True)))
     else:
-        quality.tell([
-            f"the standard deviation of the lines is not known: all count with {ASSUMED:.0%} of their size, and chi^2 and "
-            "the standard deviations of the poles are relative to that"
-        ])
+        quality.tell(
+            [
+                f"the standard deviation of the lines is not known: all count with {ASSUMED:.0%} of their size, "
+                "and chi^2 and "
+                "the standard deviations of the poles are relative to that"
+            ]
+        )
         sigma = ASSUMED * np.abs(H)
         sigma = np.maximum(sigma, 1e-3 * np.median(sigma, axis=1, keepdims=True))
-    return 1j * data.omega, H, 1.0 / sigma
+    return np.asarray(1j * data.omega, complex), H, np.asarray(1.0 / sigma, float)
 
 
 def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: Callable[[str, float], None]) -> float:
@@ -220,7 +228,9 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
         s, H, weight = _rows_quietly(data)
         order = max(1, min(8, (s.size - 4) // 3))
         poles = start_poles(*_ends(s), order)
-        costs.append(fitted(s, H, weight, poles, Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False), 8).chi2)
+        costs.append(
+            fitted(s, H, weight, poles, Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False), 8).chi2
+        )
         say("scanning the delay", (count + 1) / 9.0)
     return float(np.argmin(costs)) * response.dt
 
@@ -249,7 +259,11 @@ def _rigid(s: ComplexArray, H: ComplexArray, weight: FloatArray) -> bool:
 
 
 def _over_orders(
-    s: ComplexArray, H: ComplexArray, weight: FloatArray, terms: Terms, orders: Sequence[int],
+    s: ComplexArray,
+    H: ComplexArray,
+    weight: FloatArray,
+    terms: Terms,
+    orders: Sequence[int],
     say: Callable[[str, float], None],
 ) -> tuple[tuple[OrderFit, ...], list[Fit]]:
     found: list[OrderFit] = []
@@ -275,23 +289,52 @@ def _best(fits: Sequence[Fit], values: int, pairs: int | None) -> int:
     """Return the index of the asked order, or of the smallest value of Bayes' criterion."""
     if pairs is not None:
         return pairs - 1
+    if min(f.chi2 for f in fits) > UNEXPLAINED:
+        found = _persistent(fits)
+        if found is not None:
+            return found
     count = 2.0 * values
     criterion = [count * np.log(f.chi2) + np.log(count) * (f.poles.size * 2 + f.coefficients.size) for f in fits]
     return int(np.argmin(criterion))
 
 
+def _persistent(fits: Sequence[Fit]) -> int | None:
+    """Return the smallest order with every mode that keeps its place over orders, None where none does.
+
+    Where no linear model explains the data, more pairs always pay: they follow what is no mode.
+    """
+    places = [np.abs(f.poles[f.poles.imag > 0.0]) for f in fits]
+
+    def holds(w: float, others: FloatArray) -> bool:
+        return bool(np.any(np.abs(others / w - 1.0) < STABLE_FREQUENCY))
+
+    lasting = [w for w in places[-1] if sum(holds(w, p) for p in places) >= max(3, (len(places) + 1) // 2)]
+    if not lasting:
+        return None
+    return next(k for k, p in enumerate(places) if all(holds(w, p) for w in lasting))
+
+
 def _told(
-    data: MeasuredResponse, measured: MeasuredResponse, fit: Fit, covariance: FloatArray, orders: tuple[OrderFit, ...],
-    terms: Terms, delay: float, last: bool,
+    data: MeasuredResponse,
+    measured: MeasuredResponse,
+    fit: Fit,
+    covariance: FloatArray,
+    orders: tuple[OrderFit, ...],
+    terms: Terms,
+    delay: float,
 ) -> ModalFit:
     scale = fit.chi2 if not data.has_sigma else max(fit.chi2, 1.0)
     shape = (len(data.outputs), len(data.inputs))
     model = data.response.reshape(-1, data.omega.size) - fit.residual / _rows_quietly(data)[2]
-    if last and fit.chi2 > 2.0:
-        quality.tell([
-            f"the highest order that was tried, {orders[-1].pairs} pairs, leaves chi^2 = {fit.chi2:.3g}: allow more (most), "
-            "or there is something in the data that no linear model explains (friction, a delay between samples)"
-        ])
+    least = min(o.chi2 for o in orders)
+    if data.has_sigma and least > 2.0:
+        quality.tell(
+            [
+                f"{orders[-1].pairs} pole pairs, the most that were tried, leave chi^2 = {least:.3g}: allow "
+                "more (most), or there "
+                "is something in the data that no linear model explains (friction, a delay between samples)"
+            ]
+        )
     flexible = fit.poles.imag > 0.0
     at = np.cumsum([0, *np.where(flexible, 2, 1)[:-1]])
     sigma_f, sigma_d, blocks = [], [], []
@@ -307,8 +350,16 @@ def _told(
         blocks.append(turn @ two @ turn)
     order = np.argsort(np.abs(fit.poles))
     found = ModalFit(
-        realised(fit, terms, data, shape), fit.poles[order], np.array(sigma_f)[order], np.array(sigma_d)[order],
-        np.array(blocks)[order], orders, fit.chi2, delay, data, model.reshape(data.response.shape),
+        realised(fit, terms, data, shape),
+        fit.poles[order],
+        np.array(sigma_f)[order],
+        np.array(sigma_d)[order],
+        np.array(blocks)[order],
+        orders,
+        fit.chi2,
+        delay,
+        data,
+        model.reshape(data.response.shape),
         {**measured.provenance, "method": "vector fitting", "estimator": measured.method},
     )
     quality.tell(_unseen(found))
@@ -316,17 +367,17 @@ def _told(
 
 
 def _unseen(found: ModalFit) -> list[str]:
-    """Return a word on each mode in whose peak there is no line."""
-    said = []
-    for p, hertz in zip(found.poles, found.frequencies_hz, strict=True):
-        gap = float(np.abs(found.data.omega - abs(p)).min())
-        if p.imag > 0.0 and gap > 3.0 * abs(p.real) and -p.real / abs(p) < LIGHT:
-            said.append(
-                f"no excited line lies within the peak of the mode at {hertz:.5g} Hz (the nearest is {gap / (2 * np.pi):.3g} Hz "
-                "away, half its width is "
-                f"{-p.real / (2 * np.pi):.3g} Hz): its damping is a guess; excite it with closer lines"
-            )
-    return said
+    """Return a word on the modes in whose peak there is no line."""
+    gaps = [float(np.abs(found.data.omega - abs(p)).min()) for p in found.poles]
+    blind = [
+        f"{hertz:.5g} Hz (the nearest {gap / (2 * np.pi):.3g} Hz away, half its width {-p.real / (2 * np.pi):.3g} Hz)"
+        for p, hertz, gap in zip(found.poles, found.frequencies_hz, gaps, strict=True)
+        if p.imag > 0.0 and gap > 3.0 * abs(p.real) and -p.real / abs(p) < LIGHT
+    ]
+    if not blind:
+        return []
+    said = f"no excited line lies within the peak of the mode at {', '.join(blind)}"
+    return [f"{said}: its damping is a guess; excite it with closer lines"]
 
 
 def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, int]) -> FirstOrder:
@@ -391,8 +442,8 @@ def _rigid_blocks(R2: FloatArray, R1: FloatArray) -> list[tuple[FloatArray, Floa
 
 
 def read_frf(path: Any, **units: str) -> MeasuredResponse:
-    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a universal
-    file (.uff, .unv; functions of kind 4).
+    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
+    universal file (.uff, .unv; functions of kind 4).
 
     Examples
     --------
@@ -407,5 +458,3 @@ def read_frf(path: Any, **units: str) -> MeasuredResponse:
         return read(path, units)
     except DefinitionError as error:
         raise DefinitionError(f"{path}: {error}") from error
-
-

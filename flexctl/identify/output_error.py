@@ -60,19 +60,27 @@ class _Parts(NamedTuple):
 def output_error(A: FloatArray, u: FloatArray, y: FloatArray, bound: float, direct: bool) -> OutputErrorFit:
     """Return the model of least output error near given poles, all of them inside the circle of radius `bound`."""
     several = u.shape[1] > 1 and y.shape[1] > 1
-    sections, x = _start(np.linalg.eigvals(A), bound)
+    sections, x = _start(np.asarray(np.linalg.eigvals(A), complex), bound)
     parts = _Parts(sections, u, y, several, direct)
     low, high = _limits(sections, bound)
     if several:
         extra = sum(sections) * (u.shape[1] - 1)
         guess = np.random.default_rng(0).standard_normal(extra) * 0.3
-        x, low, high = (np.concatenate(pair) for pair in (
-            (x, guess), (low, np.full(extra, -np.inf)), (high, np.full(extra, np.inf))
-        ))
+        x, low, high = (
+            np.concatenate(pair)
+            for pair in ((x, guess), (low, np.full(extra, -np.inf)), (high, np.full(extra, np.inf)))
+        )
     x = np.clip(x, low + EDGE, high - EDGE)
     found = least_squares(
-        lambda z: _residual(z, parts), x, lambda z, *_: _slopes(z, parts), bounds=(low, high), x_scale="jac",
-        xtol=1e-10, ftol=1e-10, gtol=1e-12, max_nfev=80,
+        lambda z: _residual(z, parts),
+        x,
+        lambda z, *_: _slopes(z, parts),
+        bounds=(low, high),
+        x_scale="jac",
+        xtol=1e-10,
+        ftol=1e-10,
+        gtol=1e-12,
+        max_nfev=80,
     )
     return _realised(found.x, parts, bound, found.jac)
 
@@ -233,7 +241,7 @@ def _initial(A: FloatArray, C: FloatArray, free: FloatArray) -> FloatArray:
 def _deviations(
     x: FloatArray, parts: _Parts, J: Any, cost: float, bound: float
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return relative deviations of frequency and damping for each pole with Im >= 0, by frequency, and who is on the edge."""
+    """Return relative deviations of frequency and damping of each pole with Im >= 0, and which are on the edge."""
     n = sum(parts.sections)
     freedom = max(parts.y.size - J.shape[1] - n * parts.y.shape[1], 1)
     covariance = np.linalg.pinv(J.T @ J) * cost / freedom
@@ -251,7 +259,9 @@ def _deviations(
         spread = np.sqrt(np.maximum(np.diag(G @ block @ G.T), 0.0))
         edge = bool(np.abs(np.roots(_denominators(x[at : at + size], (size,))[0])).max() > bound - 1e-5)
         for i in range(0, here.size, 2):
-            told.append((here[i], spread[i] / max(abs(here[i]), 1e-300), spread[i + 1] / max(abs(here[i + 1]), 1e-300), edge))
+            told.append(
+                (here[i], spread[i] / max(abs(here[i]), 1e-300), spread[i + 1] / max(abs(here[i + 1]), 1e-300), edge)
+            )
         at += size
     told.sort()
     return np.array([t[1] for t in told]), np.array([t[2] for t in told]), np.array([t[3] for t in told], bool)

@@ -1,4 +1,4 @@
-"""The residuals of a plant file against records and frequency responses, as a function of logarithms of its parameters."""
+"""The residuals of a plant file against measurements, as a function of logarithms of its parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import DefinitionError, FlexctlError, require, unknown
 from ..model import FloatArray, names
-
 from .frf import frf
 from .record import Record
 from .response import MeasuredResponse
@@ -121,7 +120,12 @@ class Problem:
         return found
 
     def jacobian(
-        self, x: FloatArray, r: FloatArray, at: Setting, horizon: int = 0, central: bool = False,
+        self,
+        x: FloatArray,
+        r: FloatArray,
+        at: Setting,
+        horizon: int = 0,
+        central: bool = False,
         which: Sequence[int] | None = None,
     ) -> FloatArray:
         """Return the derivatives of the residual by the logarithms."""
@@ -143,9 +147,7 @@ def _make_room(kept: dict[Any, Any]) -> None:
         kept.pop(next(iter(kept)))
 
 
-def problem(
-    plant: Plant, data: Any, free: Sequence[str], start: dict[str, float] | None
-) -> tuple[Problem, list[str]]:
+def problem(plant: Plant, data: Any, free: Sequence[str], start: dict[str, float] | None) -> tuple[Problem, list[str]]:
     """Return the problem, and what was left out of the data, in words."""
     items = [data] if isinstance(data, Record | MeasuredResponse) else list(data)
     require(bool(items), "no data are given")
@@ -177,7 +179,8 @@ def _value(plant: Plant, key: str) -> float:
     require(number, f"{key} = {row.value!r} is no physical number; free are numbers of the machine")
     positive = float(row.value) > 0.0
     require(
-        positive, f"{key} = {row.value:g} {row.unit}: a free parameter begins above zero; say where, start = {{{key!r}: ...}}"
+        positive,
+        f"{key} = {row.value:g} {row.unit}: a free parameter begins above zero; say where, start = {{{key!r}: ...}}",
     )
     return float(row.value)
 
@@ -191,7 +194,9 @@ def _matching(plant: Plant, item: Record | MeasuredResponse, told: list[str]) ->
     kept = [name for name in names(item.outputs) if name in known]
     lost = [name for name in names(item.outputs) if name not in known]
     if lost:
-        told.append(f"{', '.join(lost)}: no outputs of {plant.name}, left out; rename them, or add a [[sensor]] to the plant")
+        told.append(
+            f"{', '.join(lost)}: no outputs of {plant.name}, left out; rename them, or add a [[sensor]] to the plant"
+        )
     require(bool(kept), f"no output of the data is one of {plant.name}: it has {', '.join(known)}")
     for signal in item.outputs:
         if signal.name in kept:
@@ -213,8 +218,8 @@ def _with_sigma(item: MeasuredResponse, told: list[str]) -> MeasuredResponse:
 def _check_friction(keys: Sequence[str], records: Sequence[Record]) -> None:
     dry = [key for key in keys if key.startswith(DRY)]
     require(
-        not dry or bool(records), f"{', '.join(dry)}: dry friction is identified in the time domain; give a record, not "
-        "only frequency responses"
+        not dry or bool(records),
+        f"{', '.join(dry)}: dry friction is identified in the time domain; give a record, not only frequency responses",
     )
 
 
@@ -268,5 +273,3 @@ def unexcited(found: Problem, x: FloatArray) -> list[str]:
         if not seen:
             said.append(f"nothing excites the mode at {hertz:.4g} Hz: what it depends on is not identified from it")
     return said
-
-

@@ -38,7 +38,7 @@ def check_input(signal: Signal, x: FloatArray) -> None:
 
 def check_output(signal: Signal, x: FloatArray) -> None:
     """Refuse an output that does not move."""
-    require(np.ptp(x) > 0.0, f'output "{signal.name}" is {x[0]:g} {signal.unit} all the time; leave it out')
+    require(bool(np.ptp(x) > 0.0), f'output "{signal.name}" is {x[0]:g} {signal.unit} all the time; leave it out')
 
 
 def saturation(x: FloatArray) -> tuple[float, float]:

@@ -1,4 +1,5 @@
-"""Measured data from files: .csv with units in the head, .npz, .mat, .json, and universal files (.uff, .unv, dataset 58).
+"""Measured data from files: .csv with units in the head, .npz, .mat, .json, and universal files (.uff, .unv, dataset
+58).
 
     time [s],hub_torque [N m],hub_angle [deg],root_strain [ustrain]          .csv: lines that begin with # are skipped
     0.000,0.012,0.031,-4.1
@@ -188,7 +189,12 @@ def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], d
     used = {*matrices, *(key for key in content if key.endswith(("puts", "_names", "_units", "references")))}
     for key, value in content.items():
         numbers = np.asarray(value) if key not in (*TOLD, *used) else np.zeros(0)
-        if numbers.dtype.kind in "fiub" and numbers.size > 1 and numbers.ndim in (1, 2) and max(numbers.shape) == numbers.size:
+        if (
+            numbers.dtype.kind in "fiub"
+            and numbers.size > 1
+            and numbers.ndim in (1, 2)
+            and max(numbers.shape) == numbers.size
+        ):
             table[key] = numbers.ravel().astype(float)
     if "dt" in content and not any(name.partition("[")[0].strip() in TIMES for name in table):
         count = max((len(x) for x in table.values()), default=0)
@@ -236,8 +242,14 @@ def _renamed(
 
 
 def _assembled(
-    columns: Columns, stated: Mapping[str, str], about: Mapping[str, Any], inputs: Sequence[str],
-    references: Sequence[str], period: float | None, held: bool | None, name: str,
+    columns: Columns,
+    stated: Mapping[str, str],
+    about: Mapping[str, Any],
+    inputs: Sequence[str],
+    references: Sequence[str],
+    period: float | None,
+    held: bool | None,
+    name: str,
 ) -> Record:
     time = next((key for key in columns if key in TIMES), None)
     if time is None:
@@ -258,13 +270,17 @@ def _assembled(
     if not driven:
         driven = [key for key in signals if key not in referred and parsed_head(heads[key])[0].unit in DRIVING]
         told = "no column has the unit of a torque, force, voltage or current"
-        require(bool(driven), f"which column is the input? {told}; say inputs = [...] (on the command line --input NAME)")
+        require(
+            bool(driven), f"which column is the input? {told}; say inputs = [...] (on the command line --input NAME)"
+        )
     measured = [key for key in signals if key not in (*driven, *referred)]
     require(bool(measured), f"all columns ({', '.join(signals)}) are inputs: there is no output")
     return record(
-        factor * columns[time], *({heads[key]: columns[key] for key in group} for group in (driven, measured, referred)),
+        factor * columns[time],
+        *({heads[key]: columns[key] for key in group} for group in (driven, measured, referred)),
         period=period if period is not None else _told_period(about, factor * columns[time]),
-        held=bool(about.get("held", True)) if held is None else held, provenance={**about, "file": name},
+        held=bool(about.get("held", True)) if held is None else held,
+        provenance={**about, "file": name},
     )
 
 

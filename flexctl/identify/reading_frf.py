@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,9 @@ def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
     frequency = next((key for key in ("omega", "frequency") if key in columns), None)
     if frequency is None:
         raise DefinitionError('no column is the frequency: call it "omega [rad/s]" or "frequency [Hz]"')
-    at = columns[frequency] * (2.0 * np.pi if stated.get(frequency, "rad/s" if frequency == "omega" else "Hz") == "Hz" else 1)
+    at = columns[frequency] * (
+        2.0 * np.pi if stated.get(frequency, "rad/s" if frequency == "omega" else "Hz") == "Hz" else 1
+    )
     channels = [key.removesuffix(":real") for key in columns if key.endswith(":real")]
     require(bool(channels), 'no column is a gain: write "output/input:real" and "output/input:imag" for each channel')
     outputs = list(dict.fromkeys(key.partition("/")[0] for key in channels))
@@ -50,8 +51,16 @@ def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
     signals = [tuple(parsed_head(f"{n} [{unit}]") for n, unit in pairs) for pairs in (y_units.items(), u_units.items())]
     factor = np.array([[a[1] / b[1] for b in signals[1]] for a in signals[0]])[:, :, None]
     return MeasuredResponse(
-        at, H * factor, tuple(s for s, _ in signals[1]), tuple(s for s, _ in signals[0]), {"file": source.name}, None,
-        sigma * factor, coherence, float(about.get("dt_s", 0.0)), bool(about.get("held", False)),
+        at,
+        H * factor,
+        tuple(s for s, _ in signals[1]),
+        tuple(s for s, _ in signals[0]),
+        {"file": source.name},
+        None,
+        sigma * factor,
+        coherence,
+        float(about.get("dt_s", 0.0)),
+        bool(about.get("held", False)),
         str(about.get("method", "given")),
     )
 
@@ -60,7 +69,8 @@ def _channel_units(
     outputs: list[str], inputs: list[str], stated: Mapping[str, str], units: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the units of outputs and inputs from heads like "rad/(N m)" or from what the caller says."""
-    y, u = {}, {}
+    y: dict[str, str] = {}
+    u: dict[str, str] = {}
     for out in outputs:
         for drive in inputs:
             text = stated.get(f"{out}/{drive}:real", "")
@@ -94,12 +104,19 @@ def _universal(source: Path, units: Mapping[str, str]) -> MeasuredResponse:
         unit = units.get(name) or next((f.unit for f in found if f.response == name and f.unit), "")
         y_signals.append(parsed_head(f"{name} [{unit}]" if unit else name))
     for name in inputs:
-        unit = units.get(name) or next((f.reference_unit for f in found if f.reference == name and f.reference_unit), "")
-        u_signals.append(parsed_head(f"{name}_force [{unit}]" if name in outputs else f"{name} [{unit}]" if unit else name))
+        unit = units.get(name) or next(
+            (f.reference_unit for f in found if f.reference == name and f.reference_unit), ""
+        )
+        u_signals.append(
+            parsed_head(f"{name}_force [{unit}]" if name in outputs else f"{name} [{unit}]" if unit else name)
+        )
     H = np.array([[np.asarray(channels[y, u].values, complex) for u in inputs] for y in outputs])
     factor: FloatArray = np.array([[a[1] / b[1] for b in u_signals] for a in y_signals])[:, :, None]
     keep = x > 0.0
     return MeasuredResponse(
-        2.0 * np.pi * x[keep], (H * factor)[:, :, keep], tuple(s for s, _ in u_signals), tuple(s for s, _ in y_signals),
+        2.0 * np.pi * x[keep],
+        np.asarray((H * factor)[:, :, keep], complex),
+        tuple(s for s, _ in u_signals),
+        tuple(s for s, _ in y_signals),
         {"file": source.name},
     )

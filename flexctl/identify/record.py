@@ -1,7 +1,7 @@
 """A measured record: inputs and outputs sampled at equal intervals, with names and units.
 
-What cannot be used is refused when a record is made: numbers that are no numbers, unequal sampling, inputs that are zero,
-outputs that do not move. What can be used with care (saturation, coarse quantisation) is warned of, see
+What cannot be used is refused when a record is made: numbers that are no numbers, unequal sampling, inputs that are
+zero, outputs that do not move. What can be used with care (saturation, coarse quantisation) is warned of, see
 `flexctl.identify.quality`.
 """
 
@@ -73,7 +73,9 @@ class Record(Tabular):
             object.__setattr__(self, "r", np.zeros((self.t.size, 0)))
         _check_times(self.t)
         for what, block, signals in (
-            ("input", self.u, self.inputs), ("output", self.y, self.outputs), ("reference", self.r, self.references),
+            ("input", self.u, self.inputs),
+            ("output", self.y, self.outputs),
+            ("reference", self.r, self.references),
         ):
             shape = (self.t.size, len(signals))
             require(block.shape == shape, f"{what}s have shape {block.shape}; times and names ask for {shape}")
@@ -91,7 +93,8 @@ class Record(Tabular):
         require(whole, f"period = {self.period!r} must be a whole number of samples, 0 for none")
         enough = 2 * self.period <= self.t.size
         require(
-            enough, f"the record has {self.t.size} samples, less than two periods of {self.period}: measure longer, or "
+            enough,
+            f"the record has {self.t.size} samples, less than two periods of {self.period}: measure longer, or "
             "say period = 0",
         )
 
@@ -135,7 +138,11 @@ class Record(Tabular):
         require(int(inside.sum()) >= SHORTEST, f"from {begin:g} to {last:g} s there are {int(inside.sum())} samples")
         short = 2 * self.period > int(inside.sum())
         return replace(
-            self, t=self.t[inside], u=self.u[inside], y=self.y[inside], r=self.r[inside],
+            self,
+            t=self.t[inside],
+            u=self.u[inside],
+            y=self.y[inside],
+            r=self.r[inside],
             period=0 if short else self.period,
         )
 
@@ -169,8 +176,12 @@ class Record(Tabular):
 
     def _about(self) -> Mapping[str, Any]:
         return {
-            **self.provenance, "inputs": names(self.inputs), "outputs": names(self.outputs),
-            "references": names(self.references), "period_samples": self.period, "held": self.held,
+            **self.provenance,
+            "inputs": names(self.inputs),
+            "outputs": names(self.outputs),
+            "references": names(self.references),
+            "period_samples": self.period,
+            "held": self.held,
         }
 
 
@@ -235,7 +246,9 @@ def record(
         blocks.append(np.column_stack(columns) if columns else np.zeros((size or 0, 0)))
         signals.append(tuple(found))
     count = int(size or 0)
-    t = np.arange(count) * _sample_time(time) if np.ndim(time) == 0 else _numbers("time", "time", time)
+    scalar = np.ndim(time) == 0
+    t = np.arange(count, dtype=float) * _sample_time(time) if scalar else _numbers("time", "time", time)
+    t = np.asarray(t, float)
     made = Record(
         t, blocks[0], blocks[1], signals[0], signals[1], blocks[2], signals[2], 0, held, dict(provenance or {})
     )

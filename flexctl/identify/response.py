@@ -57,7 +57,9 @@ class MeasuredResponse(FrequencyResponse):
             object.__setattr__(self, "sigma", np.full(self.response.shape, np.nan))
         if self.coherence.size == 0:
             object.__setattr__(self, "coherence", np.full((len(self.outputs), self.omega.size), np.nan))
-        require(self.sigma.shape == self.response.shape, f"sigma has shape {self.sigma.shape}, not that of the response")
+        require(
+            self.sigma.shape == self.response.shape, f"sigma has shape {self.sigma.shape}, not that of the response"
+        )
         bad = int(np.sum(~np.isfinite(self.response)))
         require(bad == 0, f"the response has {bad} values that are not finite; leave those frequencies out")
         known = self.sigma[np.isfinite(self.sigma)]
@@ -66,7 +68,9 @@ class MeasuredResponse(FrequencyResponse):
     def __repr__(self) -> str:
         hertz = self.omega[[0, -1]] / (2.0 * np.pi)
         channels = f"{names(self.inputs)} -> {names(self.outputs)}"
-        return f"MeasuredResponse({channels}, {self.omega.size} lines, {hertz[0]:.4g} to {hertz[1]:.4g} Hz, {self.method})"
+        return (
+            f"MeasuredResponse({channels}, {self.omega.size} lines, {hertz[0]:.4g} to {hertz[1]:.4g} Hz, {self.method})"
+        )
 
     @property
     def has_sigma(self) -> bool:
@@ -82,17 +86,25 @@ class MeasuredResponse(FrequencyResponse):
     def lines(self, which: Any) -> MeasuredResponse:
         """Return some of the lines, by a mask or their numbers."""
         return replace(
-            self, omega=self.omega[which], response=self.response[:, :, which], sigma=self.sigma[:, :, which],
+            self,
+            omega=self.omega[which],
+            response=self.response[:, :, which],
+            sigma=self.sigma[:, :, which],
             coherence=self.coherence[:, which],
         )
 
     def choose(self, outputs: list[str]) -> MeasuredResponse:
         """Return some of the outputs."""
         missing = [name for name in outputs if name not in names(self.outputs)]
-        require(not missing, f"the response has no output {', '.join(missing)}; it has {', '.join(names(self.outputs))}")
+        require(
+            not missing, f"the response has no output {', '.join(missing)}; it has {', '.join(names(self.outputs))}"
+        )
         at = [names(self.outputs).index(name) for name in outputs]
         return replace(
-            self, outputs=tuple(self.outputs[i] for i in at), response=self.response[at], sigma=self.sigma[at],
+            self,
+            outputs=tuple(self.outputs[i] for i in at),
+            response=self.response[at],
+            sigma=self.sigma[at],
             coherence=self.coherence[at],
         )
 
@@ -106,7 +118,11 @@ class MeasuredResponse(FrequencyResponse):
         if self.held and self.dt > 0.0:
             factor = factor * s * self.dt / (1.0 - np.exp(-s * self.dt))
         return replace(
-            self, response=self.response * factor, sigma=self.sigma * np.abs(factor), held=False, dt=0.0,
+            self,
+            response=self.response * factor,
+            sigma=self.sigma * np.abs(factor),
+            held=False,
+            dt=0.0,
         )
 
     def _table(self) -> list[Column]:
@@ -117,8 +133,13 @@ class MeasuredResponse(FrequencyResponse):
 
     def _about(self) -> dict[str, Any]:
         return {
-            **self.provenance, "method": self.method, "dt_s": self.dt, "held": self.held, "inputs": names(self.inputs),
-            "outputs": names(self.outputs), "kind": "frequency response",
+            **self.provenance,
+            "method": self.method,
+            "dt_s": self.dt,
+            "held": self.held,
+            "inputs": names(self.inputs),
+            "outputs": names(self.outputs),
+            "kind": "frequency response",
         }
 
     def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
@@ -126,8 +147,15 @@ class MeasuredResponse(FrequencyResponse):
 
 
 def measured_response(
-    omega: FloatArray, response: ComplexArray, inputs: Any, outputs: Any, *, sigma: Any = None, relative: float | None = None,
-    dt: float = 0.0, held: bool = False,
+    omega: FloatArray,
+    response: ComplexArray,
+    inputs: Any,
+    outputs: Any,
+    *,
+    sigma: Any = None,
+    relative: float | None = None,
+    dt: float = 0.0,
+    held: bool = False,
 ) -> MeasuredResponse:
     """Return a frequency response from arrays.
 
@@ -172,6 +200,11 @@ def measured_response(
     elif sigma is not None:
         spread = np.broadcast_to(np.asarray(sigma, float), shape) * factor
     return MeasuredResponse(
-        at, gains, tuple(s for s, _ in u), tuple(s for s, _ in y),
-        sigma=_none() if spread is None else np.array(spread), dt=dt, held=held,
+        at,
+        gains,
+        tuple(s for s, _ in u),
+        tuple(s for s, _ in y),
+        sigma=_none() if spread is None else np.array(spread),
+        dt=dt,
+        held=held,
     )

@@ -3,8 +3,8 @@
     M a + D v + K q = B u - sum of b_j F_j(b_j' v)          b_j: motor side of a joint that rubs
     y[k] = C x[k] + D u[k - late]                           late = 1: sensors read before the input jumps
 
-Modes far above the Nyquist frequency follow statically. What is not linear beside dry friction (large turns, play, limits
-of an amplifier) is not in it; `parameters` says how far the full model is from it.
+Modes far above the Nyquist frequency follow statically. What is not linear beside dry friction (large turns, play,
+limits of an amplifier) is not in it; `parameters` says how far the full model is from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from ..errors import NotAvailable, require, unknown
+from ..errors import require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
 from ..linear.realise import first_order
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
@@ -48,11 +48,10 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
     for kind, wanted, known in (("input", inputs, lin.inputs), ("output", outputs, lin.outputs)):
         for name in wanted:
             if name not in names(known):
-                remedy = f"the plant has the {kind}s {', '.join(names(known))}; rename signals of the record, or leave them out"
-                raise unknown(f"{kind} of {plant.name} in the record", name, [*names(known)]) if len(known) < 40 else (
-                    NotAvailable(remedy)
-                )
-    joints = [(j, joint.friction_law) for j, joint in enumerate(_drives(model).values()) if joint.friction_law is not None]
+                raise unknown(f"{kind} of {plant.name} (rename the record's)", name, names(known))
+    joints = [
+        (j, joint.friction_law) for j, joint in enumerate(_drives(model).values()) if joint.friction_law is not None
+    ]
     columns = np.zeros((len(lin.coordinates), len(joints)))
     laws = np.zeros((len(joints), 7))
     for k, (j, law) in enumerate(joints):
@@ -61,8 +60,13 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
         known_names = names(model.coordinates)
         columns[:, k] = [row[known_names.index(s.name)] if s.name in known_names else 0.0 for s in lin.coordinates]
         laws[k] = (
-            law.coulomb, law.breakaway, law.stribeck_rate, law.creep_rate if law.kind == "tanh" else 1e-3,
-            law.bristle_stiffness, law.bristle_damping, 0.0 if law.kind == "tanh" else 1.0,
+            law.coulomb,
+            law.breakaway,
+            law.stribeck_rate,
+            law.creep_rate if law.kind == "tanh" else 1e-3,
+            law.bristle_stiffness,
+            law.bristle_damping,
+            0.0 if law.kind == "tanh" else 1.0,
         )
     u = [index_of("input", name, lin.inputs) for name in inputs]
     y = [index_of("output", name, lin.outputs) for name in outputs]
@@ -72,8 +76,13 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
     Du = np.zeros((len(y) + nf, len(u) + nf))
     Du[: len(y), : len(u)] = lin.Du[np.ix_(y, u)]
     whole = replace(
-        lin, B=np.hstack([lin.B[:, u], -columns]), Cq=np.vstack([lin.Cq[y], zero]), Cv=np.vstack([lin.Cv[y], columns.T]),
-        Ca=np.vstack([lin.Ca[y], zero]), Du=Du, inputs=(*(lin.inputs[i] for i in u), *force),
+        lin,
+        B=np.hstack([lin.B[:, u], -columns]),
+        Cq=np.vstack([lin.Cq[y], zero]),
+        Cv=np.vstack([lin.Cv[y], columns.T]),
+        Ca=np.vstack([lin.Ca[y], zero]),
+        Du=Du,
+        inputs=(*(lin.inputs[i] for i in u), *force),
         outputs=(*(lin.outputs[i] for i in y), *(Signal(f"rate{k + 1}") for k in range(nf))),
     )
     return Rubbing(whole, laws, nf, nf)
@@ -102,17 +111,22 @@ class Sampled:
         A, B = self.plant.A, self.plant.B[:, : self.p]
         C, D = self.plant.C[: self.ny], self.plant.D[: self.ny, : self.p]
         if dt == 0.0:
-            return _resolvent(A, B, C, 1j * omega) + D[:, :, None]
+            return _resolvent(A, B, C, np.asarray(1j * omega, complex)) + D[:, :, None]
         Phi, G0, G1 = holds(A, B, dt)
-        z = np.exp(1j * omega * dt)
-        if held:
-            H = _resolvent(Phi, G0 + G1, C, z)
-        else:  # linear between samples: the input state is x - G1 u
-            H = _resolvent(Phi, Phi @ G1 + G0, C, z) + (C @ G1)[:, :, None]
+        z = np.asarray(np.exp(1j * omega * dt), complex)
+        # linear between samples: the state that is sampled is x - G1 u
+        drive, ahead = (G0 + G1, 0.0) if held else (Phi @ G1 + G0, (C @ G1)[:, :, None])
+        H = _resolvent(Phi, drive, C, z) + ahead
         return np.asarray((H + D[:, :, None] * z**-late) * z**-delay)
 
     def outputs(
-        self, u: FloatArray, dt: float, held: bool, delay: int, late: int, substeps: int = SUBSTEPS,
+        self,
+        u: FloatArray,
+        dt: float,
+        held: bool,
+        delay: int,
+        late: int,
+        substeps: int = SUBSTEPS,
         start: FloatArray | None = None,
     ) -> FloatArray:
         """Return the outputs at the samples, from rest (or a state), under inputs that come `delay` samples late."""
@@ -141,8 +155,22 @@ class Sampled:
         x = np.zeros(len(A)) if start is None else np.array(start, float)
         cut = np.ascontiguousarray
         kernel.run(
-            cut(Phi.transpose(0, 2, 1)), cut(G0[:, :, : self.p]), cut(G1[:, :, : self.p]), cut(G0[:, :, self.p :]), cut(G1[:, :, self.p :]),
-            cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]), cut(self.laws), m, parts, h, cut(u), held, x, y,
+            cut(Phi.transpose(0, 2, 1)),
+            cut(G0[:, :, : self.p]),
+            cut(G1[:, :, : self.p]),
+            cut(G0[:, :, self.p :]),
+            cut(G1[:, :, self.p :]),
+            cut(C[self.ny :]),
+            cut(C[: self.ny]),
+            cut(D[: self.ny, self.p :]),
+            cut(self.laws),
+            m,
+            parts,
+            h,
+            cut(u),
+            held,
+            x,
+            y,
         )
         return y
 
@@ -163,8 +191,9 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
             D[len(outputs) :] = 0.0
             whole = replace(reduced, D=D)
     require(
-        len(whole.states) <= LARGEST, f"{plant.name} has {len(whole.states)} states below {KEPT:g} times the Nyquist "
-        f"frequency; at most {LARGEST} are identified: take a coarser mesh"
+        len(whole.states) <= LARGEST,
+        f"{plant.name} has {len(whole.states)} states below {KEPT:g} times the Nyquist "
+        f"frequency; at most {LARGEST} are identified: take a coarser mesh",
     )
     return Sampled(whole, found.laws, len(outputs), len(inputs))
 

@@ -67,7 +67,9 @@ def fitted(
     """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares."""
     best, r = cost_of(found, x, at, horizon)
     if not np.isfinite(best):
-        raise ConvergenceError("the plant cannot be computed with the values that the search begins with; start elsewhere")
+        raise ConvergenceError(
+            "the plant cannot be computed with the values that the search begins with; start elsewhere"
+        )
     damping = 1e-3
     for number in range(rounds):
         say(what, number / rounds)
@@ -107,7 +109,9 @@ def settings(found: Problem, delay: int | None, feeds: bool) -> list[Setting]:
     return [Setting(d, late) for d in counts for late in ((1, 0) if feeds else (1,))]
 
 
-def scanned(found: Problem, x: FloatArray, delay: int | None, feeds: bool, horizon: int, say: Say) -> tuple[FloatArray, Setting]:
+def scanned(
+    found: Problem, x: FloatArray, delay: int | None, feeds: bool, horizon: int, say: Say
+) -> tuple[FloatArray, Setting]:
     """Return the parameters and the setting of least sum of squares, each after a few rounds."""
     tried = settings(found, delay, feeds)
     if len(tried) == 1:

@@ -69,18 +69,14 @@ class Spectra(Tabular):
     _index = "omega"
 
     def _table(self) -> list[Column]:
-        autos = [
-            Column(s.name, self.density[k, k].real, f"({s.unit or '1'})^2/Hz") for k, s in enumerate(self.signals)
-        ]
+        autos = [Column(s.name, self.density[k, k].real, f"({s.unit or '1'})^2/Hz") for k, s in enumerate(self.signals)]
         return [Column("omega", self.omega, "rad/s"), *autos]
 
     def _about(self) -> Mapping[str, Any]:
         return {**self.provenance, "averages": self.averages}
 
 
-def spectra(
-    data: Record, *, segment: float | None = None, window: str = "hann", overlap: float = 0.5
-) -> Spectra:
+def spectra(data: Record, *, segment: float | None = None, window: str = "hann", overlap: float = 0.5) -> Spectra:
     """Return spectra and cross spectra of a record.
 
     Parameters
@@ -109,16 +105,17 @@ def spectra(
     return Spectra(omega, density, (*data.inputs, *data.outputs, *data.references), independent(count, length, step))
 
 
-def segments_of(
-    data: Record, segment: float | None, window: str, overlap: float
-) -> tuple[int, int, FloatArray]:
+def segments_of(data: Record, segment: float | None, window: str, overlap: float) -> tuple[int, int, FloatArray]:
     """Return samples of a segment, samples from one to the next, and the window."""
     require(window in ("hann", "none"), f'window "{window}" is not one of: hann, none')
     require(0.0 <= overlap <= 0.9, f"overlap = {overlap} must be from 0 to 0.9")
     periodic = segment is None and data.period > 0
     length = data.period if periodic else data.t.size // 8 if segment is None else round(segment / data.dt)
     enough = 8 <= length <= data.t.size
-    require(enough, f"a segment of {length} samples ({length * data.dt:.4g} s) is not between 8 and the record's {data.t.size}")
+    require(
+        enough,
+        f"a segment of {length} samples ({length * data.dt:.4g} s) is not between 8 and the record's {data.t.size}",
+    )
     whole = data.period > 0 and length % data.period == 0
     if whole or window == "none":
         return length, length, np.ones(length)
@@ -152,7 +149,7 @@ def transformed(data: Record, length: int, step: int, taper: FloatArray) -> tupl
         for k, begin in enumerate(starts):
             piece = x[begin : begin + length]
             out[k, c] = np.fft.rfft((piece - piece.mean()) * taper) * factor
-    return out, omega
+    return out, np.asarray(omega, float)
 
 
 def drifts(data: Record, length: int) -> list[bool]:
@@ -162,7 +159,9 @@ def drifts(data: Record, length: int) -> list[bool]:
     for column in np.column_stack([data.y, data.r]).T:
         pieces = column[: blocks * length].reshape(blocks, length)
         within = float(np.std(np.diff(pieces, axis=1))) * np.sqrt(length) + 1e-300
-        spread = float(np.mean(np.std(pieces - np.linspace(-0.5, 0.5, length) * (pieces[:, -1:] - pieces[:, :1]), axis=1)))
+        spread = float(
+            np.mean(np.std(pieces - np.linspace(-0.5, 0.5, length) * (pieces[:, -1:] - pieces[:, :1]), axis=1))
+        )
         wander = float(np.ptp(pieces.mean(axis=1))) if blocks > 1 else abs(float(column[-1] - column[0]))
         found.append(wander > DRIFT * max(spread, 1e-3 * within))
     return found

@@ -106,9 +106,11 @@ class SubspaceFit(Tabular):
 
     def _table(self) -> list[Column]:
         return [
-            Column("mode", np.arange(1, self.poles.size + 1)), Column("frequency", self.frequencies_hz, "Hz"),
+            Column("mode", np.arange(1, self.poles.size + 1)),
+            Column("frequency", self.frequencies_hz, "Hz"),
             Column("sigma_frequency", self.frequencies_hz * self.sigma_frequency, "Hz"),
-            Column("damping", self.damping, "1"), Column("sigma_damping", np.abs(self.damping) * self.sigma_damping, "1"),
+            Column("damping", self.damping, "1"),
+            Column("sigma_damping", np.abs(self.damping) * self.sigma_damping, "1"),
         ]
 
     def _about(self) -> Mapping[str, Any]:
@@ -155,7 +157,8 @@ def subspace(
     --------
     >>> rng = np.random.default_rng(1)
     >>> u = rng.standard_normal(400)
-    >>> found = fx.identify.subspace(fx.identify.record(0.1, {"u [N]": u}, {"y [m]": np.cumsum(u) * 0.1}), 1, refine=False)
+    >>> data = fx.identify.record(0.1, {"u [N]": u}, {"y [m]": np.cumsum(u) * 0.1})
+    >>> found = fx.identify.subspace(data, 1, refine=False)
     >>> len(found.plant.states)
     1
     """
@@ -203,8 +206,9 @@ def _check_excitation(data: Record, u: FloatArray, order: int) -> None:
         lines = int(np.sum(power[:, k] > 1e-10 * power[:, k].max()))
         enough = 2 * lines >= order
         require(
-            enough, f'input "{signal.name}" holds {lines} lines; a model of order {order} needs {(order + 1) // 2} at least: '
-            "excite with more frequencies"
+            enough,
+            f'input "{signal.name}" holds {lines} lines; a model of order {order} needs {(order + 1) // 2} at least: '
+            "excite with more frequencies",
         )
 
 
@@ -216,7 +220,7 @@ def _moesp(u: FloatArray, y: FloatArray, f: int, n: int) -> tuple[FloatArray, Fl
         return np.concatenate([x[begin + i : begin + i + columns].T for i in range(f)])
 
     rows = np.concatenate([hankel(u, f), hankel(u, 0), hankel(y, 0), hankel(y, f)])
-    L = np.linalg.qr(rows.T, mode="r").T
+    L = np.asarray(np.linalg.qr(rows.T, mode="r")).T
     a, b = f * p, f * p + f * (p + ny)
     U, size, _ = np.linalg.svd(L[b:, a:b], full_matrices=False)
     observability = U[:, :n] * np.sqrt(size[:n])
@@ -255,37 +259,54 @@ def _fit_of_linear(A: FloatArray, C: FloatArray, u: FloatArray, y: FloatArray, d
             block[:, i] = u[:, j]
             columns.append(block.ravel())
     rows = np.column_stack(columns)
-    c = np.linalg.lstsq(rows, y.ravel(), rcond=None)[0]
+    c = np.asarray(np.linalg.lstsq(rows, y.ravel(), rcond=None)[0], float)
     x0, B = c[:n], c[n : n + n * p].reshape(p, n).T
     D = c[n + n * p :].reshape(p, ny).T if direct else np.zeros((ny, p))
     cost = float(np.sum((y.ravel() - rows @ c) ** 2))
     return OutputErrorFit(A, B, C, D, x0, cost, np.zeros(0, bool), np.full(0, np.nan), np.full(0, np.nan))
 
 
-def _told(
-    data: Record, best: OutputErrorFit, horizon: int, size: FloatArray, scale: FloatArray
-) -> SubspaceFit:
+def _told(data: Record, best: OutputErrorFit, horizon: int, size: FloatArray, scale: FloatArray) -> SubspaceFit:
     states = tuple(Signal(f"x{i + 1}") for i in range(len(best.A)))
     note = {**data.provenance, "plant": "identified", "method": "PO-MOESP, output error"}
     plant = FirstOrder(
-        best.A, best.B, scale[:, None] * best.C, scale[:, None] * best.D, states, data.inputs, data.outputs, data.dt, note
+        best.A,
+        best.B,
+        scale[:, None] * best.C,
+        scale[:, None] * best.D,
+        states,
+        data.inputs,
+        data.outputs,
+        data.dt,
+        note,
     )
     z = plant.poles()
     bound = np.abs(z) > INSIDE - 1e-6
     on_bound = tuple(float(abs(np.log(x)) / data.dt) for x in z[bound & (z.imag >= 0)])
     if on_bound:
         hertz = ", ".join(f"{w / (2 * np.pi):.4g}" for w in on_bound)
-        quality.tell([
-            f"a mode at {hertz} Hz rests on the bound of the search (|z| = {INSIDE}): it is undamped or unstable as far as the "
-            "record tells; its damping is not identified"
-        ])
+        quality.tell(
+            [
+                f"a mode at {hertz} Hz rests on the bound of the search (|z| = {INSIDE}): it is undamped or "
+                "unstable as far as the "
+                "record tells; its damping is not identified"
+            ]
+        )
     y = predicted(plant, data)
     count = int(np.sum(z.imag >= 0))
     sf, sd = best.sigma_frequency, best.sigma_damping
     unknown = np.full(count, np.nan)
     return SubspaceFit(
-        plant, best.initial, data.y.mean(axis=0), fit_percent(data, y), horizon, on_bound, size,
-        sf if sf.size == count else unknown, sd if sd.size == count else unknown, note,
+        plant,
+        best.initial,
+        data.y.mean(axis=0),
+        fit_percent(data, y),
+        horizon,
+        on_bound,
+        size,
+        sf if sf.size == count else unknown,
+        sd if sd.size == count else unknown,
+        note,
     )
 
 
@@ -314,5 +335,3 @@ def fit_percent(data: Record, y: FloatArray) -> dict[str, float]:
     """Return 100 (1 - |y - model| / |y - mean|) [%] for each output."""
     rest = np.linalg.norm(data.y - y, axis=0) / np.linalg.norm(data.y - data.y.mean(axis=0), axis=0)
     return {signal.name: float(100.0 * (1.0 - rest[k])) for k, signal in enumerate(data.outputs)}
-
-

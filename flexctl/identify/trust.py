@@ -1,4 +1,5 @@
-"""How far parameters can be trusted: covariance, whiteness of what is left, and what makes the formal deviation too small.
+"""How far parameters can be trusted: covariance, whiteness of what is left, and what makes the formal deviation too
+small.
 
     white noise         (J'J)^-1 chi^2 / dof
     correlated misfit   (J'J)^-1 (sum tau_b J_b'J_b) (J'J)^-1, tau_b the summed autocorrelation of each output's misfit
@@ -10,6 +11,7 @@ The deviation that is reported is the largest of the first three, and the mesh's
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +71,7 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     scaled = J / np.where(dead, 1.0, size)
     singular = np.linalg.svd(scaled[:, ~dead], compute_uv=False)
     condition = float("inf") if dead.any() else float((singular[0] / max(singular[-1], 1e-300)) ** 2)
-    inverse = np.linalg.pinv(J.T @ J, rcond=1e-14)
+    inverse = np.asarray(np.linalg.pinv(J.T @ J, rcond=1e-14), float)
     blocks = found.blocks()
     scale = max(1.0, float(r @ r) / max(r.size - x.size, 1))
     naive = inverse * scale
@@ -98,7 +100,7 @@ def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
     parts = []
     for block in blocks:
         edges = np.linspace(block.rows.start, block.rows.stop, QUARTERS + 1).round().astype(int)
-        parts += [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+        parts += [slice(a, b) for a, b in pairwise(edges) if b > a]
     whole, slope = J.T @ J, J.T @ r
     steps = []
     for part in parts:

@@ -24,8 +24,21 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..model import FloatArray
 
-_DIRECTIONS = {0: "", 1: "+X", -1: "-X", 2: "+Y", -2: "-Y", 3: "+Z", -3: "-Z", 4: "+RX", -4: "-RX", 5: "+RY", -5: "-RY",
-               6: "+RZ", -6: "-RZ"}
+_DIRECTIONS = {
+    0: "",
+    1: "+X",
+    -1: "-X",
+    2: "+Y",
+    -2: "-Y",
+    3: "+Z",
+    -3: "-Z",
+    4: "+RX",
+    -4: "-RX",
+    5: "+RY",
+    -5: "-RY",
+    6: "+RZ",
+    -6: "-RZ",
+}
 TIME, RESPONSE = 1, 4
 _UNITS = {8: "m", 11: "m/s", 12: "m/s^2", 13: "N", 9: "N", 16: "V", 2: "1", 3: "1", 15: "Pa"}
 """Kinds of data with the SI unit that a file means which states none."""

@@ -1,4 +1,5 @@
-"""Relaxed vector fitting with poles common to all channels (Gustavsen and Semlyen 1999; Gustavsen 2006; Deschrijver 2008).
+"""Relaxed vector fitting with poles common to all channels (Gustavsen and Semlyen 1999; Gustavsen 2006; Deschrijver
+2008).
 
     H_k(s) ~ N_k(s) / sigma(s),   N_k = Phi c_k + extra terms,   sigma = Phi c + d,   Phi partial fractions of the poles
 
@@ -9,7 +10,7 @@ left half plane. Extra terms: 1/s and 1/s^2 (free rigid motion), d, e s.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -66,22 +67,20 @@ def basis(s: ComplexArray, poles: ComplexArray) -> ComplexArray:
     return np.array(found, complex).reshape(-1, s.size).T
 
 
-def as_real(rows: ComplexArray) -> FloatArray:
+def as_real(rows: Any) -> FloatArray:
     """Return real parts above imaginary parts."""
-    return np.concatenate([rows.real, rows.imag])
+    return np.asarray(np.concatenate([rows.real, rows.imag]), float)
 
 
-def relocated(
-    s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms
-) -> ComplexArray:
+def relocated(s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms) -> ComplexArray:
     """Return the next poles."""
     phi, extra = basis(s, poles), terms.columns(s)
-    n, lines = phi.shape[1], s.size
+    lines = s.size
     numerator = np.concatenate([phi, extra], axis=1)
     stacked = []
     for k in range(H.shape[0]):
         rows = np.concatenate([numerator, -H[k, :, None] * phi, -H[k, :, None]], axis=1) * weight[k, :, None]
-        triangle = np.linalg.qr(as_real(rows), mode="r")
+        triangle = np.asarray(np.linalg.qr(as_real(rows), mode="r"))
         m = numerator.shape[1]
         stacked.append(triangle[m:, m:])
     size = float(np.linalg.norm(weight * np.abs(H))) / lines
@@ -116,9 +115,7 @@ def _zeros(poles: ComplexArray, c: FloatArray) -> ComplexArray:
     return np.concatenate([pairs[np.argsort(np.abs(pairs))], np.sort(real.real)])
 
 
-def residues(
-    s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms
-) -> Fit:
+def residues(s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms) -> Fit:
     """Return the coefficients of all channels for given poles, with the mean of |residual * weight|^2."""
     rows = np.concatenate([basis(s, poles), terms.columns(s)], axis=1)
     coefficients = np.empty((H.shape[0], rows.shape[1]))
@@ -136,7 +133,7 @@ def residues(
 def _least_squares(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return the least squares solution by QR; the columns of A have norm one."""
     n = A.shape[1]
-    R = np.linalg.qr(np.column_stack([A, b]), mode="r")
+    R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
     diagonal = np.abs(np.diag(R)[:n])
     if R.shape[0] >= n and n and diagonal.min() > 1e-13 * diagonal.max():
         return np.asarray(sla.solve_triangular(R[:n, :n], R[:n, n]))
@@ -167,8 +164,9 @@ def refined(
 ) -> tuple[Fit, FloatArray]:
     """Return the weighted least squares fit near another one, and the covariance of its poles.
 
-    The coefficients are eliminated (variable projection); the poles move by Levenberg-Marquardt in (log distance from the
-    axis, log frequency), or log distance for a real one. The covariance is of these logarithms, for |residual|^2 of mean 1.
+    The coefficients are eliminated (variable projection); the poles move by Levenberg-Marquardt in (log distance from
+    the axis, log frequency), or log distance for a real one. The covariance is of these logarithms, for |residual|^2 of
+    mean 1.
     """
     x = _logs(fit.poles)
     kinds = fit.poles.imag > 0.0
@@ -192,7 +190,7 @@ def refined(
         J = _jacobian(s, H, weight, x, kinds, terms, best)
     # |residual|^2 of mean 1 is a variance of 1/2 for the real and for the imaginary part
     covariance = 0.5 * np.linalg.pinv(J.T @ J)
-    return best, covariance
+    return best, np.asarray(covariance, float)
 
 
 def _flat(residual: ComplexArray) -> FloatArray:
@@ -208,7 +206,7 @@ def _logs(poles: ComplexArray) -> FloatArray:
     return np.array(found)
 
 
-def _poles(x: FloatArray, kinds: ComplexArray) -> ComplexArray:
+def _poles(x: FloatArray, kinds: Any) -> ComplexArray:
     found, at = [], 0
     for pair in kinds:
         found.append(complex(-np.exp(x[at]), np.exp(x[at + 1])) if pair else complex(-np.exp(x[at]), 0.0))
@@ -217,9 +215,9 @@ def _poles(x: FloatArray, kinds: ComplexArray) -> ComplexArray:
 
 
 def _jacobian(
-    s: ComplexArray, H: ComplexArray, weight: FloatArray, x: FloatArray, kinds: ComplexArray, terms: Terms, at: Fit
+    s: ComplexArray, H: ComplexArray, weight: FloatArray, x: FloatArray, kinds: Any, terms: Terms, at: Fit
 ) -> FloatArray:
-    """Return the derivative of the projected residual (Kaufman 1975): of every column, what the others cannot take up."""
+    """Return the derivative of the projected residual (Kaufman 1975): what the columns cannot take up."""
     poles = _poles(x, kinds)
     rows = np.concatenate([basis(s, poles), terms.columns(s)], axis=1)
     slopes = _slopes(s, poles)
@@ -227,7 +225,9 @@ def _jacobian(
     for k in range(H.shape[0]):
         A = as_real(rows * weight[k, :, None])
         Q = np.linalg.qr(A / np.maximum(np.linalg.norm(A, axis=0), 1e-300))[0]
-        columns = np.stack([as_real(((d @ at.coefficients[k, i]) * weight[k])[:, None])[:, 0] for i, d in slopes], axis=1)
+        columns = np.stack(
+            [as_real(((d @ at.coefficients[k, i]) * weight[k])[:, None])[:, 0] for i, d in slopes], axis=1
+        )
         blocks.append(-(columns - Q @ (Q.T @ columns)))
     half = s.size
     return np.concatenate([b[:half] for b in blocks] + [b[half:] for b in blocks])

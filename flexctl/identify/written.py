@@ -1,7 +1,7 @@
 """A plant file written back with identified values: the file as it was, comments and all, with other numbers.
 
-Where the text cannot be edited safely (inline tables, dotted keys), the tables are written anew, without comments. Either
-way the new text is read again and compared before it replaces anything.
+Where the text cannot be edited safely (inline tables, dotted keys), the tables are written anew, without comments.
+Either way the new text is read again and compared before it replaces anything.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def plant_text(found: Identified) -> str:
             continue
         if {r.key: r.value for r in made.rows} == {r.key: r.value for r in wanted}:
             return text
-    raise DefinitionError(f"{plant.source} cannot be written back with its new values; save the table of parameters instead")
+    raise DefinitionError(
+        f"{plant.source} cannot be written back with its new values; save the table of parameters instead"
+    )
 
 
 def _uncertainty(found: Identified, note: str) -> dict[str, Any]:
@@ -56,7 +58,8 @@ def _uncertainty(found: Identified, note: str) -> dict[str, Any]:
         return {}
     c = found.correlation[at][:, at]
     return {
-        "parameters": keys, "sigma": [float(f"{found.sigma[k]:.6g}") for k in keys],
+        "parameters": keys,
+        "sigma": [float(f"{found.sigma[k]:.6g}") for k in keys],
         "correlation": [[float(f"{x:.6f}") if i != j else 1.0 for j, x in enumerate(row)] for i, row in enumerate(c)],
         "source": note,
     }

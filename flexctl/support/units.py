@@ -44,7 +44,16 @@ SPELLINGS = str.maketrans({" ": None, "^": None, "*": None, "·": None, "²": "2
 _MEASURED = ("rad", "N m", "N", "m", "s", "rad/s", "rad/s^2", "m/s", "m/s^2", "Hz", "1", "V", "A", "Pa", "1/m")
 """Units of measured signals, in the order in which a suffix of several meanings is looked up."""
 _SIGNALS = {
-    "1": {"1": 1.0, "strain": 1.0, "m/m": 1.0, "%": 1e-2, "ustrain": 1e-6, "ue": 1e-6, "microstrain": 1e-6, "um/m": 1e-6},
+    "1": {
+        "1": 1.0,
+        "strain": 1.0,
+        "m/m": 1.0,
+        "%": 1e-2,
+        "ustrain": 1e-6,
+        "ue": 1e-6,
+        "microstrain": 1e-6,
+        "um/m": 1e-6,
+    },
     "m/s^2": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
     "1/m": {"1/m": 1.0, "/m": 1.0},
 }

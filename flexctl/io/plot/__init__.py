@@ -15,7 +15,8 @@ from .runs import compare, run, step_lines, surface
 from .tracking import poles_along, stability, tip_errors, tip_path, tracking
 
 __all__ = [
-    "bode", "certificate", "compare", "excitation", "frequency_fit", "migration", "mode_shapes", "poles", "poles_along", "record",
-    "run", "stabilisation", "stability", "step_lines", "style", "subplots", "surface", "time_fit", "tip_errors", "tip_path",
-    "tracking",
+    "bode", "certificate", "compare", "excitation", "frequency_fit", "migration", "mode_shapes", "poles",
+    "poles_along", "record",
+    "run", "stabilisation", "stability", "step_lines", "style", "subplots", "surface", "time_fit", "tip_errors",
+    "tip_path", "tracking",
 ]

@@ -51,8 +51,9 @@ def excitation(made: Excitation, *, path: str | Path | None = None, title: str =
         size = 2.0 * np.abs(np.fft.rfft(made.u[-count:])) / count
         f = np.fft.rfftfreq(count, made.dt)
         shown = (f > 0.0) & (size > 1e-6 * size.max())
-        bottom.loglog(f[shown], size[shown], "." if made.period else "-", markersize=2.5, **_colour(1))
-        bottom.set_xlabel("frequency [Hz]")
+        bottom.plot(f[shown], size[shown], "." if made.period else "-", markersize=2.5, **_colour(1))
+        bottom.set_ylim(0.0, 1.1 * size[shown].max())
+        _hertz(bottom)
         bottom.set_ylabel(f"amplitude [{made.signal.unit or '1'}]")
         return canvas.finish(figure, path)
 
@@ -115,11 +116,22 @@ def _gain(axes: Any, hertz: FloatArray, data: MeasuredResponse, model: ComplexAr
     middle.set_ylabel("phase [deg]")
     middle.set_ylim(-185.0, 185.0)
     middle.set_yticks([-180, -90, 0, 90, 180])
-    bottom.set_xlabel("frequency [Hz]")
+    _hertz(bottom)
+
+
+def _hertz(ax: Any) -> None:
+    """Give an axes a logarithmic axis of frequencies with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel("frequency [Hz]")
 
 
 def stabilisation(fit: ModalFit, *, path: str | Path | None = None, title: str = "") -> Figure:
-    """Draw the poles of every order over frequency, stable ones filled, and the poles of the chosen one with ellipses."""
+    """Draw the poles of every order over frequency, and those of the chosen one with ellipses."""
     from . import canvas
 
     with canvas.styled():
@@ -128,21 +140,23 @@ def stabilisation(fit: ModalFit, *, path: str | Path | None = None, title: str =
         hertz = fit.data.omega / (2.0 * np.pi)
         size = np.abs(fit.data.response).reshape(-1, hertz.size)
         behind = left.twinx()
-        behind.semilogy(hertz, size.mean(axis=0) if len(size) == 1 else np.exp(np.log(size + 1e-300).mean(axis=0)),
-                        color="#bbbbbb", linewidth=0.8)
-        behind.set_yticks([])
-        behind.spines["left"].set_visible(False)
+        behind.semilogy(
+            hertz,
+            size.mean(axis=0) if len(size) == 1 else np.exp(np.log(size + 1e-300).mean(axis=0)),
+            color="#bbbbbb",
+            linewidth=0.8,
+        )
+        behind.yaxis.set_visible(False)
         for order in fit.orders:
             pairs = order.poles.imag > 0.0
             f, stable = np.abs(order.poles[pairs]) / (2.0 * np.pi), np.asarray(order.stable)[pairs]
             level = np.full(f.size, order.pairs)
             left.plot(f[~stable], level[~stable], "x", markersize=4, label="new", **_colour(1))
             left.plot(f[stable], level[stable], "o", markersize=4, label="stable", **_colour(0))
-        left.set_xscale("log")
+        _hertz(left)
         left.set_xlim(hertz[0], hertz[-1])
         left.set_zorder(behind.get_zorder() + 1)
         left.patch.set_visible(False)
-        left.set_xlabel("frequency [Hz]")
         left.set_ylabel("pole pairs")
         left.set_title("stabilisation: frequency to 1 %, damping to 5 %")
         canvas.legend_below(figure, left)
@@ -159,10 +173,11 @@ def _ellipses(ax: Any, fit: ModalFit) -> None:
         if not np.isfinite(fit.covariance[k]).all():
             continue
         w, V = np.linalg.eigh(fit.covariance[k])
-        around = p + 2.0 * (np.array([1.0, 1j]) @ (V * np.sqrt(np.maximum(w, 0.0))) @ np.array([np.cos(turn), np.sin(turn)]))
+        around = p + 2.0 * (
+            np.array([1.0, 1j]) @ (V * np.sqrt(np.maximum(w, 0.0))) @ np.array([np.cos(turn), np.sin(turn)])
+        )
         ax.plot(np.abs(around) / (2.0 * np.pi), -100.0 * around.real / np.abs(around), linewidth=1.0, **_colour(1))
-    ax.set_xscale("log")
-    ax.set_xlabel("frequency [Hz]")
+    _hertz(ax)
     ax.set_ylabel("damping [%]")
     ax.set_title("poles, ellipses of two standard deviations")
 
@@ -181,12 +196,18 @@ def time_fit(
     require(count > 0, "the record has no output of the model")
     with canvas.styled():
         figure, grid = canvas.panels(
-            None, (2 * count, 1), (8.0, 2.6 * count + 0.8), title, sharex=True,
+            None,
+            (2 * count, 1),
+            (8.0, 2.6 * count + 0.8),
+            title,
+            sharex=True,
             gridspec_kw={"height_ratios": [2.0, 1.0] * count},
         )
         for i, signal in enumerate(data.outputs[:count]):
             top, bottom = grid[2 * i, 0], grid[2 * i + 1, 0]
-            part = 100.0 * (1.0 - np.linalg.norm(data.y[:, i] - y[:, i]) / np.linalg.norm(data.y[:, i] - data.y[:, i].mean()))
+            part = 100.0 * (
+                1.0 - np.linalg.norm(data.y[:, i] - y[:, i]) / np.linalg.norm(data.y[:, i] - data.y[:, i].mean())
+            )
             top.plot(data.t, data.y[:, i], linewidth=0.9, label="measured", **_colour(0))
             top.plot(data.t, y[:, i], linewidth=0.9, label="model", **_colour(1))
             top.set_ylabel(canvas.labelled(signal.name, signal.unit or "1"), fontsize=8)

@@ -41,6 +41,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         controller=task.name, plant=task.plant.name, scenario=task.chosen.name, drives=tuple(task.law.drives),
         loops=tuple(loops), points=_points(found, "grid: "), posed=_points(found, "pose "),
         dampings=_points(found, "damping "), varied=_points(found, "vary "),
+        drawn=_points(found, "drawn "),
         limits=tuple(x for x in found.values() if isinstance(x, Limit)), bounds=_bounds(task, found),
         loads=tuple(x for x in found.values() if isinstance(x, LoadStep)), quantised=tuple(quantised),
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
@@ -111,7 +112,7 @@ def _stated(task: Task) -> dict[str, Any]:
     return {
         "payload_kg": (low, high), "payload_asked": "payload_kg" in stated,
         "frequency_change": stated.get("frequency_change"), "frequency_tried": FREQUENCY_CHANGE,
-        "vary": stated.get("vary", {}),
+        "vary": stated.get("vary", {}), "drawn": stated.get("drawn", 0),
     }
 
 

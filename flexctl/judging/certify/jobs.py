@@ -79,7 +79,8 @@ def jobs(task: Task) -> dict[str, Job]:
         return found
     if item.track is None:
         found["linear prediction"] = (runs.predicted, (task.plant, task.law, item))
-    return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task)}
+    return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task),
+    **_drawn(task)}
 
 
 def _runs(task: Task) -> dict[str, Job]:
@@ -239,6 +240,16 @@ def _varied(task: Task) -> dict[str, Job]:
             found[f"vary {about.where()}"] = (varied.varied_point, (base, own, item, about, pose))
     found["vary search"] = (varied.searched, (base, law, item, ranges))
     return found
+
+
+def _drawn(task: Task) -> dict[str, Job]:
+    """Return the linear loop on plants drawn from what is uncertain of the plant."""
+    base, law, item = task.chosen.plant(task.plant), task.law, task.chosen
+    count = int(task.requirements.get("drawn", 0))
+    if not count or base.uncertainty is None:
+        return {}
+    points = [varied.about(values) for values in base.uncertainty.draw(base, count)]
+    return {f"drawn {k + 1}": (varied.varied_point, (base, law, item, about)) for k, about in enumerate(points)}
 
 
 def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
