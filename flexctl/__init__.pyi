@@ -12,6 +12,7 @@ from .machine.arm import (
 )
 
 from .machine.drives import DriveCaution as DriveCaution, Friction as Friction, Motor as Motor
+from .machine.measured import measured_link as measured_link
 
 # Models: the interface, and each formulation as a class
 from .model import (

@@ -8,7 +8,7 @@ ability of whoever has it. The abilities of control laws stand in `flexctl.laws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -288,6 +288,15 @@ class CompiledHydraulic(Protocol):
 
 
 @runtime_checkable
+class Kinked(Protocol):
+    """A model whose forces may have kinks: limits, dry friction, play. They take a method of high order its order."""
+
+    kinks: bool
+    sticks: bool
+    """Whether a joint may stick and break away, at which errors grow."""
+
+
+@runtime_checkable
 class ExplicitScheme(Protocol):
     """A model with an explicit scheme of its own."""
 
@@ -441,6 +450,24 @@ def innermost(model: Any) -> Any:
 def plain_model(system: Any) -> Any:
     """Return the model of a plant; anything else is returned as it is."""
     return system.model if isinstance(system, HasModel) else system
+
+
+def has_kinks(model: Any) -> bool:
+    """Whether the forces of a model, or of one inside it, may have kinks."""
+    return any(isinstance(one, Kinked) and one.kinks for one in layers(model))
+
+
+def sticks(model: Any) -> bool:
+    """Whether a joint of a model, or of one inside it, may stick and break away."""
+    return any(isinstance(one, Kinked) and one.sticks for one in layers(model))
+
+
+def layers(model: Any) -> Iterator[Any]:
+    """Yield a model and what is inside of it."""
+    yield model
+    while isinstance(model, Wrapping):
+        model = model.inner
+        yield model
 
 
 def joints_of(model: Any) -> Mapping[str, str]:

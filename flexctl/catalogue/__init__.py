@@ -185,11 +185,14 @@ class Plant(OldMembers):
         """Return the dotted keys of the physical numbers whose origin the file does not state."""
         return [row.key for row in self.rows if row.physical and row.given and not row.provenance]
 
-    def linearise(self, at: OperatingPoint | None = None) -> SecondOrder:
-        """Return the linear plant about an operating point, by default at rest in the reference pose."""
+    def linearise(self, at: OperatingPoint | None = None, friction: str = "viscous") -> SecondOrder:
+        """Return the linear plant about an operating point, by default at rest in the reference pose.
+
+        friction: of joints at rest "viscous" only, or "stick"; see `flexctl.linearise`.
+        """
         from ..linear import linearise
 
-        return linearise(self.model, at, self.identity)
+        return linearise(self.model, at, self.identity, friction)
 
     def modes(self, count: int | None = None) -> Modes:
         """Return the `count` lowest flexible modes of the linear plant."""

@@ -27,8 +27,9 @@ from .. import models
 from ..errors import DefinitionError, require, unknown
 from ..machine import arm as machine
 from ..machine import drives
+from ..machine.measured import Measured, link_of
 from ..machine.plausible import check_plausible
-from ..machine.schema import Ascending, Choice, Name, Quantity, schema, shown
+from ..machine.schema import Ascending, Choice, Field, Name, Quantity, schema, shown
 from ..models import REGISTRY, outside
 from .expected import Expected
 from .uncertainty import Uncertainty, read_uncertainty
@@ -52,6 +53,13 @@ class Table:
     shape: str
     holds: Callable[..., Any]
     text: str
+    also: Callable[..., Any] | None = None
+    """A class with more keys, which are resolved with references."""
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """The keys of the table."""
+        return {**schema(self.holds), **({} if self.also is None else schema(self.also))}
 
     def label(self, which: str | int | None) -> str:
         """Return how the file writes the table, for a message."""
@@ -71,7 +79,7 @@ TABLES = {
         Table("section", "named", machine.Section, "a beam cross section"),
         Table("motor", "named", drives.Motor, "a motor with its gear and amplifier"),
         Table("friction", "named", drives.Friction, "a law of dry friction"),
-        Table("link", "array", machine.Link, "a flexible link, from the base outwards"),
+        Table("link", "array", machine.Link, "a flexible link, from the base outwards", Measured),
         Table("joint", "array", machine.Joint, "the joint at the root of the link of the same number"),
         Table("payload", "single", machine.Payload, "a rigid body at the tip"),
         Table("damping", "single", machine.Damping, "structural damping"),
@@ -82,6 +90,8 @@ TABLES = {
         Table("closure", "array", machine.Closure, "a pin that closes a loop of links"),
     )
 }
+MEASURED = {"bending_stiffness", "mass_per_length", "clamped_frequency_hz"}
+"""Keys of a link that may stand in place of material and section."""
 OTHERS = ("title", "reference", "model", "provenance", "uncertainty", "expected")
 
 
@@ -187,7 +197,7 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
     links = []
     for i, link in enumerate(parts["link"], 1):
         with located(f"[[link]] {i}"):
-            needed = () if link.get("kind") == "massless" else ("material", "section")
+            needed = () if link.get("kind") == "massless" or link.keys() & MEASURED else ("material", "section")
             for key in ("material", "section"):
                 text = schema(machine.Link)[key].spec.text
                 require(key in link or key not in needed, f'missing key "{key}" ({text}); add it')
@@ -199,7 +209,7 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
             found: Tree = {key: parts[key][link[key]] for key in ("material", "section") if key in link}
             if "next_sections" in link:
                 found["next_sections"] = tuple(parts["section"][name] for name in link["next_sections"])
-            links.append(machine.Link(**{**link, **found}))
+            links.append(link_of({**link, **found}))
     joints = []
     for i, joint in enumerate(parts["joint"], 1):
         with located(f"[[joint]] {i}"):
@@ -236,16 +246,15 @@ def _read_one(table: Table, which: str | int | None, content: Any, rows: list[Ro
     """Return the object of one table. Links and joints stay dictionaries until their references are resolved."""
     with located(table.label(which)):
         require(isinstance(content, dict), f"{shown(content)} is not a table")
-        values = _read_fields(table.holds, content)
-        for key, field in schema(table.holds).items():
+        values = _read_fields(table.fields, content)
+        for key, field in table.fields.items():
             value, physical = values.get(key, field.default), isinstance(field.spec, Quantity | Ascending)
             rows.append(Row(table.dotted(which, key), value, field.spec.unit, field.spec.text, key in values, physical))
         return values if table.name in ("link", "joint") else table.holds(**values)
 
 
-def _read_fields(holds: Callable[..., Any], content: Tree) -> Tree:
+def _read_fields(fields: Mapping[str, Field], content: Tree) -> Tree:
     """Return the checked values of the keys that are given; unknown and missing ones are refused."""
-    fields = schema(holds)
     for key in content:
         if key not in fields:
             raise unknown("key", _printable(key), fields)
@@ -316,7 +325,7 @@ def _read_expected(content: Any) -> tuple[Expected, ...]:
     for i, item in enumerate(content, 1):
         with located(f"[[expected]] {i}"):
             require(isinstance(item, dict), f"{shown(item)} is not a table")
-            found.append(Expected(**_read_fields(Expected, item)))
+            found.append(Expected(**_read_fields(schema(Expected), item)))
     return tuple(found)
 
 

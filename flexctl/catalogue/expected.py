@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from ..abilities import ExplicitScheme, Restable, joints_of, within
+from ..abilities import ExplicitScheme, Restable, Resting, joints_of, within
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.schema import Quantity, shown
 from ..model import MechanicalModel
@@ -85,12 +85,14 @@ class Expected:
     """One `[[expected]]` entry. Passed when |computed - values| <= atol + rtol |values|; exact equality by default."""
 
     quantity: Annotated[str, Text("what to compute, one of the registered evaluators")]
-    values: Annotated[tuple[float, ...], Numbers("what must come out [SI]; real part of a transfer function")]
+    values: Annotated[tuple[float, ...], Numbers("what must come out [SI]; real part of transfer functions and poles")]
     source: Annotated[str, Text("where the values come from")]
     rtol: Annotated[float, Quantity("1", 0.0, 0.5, "relative tolerance")] = 0.0
     atol: Annotated[float, Quantity("1", 0.0, 1e3, "absolute tolerance, in the unit of the quantity")] = 0.0
     overrides: Annotated[Mapping[str, Any], Tables("overrides under which it holds")] = field(default_factory=dict)
-    imaginary: Annotated[tuple[float, ...], Numbers("imaginary part of a transfer function; zero if left out")] = ()
+    imaginary: Annotated[
+        tuple[float, ...], Numbers("imaginary part of transfer functions and poles; zero if left out")
+    ] = ()
     frequency_hz: Annotated[tuple[float, ...], Numbers("frequencies of a transfer function [Hz]")] = ()
     decay: Annotated[float, Quantity("1/s", -1e6, 1e6, "real part of s of a transfer function")] = 0.0
     input: Annotated[str, Text("input name; the first by default")] = ""
@@ -143,6 +145,8 @@ class Check:
 
 
 Evaluator = Callable[["Plant", Expected], Any]
+ZERO = 1e-6
+"""Poles up to this size [1/s] are those of free motion."""
 EVALUATORS: dict[str, Evaluator] = {}
 
 
@@ -189,6 +193,14 @@ def damping(plant: Plant, entry: Expected) -> Any:
 
 
 @evaluator
+def poles(plant: Plant, entry: Expected) -> Any:
+    """Poles of the linear plant but those at zero, Im >= 0, the smallest first [1/s]; as many as there are values."""
+    found = plant.linearise().first_order().poles()
+    found = found[(found.imag >= 0.0) & (np.abs(found) > ZERO)]
+    return found[np.argsort(np.abs(found))][: len(entry.values)]
+
+
+@evaluator
 def rigid_modes(plant: Plant, entry: Expected) -> Any:
     """Number of rigid-body modes."""
     return plant.modes().rigid_modes
@@ -227,7 +239,7 @@ def locked_frequencies_hz(plant: Plant, entry: Expected) -> Any:
     from ..linear import linearise
     from ..linear.steady import lock, spinning_plant
 
-    model = within(plant.model)
+    model = plant.model if isinstance(plant.model, Resting) else within(plant.model)
     joints = list(joints_of(model).values())
     if not joints:
         raise NotAvailable(f"{plant.kind} names no torque-driven joints to hold")

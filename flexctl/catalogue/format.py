@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..errors import require
-from ..machine.schema import Ascending, Count, Field, Quantity, schema
+from ..machine.schema import Ascending, Count, Field, Quantity
 from .definition import TABLES, Table
 from .expected import EVALUATORS, Expected
 
@@ -32,7 +32,7 @@ def reference() -> str:
 
 def _section(table: Table) -> str:
     title = f"### `{BRACKETS[table.shape].format(table.name)}`: {table.text}"
-    rows = [_row(field) for field in schema(table.holds).values()]
+    rows = [_row(field) for field in table.fields.values()]
     head = ["| key | unit | from | to | default | meaning |", "|---|---|---|---|---|---|"]
     return "\n".join([title, "", *head, *rows, ""])
 

@@ -49,7 +49,7 @@ def linear_plant(
         require(
             not settings and kind is None, f"{name} is a linear plant: --set and --model are for plant files (.toml)"
         )
-        require(not where.moved, f"{name} is a linear plant: --pose, --load and --spin are for plant files (.toml)")
+        require(not where.moved, f"{name} is a linear plant: --pose, --load, --spin and --friction are for plant files (.toml)")
         return points.held(where, load_linear(name))
     return points.taken_at(where, load(name, settings, kind))
 

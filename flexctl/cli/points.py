@@ -27,22 +27,23 @@ class Where:
     hold: tuple[str, ...] = ()
     load: tuple[str, ...] = ()
     spin: str | None = None
+    friction: str = "viscous"
 
     @property
     def moved(self) -> bool:
         """Whether the plant is taken elsewhere than at rest in the pose of the file."""
-        return bool(self.pose or self.load or self.spin)
+        return bool(self.pose or self.load or self.spin or self.friction != "viscous")
 
 
 def point_options(function: F) -> F:
-    """Add --pose, --hold, --load and --spin, and pass them on as `where`."""
+    """Add --pose, --hold, --load, --spin and --friction, and pass them on as `where`."""
 
     @wraps(function)
     def called(
         *arguments: Any, pose: tuple[str, ...], hold: tuple[str, ...], load: tuple[str, ...], spin: str | None,
-        **others: Any,
+        friction: str, **others: Any,
     ) -> Any:
-        return function(*arguments, where=Where(pose, hold, load, spin), **others)
+        return function(*arguments, where=Where(pose, hold, load, spin, friction), **others)
 
     options = (
         click.option(
@@ -60,6 +61,10 @@ def point_options(function: F) -> F:
             "repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
+        click.option(
+            "--friction", type=click.Choice(["viscous", "stick"]), default="viscous", show_default=True,
+            help="What becomes of dry friction and play at rest: viscous leaves them out, stick takes them as they are.",
+        ),
     )
     for option in reversed(options):
         called = option(called)
@@ -80,11 +85,12 @@ def _taken_at(where: Where, plant: Plant) -> LinearPlant:
         return held(where, plant.linearise())
     pose, load = _pose(where, plant), named("--load", where.load, signal_units(plant.model.inputs), "input")
     if where.spin is None:
-        linear = linearise(plant.model, rest_point(plant, pose or None, load), plant.identity)
+        linear = linearise(plant.model, rest_point(plant, pose or None, load), plant.identity, where.friction)
         return held(where, _noted(plant, linear, pose=pose, load=load))
     from ..linear.steady import spinning_plant
 
     require(not load, "--spin takes no --load: leave one of them out")
+    require(where.friction == "viscous", "--spin takes no --friction: joints turn there, with the friction of that rate")
     angles = list(plant.arm.reference_joints)
     for name, value in pose.items():
         angles[_joints(plant).index(name)] = value
@@ -100,22 +106,24 @@ def held(where: Where, linear: LinearPlant) -> LinearPlant:
         return linear
     require(isinstance(linear, SecondOrder), "--hold needs a second-order plant: the file holds a first-order one")
     plant = cast("SecondOrder", linear)
+    known = {s.name for s in plant.coordinates}
     every = [s.name for s in plant.coordinates if s.name.removeprefix("joint").isdigit()]
+    every = [f"{name}_motor" if f"{name}_motor" in known else name for name in every]  # what drives it stands still
     require(bool(every) or "all" not in where.hold, "--hold all: the plant has no coordinate joint1, joint2, ...")
     found = [name for given in where.hold for name in (every if given == "all" else given.split(","))]
     return lock(plant, list(dict.fromkeys(name.strip() for name in found)))
 
 
 def described(linear: LinearPlant) -> dict[str, Any]:
-    """Return what was asked for about the operating point: pose, load, held, joint_rates."""
-    keys = ("pose", "load", "held", "joint_rates")
+    """Return what was asked for about the operating point: pose, load, held, joint_rates, joints."""
+    keys = ("pose", "load", "held", "joint_rates", "joints")
     return {key: linear.provenance[key] for key in keys if linear.provenance.get(key)}
 
 
 def title(linear: LinearPlant) -> str:
     """Return the same in words, with a comma in front."""
     found = described(linear)
-    words = list(linear.provenance.get("point", ()))
+    words = [*linear.provenance.get("point", ()), *filter(None, [linear.provenance.get("joints")])]
     if "joint_rates" in found:
         words.append(f"spinning at {', '.join(f'{w:g}' for w in found['joint_rates'])} rad/s")
     if "held" in found:

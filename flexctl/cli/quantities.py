@@ -117,7 +117,7 @@ def key_unit(key: str) -> str | None:
     "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
     """
     from ..catalogue.definition import TABLES
-    from ..machine.schema import Ascending, Quantity, schema
+    from ..machine.schema import Ascending, Quantity
 
     table, _, name = key.partition(".")
     if table == "scenario":
@@ -128,7 +128,7 @@ def key_unit(key: str) -> str | None:
         return None
     if table not in TABLES:
         return ""
-    field = schema(TABLES[table].holds).get(name.rpartition(".")[2])
+    field = TABLES[table].fields.get(name.rpartition(".")[2])
     if field is None:
         return ""
     return field.spec.unit if isinstance(field.spec, Quantity | Ascending) else None

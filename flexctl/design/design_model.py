@@ -2,10 +2,11 @@
 
     eta'' + D eta' + diag(0 .. 0, w_1, ..)^2 eta = b u,     y = rows eta,     followed outputs  z = c eta
 
-    u_ff = J r'',     y_ref = g r + q u_ff
+    u_ff = J r'' + d r',     y_ref = g r + q J r''
 
 There are as many rigid-body modes as inputs and followed outputs. J is the inertia of the rigid arm as inputs and
-followed outputs see it, g what a measured output reads per followed one when the arm is rigid, and q its quasi-static
+followed outputs see it, d what viscous friction and back EMF at the joints take (zero for a bare arm, which is not bent
+by it either), g what a measured output reads per followed one when the arm is rigid, and q its quasi-static
 flexibility, over all modes: accelerating the arm bends it, and a reference that leaves that out makes feedback fight
 the bending.
 """
@@ -35,8 +36,8 @@ class DesignModel:
         Measured outputs, inputs, followed outputs.
     omega, damping, b, rows, c : ndarray
         Modal frequencies [rad/s], modal damping matrix, input gains, rows of the measured outputs and of the followed.
-    inertia, gain, flexibility : ndarray
-        J, g and q.
+    inertia, drag, gain, flexibility : ndarray
+        J, d, g and q.
 
     Examples
     --------
@@ -55,6 +56,7 @@ class DesignModel:
     rows: FloatArray
     c: FloatArray
     inertia: FloatArray
+    drag: FloatArray
     gain: FloatArray
     flexibility: FloatArray
 
@@ -66,14 +68,20 @@ class DesignModel:
         return A, np.vstack([np.zeros_like(self.b), self.b]), np.hstack([self.rows, np.zeros_like(self.rows)])
 
     @property
+    def inertial(self) -> FloatArray:
+        """Rows of J r'' on (r, r', r'') of each followed output: the part of u_ff that bends the arm."""
+        return np.asarray(np.kron(self.inertia, [[0.0, 0.0, 1.0]]), float)
+
+    @property
     def feedforward(self) -> FloatArray:
         """Rows of u_ff on (r, r', r'') of each followed output."""
-        return np.asarray(np.kron(self.inertia, [[0.0, 0.0, 1.0]]), float)
+        found: FloatArray = self.inertial + np.kron(self.drag, [[0.0, 1.0, 0.0]])
+        return found
 
     @property
     def reference(self) -> FloatArray:
         """Rows of y_ref on (r, r', r'') of each followed output."""
-        return np.asarray(np.kron(self.gain, [[1.0, 0.0, 0.0]]), float) + self.flexibility @ self.feedforward
+        return np.asarray(np.kron(self.gain, [[1.0, 0.0, 0.0]]), float) + self.flexibility @ self.inertial
 
     def law(self, K: FirstOrder, limit: float = np.inf) -> LinearLaw:
         """Return the sampled law u = J r'' + K (y - y_ref) from a sampled K with these measurements."""
@@ -134,7 +142,10 @@ def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names,
     static = rows[:, k:] @ (b[k:] / normal.omega[k:, None] ** 2)
     keep = slice(0, modes + k)
     shapes = normal.shapes[:, keep]
+    damping, inertia = shapes.T @ plant.D @ shapes, np.asarray(np.linalg.inv(rigid), float)
+    drag = inertia @ c[:, :k] @ damping[:k, :k] @ np.linalg.inv(c[:, :k])
+    slow = np.abs(drag) <= 1e-9 * np.abs(inertia).max() * np.sqrt(np.abs(plant.D).max() + 1e-300)
     return DesignModel(
-        measures, drives, follows, normal.omega[keep], shapes.T @ plant.D @ shapes, b[keep], rows[:, keep], c[:, keep],
-        np.asarray(np.linalg.inv(rigid), float), rows[:, :k] @ np.asarray(np.linalg.inv(c[:, :k]), float), static,
+        measures, drives, follows, normal.omega[keep], damping, b[keep], rows[:, keep], c[:, keep],
+        inertia, np.where(slow, 0.0, drag), rows[:, :k] @ np.asarray(np.linalg.inv(c[:, :k]), float), static,
     )

@@ -8,9 +8,9 @@ commands p on their way to the actuators. The cost is
 with s+ = s + Ts (z - r), z its reading (its estimate, where it is not measured). A Kalman filter with the *applied*
 (limited, delayed) commands as inputs estimates x:
 
-    u = u_ff - Kx (x^ - x_ref) - Kp (p - u_ff) - Ks s,     u_ff = J r''
+    u = u_ff - Kx (x^ - x_ref) - Kp (p - u_ff) - Ks s,     u_ff = J r'' + d r'
 
-x_ref is r and r' on the rigid modes and the quasi-static bending b_i u_ff / omega_i^2 on mode i: without it the hub
+x_ref is r and r' on the rigid modes and the quasi-static bending b_i J r'' / omega_i^2 on mode i: without it the hub
 would be pulled to the rigid angle. When a command is limited, s is corrected by what was cut off (anti-windup).
 """
 
@@ -168,7 +168,7 @@ def _assemble(
     reference = np.zeros((n, 3 * k))  # x_ref from (r, r', r'') of each followed output
     rigid = np.linalg.inv(model.c[:, :k])
     reference[:k], reference[m : m + k] = np.kron(rigid, [[1.0, 0.0, 0.0]]), np.kron(rigid, [[0.0, 1.0, 0.0]])
-    reference[k:m] = model.b[k:] / model.omega[k:, None] ** 2 @ model.feedforward
+    reference[k:m] = model.b[k:] / model.omega[k:, None] ** 2 @ model.inertial
     update = np.eye(n) - L @ C  # x^ = update x^- + L y
     # law states: x^- (n), p (k), s (k)
     Cu, Dy = np.hstack([-Kx @ update, -Kp, -Ks]), -Kx @ L

@@ -1,10 +1,10 @@
 """Joint PD with the quasi-static hub reference.
 
-    u = kp (r_h - theta) + kd (r_h' - s theta / (tf s + 1)) + J r'',     r_h = r + q_h J r''
+    u = kp (r_h - theta) + kd (r_h' - s theta / (tf s + 1)) + J r'' + d r',     r_h = r + q_h J r''
 
-J is the inertia of the rigid arm and q_h the quasi-static hub flexibility, sum of c_i b_i / w_i^2 over the flexible
-modes: accelerating the arm bends it, and the hub runs ahead by q_h times the torque. With r_h = r the PD fights the
-bending and takes nearly twice as long over a move.
+J is the inertia of the rigid arm, d what viscous friction and back EMF take of it (zero for a bare arm), and q_h the
+quasi-static hub flexibility, sum of c_i b_i / w_i^2 over the flexible modes: accelerating the arm bends it, and the hub
+runs ahead by q_h times the torque. With r_h = r the PD fights the bending and takes nearly twice as long over a move.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, as_second_order
 from ..model import index_of
 from ..support.checks import positive
+from .design_model import design_model
 
 
 def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[float, float]:
@@ -82,7 +83,8 @@ def joint_pd(
     Br = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     C = np.array([[kd / filter_time, -kd * q_h * J / sample_time]])
     Dy = np.array([[-kp - kd / filter_time]])
-    Dr = np.array([[kp, kd, (kp * q_h + kd * q_h / sample_time + 1.0) * J]])
+    drag = float(design_model(plant, 0, (measure,), (drive,), (measure,)).drag[0, 0])
+    Dr = np.array([[kp, kd + drag, (kp * q_h + kd * q_h / sample_time + 1.0) * J]])
     start = np.array([[1.0], [0.0]])
     law = LinearLaw(
         sample_time, (measure,), (drive,), (follow,), A=A, By=By, Br=Br, C=C, Dy=Dy, Dr=Dr, start=start

@@ -1,6 +1,8 @@
 """How the plant of a run differs from the one a controller was designed for, and what a move leaves of vibration.
 
-Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x.
+Stiffness is varied through Young's modulus of all materials, E = E0 (1 + x)^2, so that natural frequencies change by x;
+of links that are given by what was measured through that, and of an arm of rigid links through the springs of its
+joints.
 """
 
 from __future__ import annotations
@@ -22,11 +24,20 @@ def changed(plant: Plant, payload: float | None = None, frequency: float = 0.0) 
     """Return the overrides for a payload [kg] and a relative change of all natural frequencies."""
     found: dict[str, Any] = {} if payload is None else {"payload.mass": payload}
     if frequency:
-        moduli = {r.key: r.value for r in plant.rows if re.fullmatch(r"material\.[^.]+\.youngs_modulus", r.key)}
-        if not moduli:
-            raise NotAvailable(f"{plant.name} has no Young's modulus: its stiffness cannot be varied")
-        found |= {key: float(f"{value * (1.0 + frequency) ** 2:.12g}") for key, value in moduli.items()}
+        stiff = _given(plant, r"material\.[^.]+\.youngs_modulus|link\.\d+\.bending_stiffness")
+        measured = _given(plant, r"link\.\d+\.clamped_frequency_hz")
+        if not (stiff or measured):
+            stiff = _given(plant, r"joint\.\d+\.(cubic_)?stiffness")
+        if not (stiff or measured):
+            raise NotAvailable(f"{plant.name} has no link or joint that bends: its stiffness cannot be varied")
+        for keys, factor in ((stiff, (1.0 + frequency) ** 2), (measured, 1.0 + frequency)):
+            found |= {key: float(f"{value * factor:.12g}") for key, value in keys.items()}
     return found
+
+
+def _given(plant: Plant, pattern: str) -> dict[str, float]:
+    """Return the numbers of a plant that are not zero, of the keys of a pattern."""
+    return {r.key: r.value for r in plant.rows if re.fullmatch(pattern, r.key) and r.value}
 
 
 def frequency_variations(

@@ -5,7 +5,7 @@ A joint has four slots of coordinates, of which those that it does not need stay
     0  q       angle of the link side          residual: what the joint does to the link, with the sign of M a + h
     1  theta   angle of the motor side         Jm w' + F + s2 w + tau_j - tau_m
     2  Q       charge, Q' = i                  L i' + R i + N Ke w - V
-    3  Z       Z' = z, deflection of bristles  s0 (z' + s0 |w| z / g - w)
+    3  Z       Z' = s0 z / Fc, z the deflection of the bristles: Fc (z' + s0 |w| z / g - w)
 
 A rigid joint has theta = q. `models.wrappers.drive` has the equations with their meaning and their sources.
 """
@@ -13,6 +13,7 @@ A rigid joint has theta = q. `models.wrappers.drive` has the equations with thei
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numba import types
@@ -32,7 +33,7 @@ RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 CURRENT_READING, TORQUE_READING, FRICTION_READING, READINGS = range(4)
 AMPLIFIER = 100.0
 """An amplifier that limits the current pulls it back with so many times the resistance of the winding."""
-REVERSAL = 1e-3
+REVERSAL = 1e-5
 """Rate [rad/s] within which the losses of a gear change their direction."""
 
 
@@ -112,15 +113,16 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
         F, F_w = F + g * t, F_w + g_w * t + g * (1.0 - t * t) / c[CREEP]
     elif c[FRICTION] == BRISTLES:
         g, g_w = stribeck(c, w)
-        z, s0, speed = v[BRISTLE], c[STIFF], abs(w)
+        load, Fc, speed = v[BRISTLE], c[COULOMB], abs(w)
         sign = 1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0
-        slip, slip_z = s0 * speed * z / g, s0 * speed / g
-        slip_w = s0 * z * (sign / g - speed * g_w / (g * g))
-        F += s0 * z + c[SOFT] * (w - slip)
+        slip, slip_z = speed * Fc * load / g, speed * Fc / g
+        slip_w = Fc * load * (sign / g - speed * g_w / (g * g))
+        F += Fc * load + c[SOFT] * (w - slip)
         F_w += c[SOFT] * (1.0 - slip_w)
-        F_z = s0 - c[SOFT] * slip_z
-        r[BRISTLE], M[BRISTLE, BRISTLE] = s0 * (a[BRISTLE] + slip - w), s0
-        D[BRISTLE, BRISTLE], D[BRISTLE, m] = s0 * slip_z, s0 * (slip_w - 1.0)
+        F_z = Fc - c[SOFT] * slip_z
+        soft = Fc * Fc / c[STIFF]
+        r[BRISTLE], M[BRISTLE, BRISTLE] = soft * a[BRISTLE] + Fc * (slip - w), soft
+        D[BRISTLE, BRISTLE], D[BRISTLE, m] = Fc * slip_z, Fc * (slip_w - 1.0)
     y[FRICTION_READING], Y[FRICTION_READING, 4 + m], Y[FRICTION_READING, 4 + BRISTLE] = F, F_w, F_z
     inside = tau - c[INERTIA] * dw - F  # what goes into the gear
     by_w, by_z = by_w - F_w, -F_z
@@ -178,7 +180,7 @@ def energy(c: np.ndarray, x: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     """Return what a joint stores: in rotor and winding, and in springs and bristles [J]."""
     m = int(c[FLEXIBLE])
     kinetic = 0.5 * c[INERTIA] * v[m] ** 2 + 0.5 * c[INDUCTANCE] * v[CHARGE] ** 2 * (c[INPUT] == WINDING)
-    potential = 0.5 * c[STIFF] * v[BRISTLE] ** 2 * (c[FRICTION] == BRISTLES)
+    potential = 0.5 * c[COULOMB] ** 2 / c[STIFF] * v[BRISTLE] ** 2 if c[FRICTION] == BRISTLES else 0.0
     potential += 0.5 * c[KP] * x[m] ** 2 * (c[INPUT] == SERVO)
     if m:
         potential += _wound(c, float(x[MOTOR] - x[LINK]))
@@ -200,7 +202,7 @@ def _wound(c: np.ndarray, d: float) -> float:
 
         s, weight = leggauss(24)
         edges = [0.0, *(x for x in (b - 8 * e, b + 8 * e) if 0.0 < x < abs(d)), abs(d)]
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             at = 0.5 * (low + high) + 0.5 * (high - low) * s
             dz = at + 0.5 * (np.hypot(at - b, e) - np.hypot(at + b, e))
             total += 0.5 * (high - low) * k3 * float(weight @ dz**3)

@@ -87,6 +87,8 @@ class Plan(NamedTuple):
         For each commanded joint ("joint1", ..) its angle, rate, and acceleration before and after jumps on the grid.
     level : int
         How often steps of the grid are divided by two to begin with.
+    begins : bool
+        Whether the stepper sets the accelerations when it is made; not of an arm inside something else, which does.
     """
 
     tables: Tables
@@ -97,6 +99,7 @@ class Plan(NamedTuple):
     sampled: bool
     commands: Mapping[str, FloatArray]
     level: int = 0
+    begins: bool = True
 
     def kernel(self, prefers: float) -> state.Scheme:
         """Return the numbers of the scheme; `prefers` is what "auto" means for a model."""
@@ -145,7 +148,8 @@ class Stepper:
         self.u, self.held = u.copy(), np.zeros(u.size)
         self.known: tuple[Any, Any] = None, None
         motion.number[state.LEVEL] = plan.level
-        self.advance(no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
+        if plan.begins:
+            self.advance(no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
 
     @property
     def counts(self) -> dict[str, int]:

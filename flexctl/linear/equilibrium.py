@@ -100,11 +100,11 @@ def equilibrium(
     model = as_model(system)
     if isinstance(model, Resting) and model.resting is not model:
         there = None if guess is None else resting_part(model, guess)
-        found = equilibrium(
+        rests = equilibrium(
             model.resting, hold=hold, balance=balance, u=as_inputs(model, u), guess=there, tolerance=tolerance,
             iterations=iterations,
         )
-        return model.lifted(found)
+        return model.lifted(rests)
     p, held = len(model.inputs), dict(hold or {})
     indices = {index_of("coordinate", name, model.coordinates): float(value) for name, value in held.items()}
     enough = balance is not None or len(indices) <= p
@@ -129,7 +129,8 @@ def resting_part(model: Any, x: FloatArray) -> FloatArray:
     """Return what belongs to the model for statics of coordinates, rates or accelerations of a `Resting` one."""
     known = {s.name for s in model.resting.coordinates}
     given = np.asarray(x, float)
-    require(given.shape == (len(model.coordinates),), f"{given.shape} numbers; {model.kind} has {len(model.coordinates)}")
+    n = len(model.coordinates)
+    require(given.shape == (n,), f"{given.shape} numbers given; {model.kind} has {n} coordinates")
     return np.array([value for value, s in zip(given, model.coordinates, strict=True) if s.name in known])
 
 
@@ -164,7 +165,8 @@ def _check_limits(model: MechanicalModel, point: OperatingPoint) -> None:
     """Refuse an equilibrium that drives could hold only beyond their limits."""
     if not isinstance(model, Inseparable):
         return
-    lost = (model.input_matrix(point.q) - model.input_tangent(point.q, point.v, point.a, point.u)).any(axis=0)
+    away = model.input_matrix(point.q)
+    lost = np.any(away != model.input_tangent(point.q, point.v, point.a, point.u), axis=0).tolist()
     beyond = [f"{s.name} = {value:.4g} {s.unit}" for s, value, x in zip(model.inputs, point.u, lost, strict=True) if x]
     if beyond:
         raise ConvergenceError(

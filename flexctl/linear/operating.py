@@ -96,10 +96,11 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
         values = [float(x) for x in pose]
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
         return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
-    for name in pose:
-        if name not in held:
+    own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor
+    for name, motor in own.items():
+        if motor not in held:
             raise unknown(f"driven joint of {model.kind}", name, held)
-    chosen = {name: float(value) for name, value in pose.items()}
+    chosen = {own[name]: float(value) for name, value in pose.items()}
     require(bool(np.isfinite(list(chosen.values())).all()), f"pose {chosen} must be finite")
     return chosen
 

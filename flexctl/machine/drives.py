@@ -148,8 +148,9 @@ class Friction:
             f'kind = "{self.kind}" needs bristle_stiffness [N m/rad] above zero',
         )
         if self.kind == "dahl":
-            for key, plain in (("static", self.breakaway == self.coulomb), ("bristle_damping", not self.bristle_damping)):
-                require(plain, f'{key} has no effect with kind = "dahl"; leave it out, or say kind = "lugre"')
+            plain = {"static": self.breakaway == self.coulomb, "bristle_damping": not self.bristle_damping}
+            for key, left_out in plain.items():
+                require(left_out, f'{key} has no effect with kind = "dahl"; leave it out, or say kind = "lugre"')
 
     @property
     def breakaway(self) -> float:

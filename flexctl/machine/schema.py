@@ -38,6 +38,8 @@ UNITS: dict[str, tuple[str, dict[str, float]]] = {
     "rad": ("angles are in radians", {"degrees": math.pi / 180}),
     "N m/rad": ("rotational stiffnesses are in N m/rad", {"N mm/rad": 1e-3, "kN m/rad": 1e3}),
     "N m s/rad": ("rotational damping is in N m s/rad", {"N mm s/rad": 1e-3}),
+    "N m^2": ("bending stiffnesses are in N m^2", {"N mm^2": 1e-6, "kN m^2": 1e3}),
+    "kg/m": ("masses per length are in kg/m", {"g/m": 1e-3, "g/cm": 0.1}),
     "N m/rad^3": ("cubic stiffnesses are in N m/rad^3", {}),
     "N m": ("torques are in newton metres", {"N mm": 1e-3, "mN m": 1e-3}),
     "rad/s": ("angular rates are in rad/s", {"rpm": math.pi / 30.0, "degrees/s": math.pi / 180}),

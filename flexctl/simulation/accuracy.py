@@ -126,6 +126,12 @@ class Accuracy:
         """Take the difference to a run in half steps into the estimate: 4/3 of it, were the steps short."""
         self.halved = 2.0 * np.abs(whole - half).max(axis=0)
 
+    def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
+        """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""
+        self.halved = np.abs(now - before).max(axis=0)
+        own = (self.kind == state.CONTROLLED) & self._moves()
+        return bool(np.all(self.halved[own] <= rtol * self.ranges[own]))
+
     def told(self) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy."""
         known, ranges, estimate = self.gauge.number, self.ranges, self.estimate

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..abilities import Analysed, Startable, commands_of, joints_of, origins_of, steps_itself
+from ..abilities import Analysed, Resting, Startable, commands_of, joints_of, origins_of, steps_itself
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..laws.compiled import acts_within_steps
 from ..model import FloatArray, MechanicalModel
@@ -58,7 +58,8 @@ def commanded(
         began = inner.start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()})
     continuous = law is not None and law.sample_time == 0
     within = continuous and acts_within_steps(law, inner)
-    if steps_itself(inner) and (within or not continuous):
+    own = steps_itself(inner) and not (isinstance(inner, Resting) and set(found) & set(torques.values()))
+    if own and (within or not continuous):
         return Commanded(inner, found, signals, began)
     analysis = inner.analysis if isinstance(inner, Analysed) else "nonlinear"
     if analysis != "nonlinear":

@@ -8,14 +8,15 @@ once per control period. A continuous linear law is integrated together with the
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, kind_of, provenance_of
-from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ..abilities import Analysed, ContinuousLoop, Identified, PayloadChecking, has_kinks, kind_of, provenance_of
+from ..errors import AccuracyWarning, ConvergenceError, DefinitionError, NotAvailable, require, unknown
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
 from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
@@ -79,7 +80,8 @@ def simulate(
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
         "exact" (linear models; the default for them), "march" (central differences), "generalised_alpha" (the default
-        otherwise), "sdirk" (of fourth order, not for closures; the default for rtol below 3e-3), "newmark",
+        otherwise), "sdirk" (of fourth order, not for closures; the default for rtol below 3e-3 where no joint has dry
+        friction, play or limits, at whose kinks it does not see its error), "newmark",
         "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled" (backward Euler steps
         after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
@@ -162,11 +164,19 @@ def simulate(
         model, law = analog_loop(plant, law, references, signals), None
     if method == "auto":
         small = step is None and rtol < SMALL_RTOL and not (law is not None and law.sample_time == 0)
+        small = small and not has_kinks(model)
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if model.closures and method in SCHEMES and chosen.stages > 1:
         remedy = 'use method="generalised_alpha"'
         raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
+    if chosen.stages > 1 and has_kinks(model):
+        warnings.warn(
+            f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see its "
+            'error at their kinks and claims too small a one; use method="generalised_alpha"',
+            AccuracyWarning,
+            stacklevel=2,
+        )
     h = _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
     setup = Setup(

@@ -26,6 +26,8 @@ FACTORS: dict[str, dict[str, float]] = {
     "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
     "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / DEG},
     "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
+    "N m^2": {"Nm2": 1.0, "Nmm2": 1e-6},
+    "kg/m": {"kg/m": 1.0, "g/m": 1e-3},
     "V": {"V": 1.0, "mV": 1e-3},
     "A": {"A": 1.0, "mA": 1e-3},
     "ohm": {"ohm": 1.0, "mohm": 1e-3},

@@ -12,7 +12,7 @@ w = theta', N the gear ratio, Jm = N^2 Jr + rotor_inertia:
 
 L = 0: i = (V - N Ke w) / R at once. An amplifier at its limit of current holds it: with L > 0 it takes back the voltage
 as a current loop of 100 R would, at once with L = 0. eta is the gear's efficiency where it is "directed"; s passes
-through zero as tanh(w / 1e-3 rad/s). Constant efficiencies multiply Kt.
+through zero as tanh(w / 1e-5 rad/s). Constant efficiencies multiply Kt.
 
     tanh      F = g(w) tanh(w / ve)
     lugre     z' = w - s0 |w| z / g(w),   F = s0 z + s1 z'            dahl: g = Fc, s1 = 0
@@ -21,7 +21,7 @@ through zero as tanh(w / 1e-3 rad/s). Constant efficiencies multiply Kt.
 Tanh friction creeps for ever under any load, at ve atanh(load / g); where sticking, hunting or presliding matter take
 LuGre. LuGre friction is passive for s2 > s1 (Fs - Fc) / Fc.
 
-Left out: Jr N (rate of the carrier) q', of size 1/N; the rotor's own inertia belongs in the carrier's `housing_inertia`.
+Left out: Jr N (rate of the carrier) q', of size 1/N; Jr itself belongs in the carrier's `housing_inertia`.
 
 Sources: Canudas de Wit, Olsson, Astrom and Lischinsky 1995 (LuGre); Dahl 1968; Barabanov and Ortega 2000 (passivity);
 Spong 1987 (flexible joints).
@@ -83,12 +83,24 @@ def is_linear(c: FloatArray) -> bool:
     return bool(plain and c[kernel.CUBIC] == c[kernel.PLAY] == 0.0 and not limited)
 
 
+def breaks_away(c: FloatArray) -> bool:
+    """Whether a joint with these constants may stick and break away, or leave its play."""
+    return bool(c[kernel.FRICTION] != kernel.RIGID or c[kernel.PLAY] > 0.0 or c[kernel.GEAR] < 1.0)
+
+
+def has_kinks(c: FloatArray) -> bool:
+    """Whether the forces of the drive with these constants have kinks, or all but kinks."""
+    limited = c[kernel.CURRENTS] < np.inf or c[kernel.VOLTS] < np.inf
+    electric = c[kernel.INPUT] in (kernel.VOLTAGE, kernel.WINDING, kernel.CURRENT)
+    return bool(limited and electric) or breaks_away(c)
+
+
 def check_joint(joint: Joint, name: str) -> None:
     """Refuse a drive that has no equations, and warn of one that makes energy."""
     flexible = joint.stiffness > 0
     require(
         not flexible or joint.total_rotor_inertia > 0,
-        f"{name}: a flexible joint needs an inertia on its motor side; give rotor_inertia [kg m^2], or a motor with one",
+        f"{name}: a flexible joint needs an inertia on its motor side; give rotor_inertia [kg m^2] or a motor with one",
     )
     law = joint.friction_law
     if law is not None and law.kind == "lugre" and law.bristle_damping > 0:
@@ -133,11 +145,11 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         if not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
-            raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction and rotor; leave them out")
+            raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction; leave its drive out")
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
-            f"joint {i + 1} is free and in a loop of {kind}, where friction and springs are not modelled; leave them out",
+            f"joint {i + 1} is free and in a loop of {kind}, where it has no friction and no spring; leave them out",
         )
         inner[i], drives[i] = bare(joint, known)
     return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})

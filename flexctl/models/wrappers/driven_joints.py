@@ -8,7 +8,8 @@ and those of the drive come behind (`drive` states them):
     r_j(q_j, theta_j, Q_j, Z_j and their rates and accelerations, V_j) = 0
 
 A flexible joint adds the coordinate `jointN_motor`, theta; a winding with inductance `jointN_charge`, of which only the
-rate means something, the current; bristles `jointN_bristle`, of which only the rate means something, the deflection.
+rate means something, the current; bristles `jointN_bristle`, of which only the rate means something, their force s0 z
+divided by Coulomb friction.
 Readings come behind the sensors of the arm: motor angle and rate of a flexible joint (the arm's own joint angle is that
 of the link), the current, the torque that reaches the link, dry and viscous friction.
 
@@ -26,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Startable, commands_of, joints_of
-from ...errors import NotAvailable, require, unknown
+from ...errors import require, unknown
 from ...kernels import drives as kernel
 from ...machine.arm import Joint
 from ...machine.given import ModelGiven, as_model
@@ -50,21 +51,8 @@ from ...model import (
     index_of,
     with_payload,
 )
-from .drive import check_joint, constants, is_linear
-
-_SUFFIXES = ("_torque", "_force")
-
-
-class Seen(NamedTuple):
-    """One joint at a state: residual, its derivatives by accelerations, rates, positions, inputs; readings."""
-
-    r: FloatArray
-    M: FloatArray
-    D: FloatArray
-    K: FloatArray
-    B: FloatArray
-    y: FloatArray
-    Y: FloatArray
+from .drive import breaks_away, check_joint, constants, has_kinks, is_linear
+from .drive_signals import Seen, at_rest, check_alone, columns_of, inputs_in_place, prefix_of
 
 
 def driven_joints(model: ModelGiven, drives: Mapping[str, Joint]) -> MechanicalModel:
@@ -104,19 +92,20 @@ class DrivenJoints:
         self.inner, self.kind, self.drives = model, model.kind, dict(drives)
         self.n = len(model.coordinates)
         self.replaced = [index_of("input", name, model.inputs) for name in drives]
-        self.columns = _columns(model, self.replaced, list(drives))
-        self.prefix = [_prefix(name) for name in drives]
+        self.columns = columns_of(model, self.replaced, list(drives))
+        self.prefix = [prefix_of(name) for name in drives]
         for name, joint in drives.items():
-            _check_alone(joint, name)
-            check_joint(joint, _prefix(name))
+            check_alone(joint, name)
+            check_joint(joint, prefix_of(name))
         self.constants = np.array([constants(joint) for joint in drives.values()])
         self._lay_out()
         self.closures = model.closures
         self._as_inside()
+        self.kinks, self.sticks = (any(map(find, self.constants)) for find in (has_kinks, breaks_away))
         self.linear = isinstance(model, LinearMechanics) and all(map(is_linear, self.constants))
 
     def _lay_out(self) -> None:
-        """Set coordinates, inputs and outputs, and the rows that pick the slots of each joint out of all coordinates."""
+        """Set coordinates, inputs and outputs, and the rows that pick the slots of a joint out of all coordinates."""
         model, units = self.inner, [self.inner.inputs[i].unit for i in self.replaced]
         added: list[Signal] = []
         places: list[list[int]] = []
@@ -133,11 +122,12 @@ class DrivenJoints:
                 self.lags[f"{name}_charge"] = Signal(f"{name}_current", "A")
             if c[kernel.FRICTION] == kernel.BRISTLES:
                 own[kernel.BRISTLE] = self.n + len(added)
-                added.append(Signal(f"{name}_bristle", f"{turn} s", "its rate is the deflection of the bristles"))
-                self.lags[f"{name}_bristle"] = Signal(f"{name}_deflection", turn)
+                added.append(Signal(f"{name}_bristle", "s", "its rate is the bristles' force by Coulomb friction"))
+                self.lags[f"{name}_bristle"] = Signal(f"{name}_bristle_force", "1")
             places.append(own)
         self.coordinates = (*model.coordinates, *added)
         self.size = self.n + len(added)
+        self.places = np.array(places)
         self.pick = np.zeros((len(places), kernel.SLOTS, self.size))
         for rows, own, column in zip(self.pick, places, self.columns.T, strict=True):
             rows[kernel.LINK, : self.n] = column
@@ -157,7 +147,7 @@ class DrivenJoints:
                 signals.append(signal)
                 continue
             j = self.replaced.index(i)
-            for new in _inputs(self.prefix[j], int(self.constants[j, kernel.INPUT]), signal, units[j]):
+            for new in inputs_in_place(self.prefix[j], int(self.constants[j, kernel.INPUT]), signal, units[j]):
                 self.own[j].append(len(signals))
                 signals.append(new)
         self.inputs = tuple(signals)
@@ -165,7 +155,8 @@ class DrivenJoints:
     def _name_outputs(self, units: Sequence[str]) -> None:
         """Set the outputs: the sensors, with the link's side named, and what is read of the drives."""
         link = {f"{name}_angle" for name, c in zip(self.prefix, self.constants, strict=True) if c[kernel.FLEXIBLE]}
-        sensors = [s if s.name not in link else replace(s, description="of the link's side") for s in self.inner.outputs]
+        side = "of the link's side"
+        sensors = [s if s.name not in link else replace(s, description=side) for s in self.inner.outputs]
         self.readings: list[tuple[int, int]] = []
         for j, (c, name, unit) in enumerate(zip(self.constants, self.prefix, units, strict=True)):
             turn = "rad" if unit == "N m" else "m"
@@ -176,7 +167,8 @@ class DrivenJoints:
             if c[kernel.INPUT] in (kernel.CURRENT, kernel.VOLTAGE, kernel.WINDING):
                 sensors.append(Signal(f"{name}_current", "A"))
                 self.readings.append((j, kernel.CURRENT_READING))
-            sensors.append(Signal(f"{name}_link_{unit == 'N m' and 'torque' or 'force'}", unit, "what reaches the link"))
+            effort = "torque" if unit == "N m" else "force"
+            sensors.append(Signal(f"{name}_link_{effort}", unit, "what reaches the link"))
             self.readings.append((j, kernel.TORQUE_READING))
             if c[kernel.FRICTION] or c[kernel.VISCOUS]:
                 sensors.append(Signal(f"{name}_friction", unit, "viscous and dry, on the motor's side"))
@@ -259,7 +251,7 @@ class DrivenJoints:
         """The model for statics: no winding, and no bristles, whose deflection at rest is whatever it was before."""
         if not self.lags:
             return self
-        return driven_joints(self.inner, {name: _at_rest(joint) for name, joint in self.drives.items()})
+        return driven_joints(self.inner, {name: at_rest(joint) for name, joint in self.drives.items()})
 
     def lifted(self, point: OperatingPoint) -> OperatingPoint:
         """Return a point of rest of `resting` as one of this model: currents flow."""
@@ -464,8 +456,23 @@ class DrivenJoints:
         return Energy(kinetic, potential)
 
     def compiled(self) -> Compiled | None:
-        """Return None: the plain engine is used."""
+        """Return None: what runs compiled is a stepper of its own."""
         return None
+
+    @property
+    def own_stepper(self) -> bool:
+        """Whether `stepper` gives a compiled stepper: around every formulation that has one, without closures."""
+        from .driven_stepper import has_stepper
+
+        return has_stepper(self)
+
+    def stepper(self, *arguments: Any) -> Any:
+        """Return the compiled stepper (see `kernels.driven`), or None where there is none."""
+        if not self.own_stepper:
+            return None
+        from .driven_stepper import stepper  # compiled code is loaded when a time loop needs it
+
+        return stepper(self, *arguments)
 
 
 class _LinearDrivenJoints(LinearMechanics):
@@ -487,52 +494,3 @@ class _LinearDrivenJoints(LinearMechanics):
     def with_payload(self, mass: float, inertia: float) -> MechanicalModel:
         """Return the model with another payload [kg], [kg m^2]."""
         return self.wrapped.with_payload(mass, inertia)
-
-
-def _columns(model: MechanicalModel, replaced: Sequence[int], names: Sequence[str]) -> FloatArray:
-    """Return the columns of B of some inputs, which must be the same in every pose."""
-    q = model.reference()
-    here = model.input_matrix(q)[:, replaced]
-    there = model.input_matrix(q + 0.1 * np.cos(np.arange(q.size)))[:, replaced]
-    require(
-        bool(np.array_equal(here, there)) and bool(np.all(np.any(here, axis=0))),
-        f"inputs {list(names)} are no torques of joints: what they act on depends on the pose",
-    )
-    return here
-
-
-def _prefix(torque: str) -> str:
-    for suffix in _SUFFIXES:
-        if torque.endswith(suffix):
-            return torque.removesuffix(suffix)
-    return torque
-
-
-def _inputs(name: str, kind: int, torque: Signal, unit: str) -> list[Signal]:
-    """Return the inputs of a joint in place of its torque."""
-    turn = "rad" if unit == "N m" else "m"
-    if kind == kernel.NONE:
-        return []
-    if kind == kernel.TORQUE:
-        return [torque]
-    if kind == kernel.CURRENT:
-        return [Signal(f"{name}_current", "A")]
-    if kind == kernel.SERVO:
-        return [Signal(f"{name}_command", turn), Signal(f"{name}_command_rate", f"{turn}/s")]
-    return [Signal(f"{name}_voltage", "V")]
-
-
-def _check_alone(joint: Joint, name: str) -> None:
-    """Refuse what a drive is not about: that belongs to the arm inside."""
-    for key in ("hub_inertia", "mass", "housing_inertia", "angle"):
-        value = getattr(joint, key)
-        require(not value, f"{name}: {key} = {value:g} belongs to the arm, not to the drive of a joint; leave it out")
-    if joint.drive == "hydraulic":
-        raise NotAvailable(f'{name}: drive = "hydraulic" is another layer (models.wrappers.hydraulic)')
-
-
-def _at_rest(joint: Joint) -> Joint:
-    motor = joint.motor
-    return replace(joint, friction_law=None, motor=None if motor is None else replace(motor, inductance=0.0))
-
-

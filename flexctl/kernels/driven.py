@@ -1,0 +1,280 @@
+"""Driven joints around the operations of any formulation (`drives` has one joint), for the common step.
+
+The arm inside keeps its own state, which is copied in before and out after each call, and its own correction. With
+d0 = S^-1 R of the arm, the torques of the drives as its inputs, Z_j = S^-1 B_j, p_j = B_j^T d and the correction e_j of
+the drive's own coordinates,
+
+    d = d0 - sum Z_j lam_j,      lam_j = S_j[0] (p_j, e_j)
+    S_j[1:] (p_j, e_j) = r_j[1:]
+
+S_j = ca M_j + cv D_j + cq K_j of joint j, made anew in every call; this is a system of four equations for each joint.
+Z_j is kept as long as the tangent of the arm is; so a step converges as with a kept tangent, and is judged as such.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from .drives import LINK, MOTOR, READINGS, SLOTS, drive
+from .general import no_leap
+from .idle import never, no_foresight, nothing
+from .jit import kernel
+from .lu import factor_full, solve_full
+from .state import KEPT, MOTION
+from .stepper import Operations
+from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+
+
+class Set(NamedTuple):
+    """The driven joints of an arm: k joints, an arm of n numbers in the kernels and p inputs; `joints` makes it."""
+
+    constants: np.ndarray  # (k, C), see `drives`
+    columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
+    slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
+    outputs: np.ndarray  # (1,) how many the arm has
+    own: np.ndarray  # (2 k,) inputs of each joint, or -1
+    torques: np.ndarray  # (k,) input of the arm inside
+    kept: np.ndarray  # (2 m,) inputs that stay: inside, around
+    readings: np.ndarray  # (2 r,) joint and what is read: -1, -2 angle and rate of the motor
+    u: np.ndarray  # (p,) inputs of the arm inside
+    local: np.ndarray  # (4, 4) position, rate, acceleration, inputs of a joint
+    M: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    B: np.ndarray
+    y: np.ndarray
+    Y: np.ndarray
+    r: np.ndarray  # (k, 4) residuals
+    S: np.ndarray  # (4 k, 4)
+    seen: np.ndarray  # (k, 3) readings
+    Z: np.ndarray  # (k, n)
+    A: np.ndarray  # (4 k, 4 k)
+    pivots: np.ndarray
+    right: np.ndarray  # (4 k,)
+
+
+SET = types.NamedTuple((MAT, MAT, *(INT,) * 6, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+
+
+class Around(NamedTuple):
+    """The form of the arm inside, its state, and the drives."""
+
+    inner: Any
+    motion: Any
+    set: Set
+
+
+def around_type(form: Any) -> Any:
+    """Return the type of `Around` for the type of a formulation's form."""
+    return types.NamedTuple((form, MOTION, SET), Around)
+
+
+def joints(
+    constants: np.ndarray, columns: np.ndarray, slots: np.ndarray, outputs: int, own: np.ndarray, torques: np.ndarray,
+    kept: np.ndarray, readings: np.ndarray, inputs: int,
+) -> Set:
+    """Return the set of driven joints with its scratch."""
+    (k, n), zeros, s = columns.shape, np.zeros, SLOTS
+    def whole(x: Any) -> np.ndarray:
+        return np.ascontiguousarray(x, np.int64).ravel()
+
+    return Set(
+        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(slots), whole([outputs]), whole(own),
+        whole(torques), whole(kept), whole(readings),
+        zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
+        zeros((READINGS, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
+        zeros((s * k, s * k)), zeros(s * k, np.int64), zeros(s * k),
+    )
+
+
+@kernel(**INSIDE)
+def go_in(form, motion):
+    """Copy the state of the arm in."""
+    inner = form.motion
+    for i in range(inner.q.size):
+        inner.q[i], inner.v[i], inner.a[i] = motion.q[i], motion.v[i], motion.a[i]
+
+
+@kernel(**PLAIN)
+def ask(joints, q, v, a, u, ca, cv, cq):
+    """Evaluate all joints: residuals, S, readings; and the inputs of the arm."""
+    n = joints.columns.shape[1]
+    for i in range(0, joints.kept.size, 2):
+        joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
+    for j in range(joints.torques.size):
+        x, local = joints.columns[j], joints.local
+        for slot in range(SLOTS):
+            place = joints.slots[SLOTS * j + slot]
+            local[0, slot] = q[place] if place >= 0 else 0.0
+            local[1, slot] = v[place] if place >= 0 else 0.0
+            local[2, slot] = a[place] if place >= 0 else 0.0
+        position, rate, acceleration = 0.0, 0.0, 0.0
+        for i in range(n):
+            position += x[i] * q[i]
+            rate += x[i] * v[i]
+            acceleration += x[i] * a[i]
+        local[0, LINK], local[1, LINK], local[2, LINK] = position, rate, acceleration
+        for i in range(2):
+            at = joints.own[2 * j + i]
+            local[3, i] = u[at] if at >= 0 else 0.0
+        drive(
+            joints.constants[j], local[0], local[1], local[2], local[3], joints.r[j], joints.M, joints.D, joints.K,
+            joints.B, joints.y, joints.Y,
+        )
+        for i in range(READINGS):
+            joints.seen[j, i] = joints.y[i]
+        joints.u[joints.torques[j]] = -joints.r[j, LINK]
+        for row in range(SLOTS):
+            for slot in range(SLOTS):
+                joints.S[SLOTS * j + row, slot] = (
+                    ca * joints.M[row, slot] + cv * joints.D[row, slot] + cq * joints.K[row, slot]
+                )
+
+
+@kernel(**PLAIN)
+def border(joints, d):
+    """Put the correction of the arm right, and fill that of the drives behind it; returns whether that failed."""
+    k, n, A, right = joints.torques.size, joints.columns.shape[1], joints.A, joints.right
+    for row in range(SLOTS * k):
+        right[row] = 0.0
+        for column in range(SLOTS * k):
+            A[row, column] = 0.0
+    for j in range(k):
+        at = SLOTS * j
+        for i in range(n):
+            right[at] += joints.columns[j, i] * d[i]
+        for other in range(k):
+            G, to = 0.0, SLOTS * other
+            for i in range(n):
+                G += joints.columns[j, i] * joints.Z[other, i]
+            for slot in range(SLOTS):
+                A[at, to + slot] = G * joints.S[to, slot]
+        A[at, at] += 1.0
+        for slot in range(1, SLOTS):
+            if joints.slots[at + slot] < 0:
+                A[at + slot, at + slot] = 1.0
+                continue
+            right[at + slot] = joints.r[j, slot]
+            for column in range(SLOTS):
+                A[at + slot, at + column] = joints.S[at + slot, column]
+    if factor_full(A, joints.pivots) != 0:
+        return True
+    solve_full(A, joints.pivots, right)
+    for j in range(k):
+        at, force = SLOTS * j, 0.0
+        for slot in range(SLOTS):
+            force += joints.S[at, slot] * right[at + slot]
+            if slot > 0 and joints.slots[at + slot] >= 0:
+                d[joints.slots[at + slot]] = right[at + slot]
+        for i in range(n):
+            d[i] -= joints.Z[j, i] * force
+    return False
+
+
+@kernel(**PLAIN)
+def reading(joints, q, v, i):
+    """Return reading i of the drives."""
+    j, what = joints.readings[2 * i], joints.readings[2 * i + 1]
+    place = joints.slots[SLOTS * j + MOTOR]
+    return q[place] if what == -1 else v[place] if what == -2 else joints.seen[j, max(what, 0)]
+
+
+def driven(ops: Operations) -> Operations:
+    """Return the operations of a formulation with drives around its joints."""
+    keeps = ops.keeps
+    inner_measure, inner_solve, inner_finish = ops.measure, ops.solve, ops.finish
+    inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
+
+    @kernel(**INSIDE)
+    def solve(form, motion, u, ca, cv, cq, fresh):
+        """One correction; see the module docstring."""
+        joints, inside = form.set, form.motion
+        go_in(form, motion)
+        ask(joints, motion.q, motion.v, motion.a, u, ca, cv, cq)
+        for i in range(inside.number.size):
+            inside.number[i] = motion.number[i]
+        n, d = inside.q.size, inside.d
+        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
+        if status != DONE or not np.isfinite(size):
+            return status, size
+        for i in range(n):
+            motion.d[i] = d[i]
+        if fresh:
+            for j in range(joints.torques.size):
+                at = joints.torques[j]
+                joints.u[at] += 1.0
+                status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, not keeps)
+                joints.u[at] -= 1.0
+                if status != DONE or not np.isfinite(size):
+                    return status, size
+                for i in range(n):
+                    joints.Z[j, i] = motion.d[i] - d[i]
+        if border(joints, motion.d):
+            return SINGULAR, np.inf
+        largest = 0.0
+        for i in range(motion.q.size):
+            largest = max(largest, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
+        return DONE, largest
+
+    @kernel(**INSIDE)
+    def measure(form, motion, u, y):
+        """Sensor readings, and those of the drives."""
+        joints = form.set
+        go_in(form, motion)
+        ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        first = joints.outputs[0]
+        inner_measure(form.inner, form.motion, joints.u, y[:first])
+        for i in range(first, y.size):
+            y[i] = reading(joints, motion.q, motion.v, i - first)
+
+    @kernel(**INSIDE)
+    def sense(form, motion, u, rows, y):
+        """Some of them."""
+        joints, first = form.set, form.set.outputs[0]
+        go_in(form, motion)
+        ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        for i in range(rows.size):
+            if rows[i] < first:
+                inner_sense(form.inner, form.motion, joints.u, rows[i : i + 1], y[i : i + 1])
+            else:
+                y[i] = reading(joints, motion.q, motion.v, rows[i] - first)
+
+    @kernel(**INSIDE)
+    def finish(form, motion, u, size):
+        """The step stands."""
+        go_in(form, motion)
+        ask(form.set, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        inner_finish(form.inner, form.motion, form.set.u, size)
+
+    @kernel(**INSIDE)
+    def refresh(form, motion):
+        """Make ready to measure."""
+        go_in(form, motion)
+        inner_refresh(form.inner, form.motion)
+
+    @kernel(**INSIDE)
+    def limit(form, motion, tolerance, h):
+        """Size of a correction that is accepted; the tangent is kept, whatever the arm inside does."""
+        extent = 1.0
+        for i in range(form.motion.q.size):
+            extent = max(extent, abs(motion.q[i]))
+        return tolerance * extent
+
+    @kernel(**INSIDE)
+    def store(form, motion, record, k):
+        """Record the coordinates: of the arm, then of the drives."""
+        go_in(form, motion)
+        inner_store(form.inner, form.motion, record, k)
+        if record.q.shape[0] > 1:
+            n = form.motion.q.size
+            behind = record.q.shape[1] - (motion.q.size - n)
+            for i in range(motion.q.size - n):
+                record.q[k, behind + i], record.v[k, behind + i] = motion.q[n + i], motion.v[n + i]
+
+    return Operations(
+        measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never, keeps=True,
+        prefers=KEPT, swing=ops.swing, stride=ops.stride, far=ops.far,
+    )

@@ -1,0 +1,111 @@
+"""The compiled steps of driven joints around any formulation; see `kernels.driven`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...abilities import Stepping, steps_itself
+from ...kernels import state
+from ...kernels.driven import Around, around_type, driven, joints
+from ...kernels.engine import Plan, Stepper
+from ...kernels.loops import loops
+from ...kernels.state import KEPT
+from ...model import FloatArray
+
+if TYPE_CHECKING:
+    from .driven_joints import DrivenJoints
+
+KINDS = ("ancf", "finite_segment", "timoshenko_planar", "timoshenko_spatial")
+"""Formulations with operations of their own."""
+
+
+@cache
+def _loops(kind: str) -> Mapping[Any, Any]:
+    """Return the loops of a formulation with drives around its joints; they are compiled when they are first used."""
+    if kind == "ancf":
+        from ..ancf.kernel.operations import OPERATIONS
+        from ..ancf.kernel.state import FORM
+    elif kind == "finite_segment":
+        from ..finite_segment.kernel import FORM, OPERATIONS
+    elif kind == "timoshenko_planar":
+        from ..timoshenko_planar.kernel.operations import OPERATIONS
+        from ..timoshenko_planar.kernel.state import FORM
+    else:
+        from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
+        from ..timoshenko_spatial.kernel.state import FORM
+    return loops(driven(OPERATIONS), around_type(FORM))
+
+
+def has_stepper(model: DrivenJoints) -> bool:
+    """Whether the drives and the model inside run in compiled steps."""
+    inner: Any = model.inner
+    if inner.closures or model.analysis != "nonlinear":
+        return False
+    if isinstance(inner, Stepping):
+        return model.kind in KINDS and steps_itself(inner)
+    return inner.compiled() is not None
+
+
+class Driven(Stepper):
+    """The common step around an arm that keeps its own state."""
+
+    def state(self) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates and rates now."""
+        q, v, arm = self.motion.q, self.motion.v, self.place  # the stepper of the arm, which never steps
+        if arm is None:
+            return q.copy(), v.copy()
+        n = arm.motion.q.size
+        arm.motion.q[:], arm.motion.v[:] = q[:n], v[:n]
+        found = arm.state()
+        return np.concatenate([found[0], q[n:]]), np.concatenate([found[1], v[n:]])
+
+
+def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
+    """Return the engine of a run; see `engine.Plan`."""
+    inner: Any = model.inner
+    n, broyden = model.n, plan.scheme.newton == "broyden"
+    p = len(inner.inputs)
+    if isinstance(inner, Stepping):
+        own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}), first)
+        inside, columns = own.motion, _columns(own, model.columns)
+        functions: tuple[Any, ...] = ()
+        made = _loops(model.kind)
+    else:
+        from ...kernels import general
+        from ...kernels.driven_general import LOOPS
+
+        compiled = inner.compiled()
+        own, inside, columns = None, state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False), model.columns.T
+        room = general.room(compiled, n, p, 0, len(inner.outputs), ())
+        pointers = (compiled.residual, compiled.tangent, compiled.output, general.no_closure.load(), room, inside)
+        made, functions = LOOPS, pointers
+    size = inside.q.size
+    around = np.concatenate([inside.q, q[n:]]), np.concatenate([inside.v, v[n:]])
+    motion = state.motion(*around, 0, 0, gap=False, broyden=broyden)
+    places = model.places.copy()
+    places[places >= 0] += size - n
+    taken = [[*own_inputs, -1, -1][:2] for own_inputs in model.own]
+    drives = joints(
+        model.constants, columns, places, len(inner.outputs), np.array(taken), np.array(model.replaced),
+        np.array(model.kept), np.array(model.readings), p,
+    )
+    form = drives if own is None else Around(own.form, inside, drives)
+    return Driven(model, made, form, motion, u, plan, first, prefers=KEPT, functions=functions, place=own)
+
+
+def _columns(own: Any, columns: FloatArray) -> FloatArray:
+    """Return the columns of B by the numbers of the kernels, of which the coordinates are linear functions."""
+    q = own.motion.q
+    kept, found = q.copy(), np.zeros((columns.shape[1], q.size))
+    q[:] = 0.0
+    origin = own.state()[0]
+    for i in range(q.size):
+        q[i] = 1.0
+        found[:, i] = columns.T @ (own.state()[0] - origin)
+        q[i] = 0.0
+    q[:] = kept
+    return found
