@@ -28,6 +28,8 @@ ASSUMED = 0.01
 """Relative error of every line where none is known."""
 UNEXPLAINED = 4.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
+ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
+"""Orders and number of lines with which delays are tried."""
 LIGHT = 0.3
 """Damping ratio from which on a pair is not called a mode."""
 
@@ -74,6 +76,8 @@ class ModalFit(Tabular):
         Mean of |residual / sigma|^2 of the chosen order: 1 if the model explains all but the noise.
     delay : float
         Delay [s] that was taken out first.
+    pairs : int
+        The order that was chosen.
     data, model : MeasuredResponse, ndarray
         What was fitted (continuous, delay taken out), and the model at its lines.
 
@@ -94,6 +98,7 @@ class ModalFit(Tabular):
     orders: tuple[OrderFit, ...]
     chi2: float
     delay: float
+    pairs: int
     data: MeasuredResponse
     model: ComplexArray
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -110,9 +115,9 @@ class ModalFit(Tabular):
 
     @property
     def stable(self) -> Any:
-        """Whether each pole was found at the order before, too."""
-        chosen = next((o for o in self.orders if o.pairs == int(np.sum(self.poles.imag > 0))), self.orders[-1])
-        return np.array([bool(chosen.stable[np.argmin(np.abs(chosen.poles - p))]) for p in self.poles])
+        """Whether each pole was found at the order before or after, too."""
+        beside = [o.poles for o in self.orders if abs(o.pairs - self.pairs) == 1]
+        return np.array([any(_agrees(p, poles) for poles in beside) for p in self.poles])
 
     def __repr__(self) -> str:
         hertz = ", ".join(f"{f:.4g}" for f in self.frequencies_hz)
@@ -193,7 +198,7 @@ def modal(
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
     say("refining the poles", 1.0)
-    return _told(data, response, fit, covariance, orders, terms, chosen_delay)
+    return _told(data, response, fit, covariance, orders, terms, chosen_delay, orders[at].pairs)
 
 
 def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
@@ -222,17 +227,22 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
     """Return the delay of whole samples with which a model of moderate order fits best."""
     if response.dt == 0.0:
         return 0.0
-    costs = []
+    thin = response.lines(np.unique(np.linspace(0, response.omega.size - 1, SCANNED).round().astype(int)))
+    best: list[float] = []
     for count in range(9):
-        data = response.unheld(count * response.dt)
-        s, H, weight = _rows_quietly(data)
-        order = max(1, min(8, (s.size - 4) // 3))
-        poles = start_poles(*_ends(s), order)
-        costs.append(
-            fitted(s, H, weight, poles, Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False), 8).chi2
-        )
+        s, H, weight = _rows_quietly(thin.unheld(count * response.dt))
+        terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
+        # a wrong delay can be had for a few more pairs: what counts is how few suffice
+        fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
+        best.append(min(_criterion(f, H.size) for f in fits))
         say("scanning the delay", (count + 1) / 9.0)
-    return float(np.argmin(costs)) * response.dt
+    return float(np.argmin(best)) * response.dt
+
+
+def _criterion(fit: Fit, values: int) -> float:
+    """Return Bayes' criterion."""
+    count = 2.0 * values
+    return float(count * np.log(fit.chi2) + np.log(count) * (fit.poles.size * 2 + fit.coefficients.size))
 
 
 def _rows_quietly(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
@@ -293,9 +303,7 @@ def _best(fits: Sequence[Fit], values: int, pairs: int | None) -> int:
         found = _persistent(fits)
         if found is not None:
             return found
-    count = 2.0 * values
-    criterion = [count * np.log(f.chi2) + np.log(count) * (f.poles.size * 2 + f.coefficients.size) for f in fits]
-    return int(np.argmin(criterion))
+    return int(np.argmin([_criterion(f, values) for f in fits]))
 
 
 def _persistent(fits: Sequence[Fit]) -> int | None:
@@ -322,6 +330,7 @@ def _told(
     orders: tuple[OrderFit, ...],
     terms: Terms,
     delay: float,
+    chosen: int,
 ) -> ModalFit:
     scale = fit.chi2 if not data.has_sigma else max(fit.chi2, 1.0)
     shape = (len(data.outputs), len(data.inputs))
@@ -358,6 +367,7 @@ def _told(
         orders,
         fit.chi2,
         delay,
+        chosen,
         data,
         model.reshape(data.response.shape),
         {**measured.provenance, "method": "vector fitting", "estimator": measured.method},

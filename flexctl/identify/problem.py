@@ -13,7 +13,7 @@ from ..model import FloatArray, names
 from .frf import frf
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import Sampled, sampled
+from .sampled import SUBSTEPS, Sampled, sampled
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -53,6 +53,7 @@ class Problem:
     responses: list[MeasuredResponse]
     scales: list[FloatArray] = field(default_factory=list)
     kept: dict[Any, Any] = field(default_factory=dict)
+    substeps: int = SUBSTEPS
 
     def plant_at(self, x: FloatArray) -> Plant:
         """Return the plant with parameters exp(x) times the start."""
@@ -73,7 +74,7 @@ class Problem:
         """Return the outputs without delay and feed-through; the last few are kept: delays only shift them."""
         key = (x.tobytes(), id(data), count)
         if key not in self.kept:
-            y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held)
+            y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
             _make_room(self.kept)
             self.kept[key] = y
         found: FloatArray = self.kept[key]

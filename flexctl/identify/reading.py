@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray
+from ..support.tabular import matlab_name
 from .record import Record, parsed_head, record
 
 SUFFIXES = (".csv", ".npz", ".mat", ".json", ".uff", ".unv")
@@ -162,11 +163,23 @@ def _arrays(source: Path, suffix: str) -> dict[str, Any]:
             return {**told, **told.pop("columns", {})} if isinstance(told.get("columns"), dict) else told
         from ..io.matfile import read_mat
 
-        return dict(read_mat(source.read_bytes()))
+        return _by_own_names(dict(read_mat(source.read_bytes())))
     except DefinitionError:
         raise
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
         raise DefinitionError(f"cannot read it, damaged or not a {suffix} file: {error}") from error
+
+
+def _by_own_names(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of a file that flexctl wrote by the names that they have here, not by those for MATLAB."""
+    taken = [key for key in ("units", "about", "columns") if key in content]
+    listed = content.get("columns", [])
+    for name in listed if isinstance(listed, list) else [listed]:
+        written = matlab_name(str(name), taken)
+        taken.append(written)
+        if written in content:
+            content[str(name)] = content.pop(written)
+    return content
 
 
 def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], dict[str, Any]]:
@@ -200,7 +213,8 @@ def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], d
         count = max((len(x) for x in table.values()), default=0)
         table["time [s]"] = np.arange(count) * float(np.asarray(content["dt"]).item())
     columns, stated = _split_heads(table, len(table))
-    return columns, {**{str(k): str(v) for k, v in units.items()}, **stated}, about
+    seconds = {name: "s" for name in TIMES if name in columns}  # unless they say otherwise
+    return columns, {**seconds, **{str(k): str(v) for k, v in units.items()}, **stated}, about
 
 
 def _listed(content: Mapping[str, Any], key: str) -> list[str]:
@@ -254,7 +268,8 @@ def _assembled(
     time = next((key for key in columns if key in TIMES), None)
     if time is None:
         raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
-    signal, factor = parsed_head(f"{time} [{stated[time]}]" if time in stated else time)
+    require(time in stated, f'the time has no unit: write "{time} [s]"')
+    signal, factor = parsed_head(f"{time} [{stated[time]}]")
     require(signal.unit == "s", f'the time is in "{stated.get(time)}", which is no unit of time; write "time [s]"')
     signals = [key for key in columns if key != time]
     given = about.get("outputs")

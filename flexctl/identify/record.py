@@ -228,6 +228,7 @@ def record(
     >>> found.period
     2
     """
+    require(bool(inputs) and bool(outputs), "a record needs an input and an output at least; name them")
     blocks, signals = [], []
     size = None if np.ndim(time) == 0 else np.size(time)
     for what, table in (("input", inputs), ("output", outputs), ("reference", references or {})):

@@ -20,7 +20,9 @@ from ..support.tabular import Column, Tabular
 from .record import Record
 
 DRIFT = 0.02
-"""Change of a period's (segment's) mean from one to the next, as a part of its spread, that is called drift."""
+"""Range of the means of the periods, as a part of what a period does beside a ramp, from which on it is drift."""
+WANDER = 1.5
+"""The same of a signal that is not periodic: from the lowest to the highest mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,17 +155,22 @@ def transformed(data: Record, length: int, step: int, taper: FloatArray) -> tupl
 
 
 def drifts(data: Record, length: int) -> list[bool]:
-    """Return for every signal whether its mean wanders from segment to segment; inputs never count."""
+    """Return for every signal whether its mean wanders from segment to segment; inputs never count.
+
+    The means of a periodic signal do not move at all; those of a stationary one move less than the signal does within a
+    segment.
+    """
     found = [False] * len(data.inputs)
     blocks = data.t.size // length
+    share = DRIFT if data.period and length % data.period == 0 else WANDER
     for column in np.column_stack([data.y, data.r]).T:
         pieces = column[: blocks * length].reshape(blocks, length)
-        within = float(np.std(np.diff(pieces, axis=1))) * np.sqrt(length) + 1e-300
-        spread = float(
-            np.mean(np.std(pieces - np.linspace(-0.5, 0.5, length) * (pieces[:, -1:] - pieces[:, :1]), axis=1))
-        )
-        wander = float(np.ptp(pieces.mean(axis=1))) if blocks > 1 else abs(float(column[-1] - column[0]))
-        found.append(wander > DRIFT * max(spread, 1e-3 * within))
+        ramp = np.linspace(-0.5, 0.5, length)
+        slopes = pieces @ ramp / (ramp @ ramp)
+        within = float(np.sqrt(np.mean((pieces - pieces.mean(axis=1, keepdims=True) - np.outer(slopes, ramp)) ** 2)))
+        means = pieces.mean(axis=1)
+        wander = float(np.ptp(means)) if blocks > 1 else abs(float(slopes[0]))
+        found.append(wander > share * max(within, 1e-300))
     return found
 
 
