@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
+WEIGHTED = 6
+"""Times that weights are taken from what is left, and the parameters fitted again."""
 MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
 FINEST = 330
@@ -232,20 +234,32 @@ def parameters(
     x, at = scanned(found, x, wanted, feeds, lengths[0], say)
     for number, length in enumerate(lengths[1:] or [0]):
         x, _ = fitted(found, x, at, length, 10, say, f"part {number + 1} of {len(lengths)}")
-    for _ in range(2):
-        if found.records:
-            reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, 15, say, "final weights", 1e-6)
-    x, at = _neighbours(found, x, at, cost, wanted, feeds, say)
+    x, cost = _weighted(found, x, at, say)
+    y, other = _neighbours(found, x, at, cost, wanted, feeds, say)
+    if other != at:
+        x, at = y, other
+        x, _ = _weighted(found, x, at, say)
     say("deviations", 0.0)
-    if found.records:
-        reweighted(found, x, at)
     how_far = trust(found, x, at, mesh)
     say("deviations", 1.0)
     times = _refinement(found, how_far)
     if times > 1:
         found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
     return _told(found, x, at, how_far, told)
+
+
+def _weighted(
+    found: Problem, x: FloatArray, at: Setting, say: Callable[[str, float], None]
+) -> tuple[FloatArray, float]:
+    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
+    for _ in range(WEIGHTED):
+        before = np.concatenate([*found.scales, np.ones(1)])
+        reweighted(found, x, at)
+        x, cost = fitted(found, x, at, 0, 15, say, "final weights", 1e-6)
+        now = np.concatenate([*found.scales, np.ones(1)])
+        if np.abs(now / before - 1.0).max() < 0.05:
+            break
+    return x, cost
 
 
 def _refinement(found: Problem, how_far: Trust) -> int:
@@ -288,9 +302,7 @@ def _on_finer_mesh(
         )
         known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
         return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
-    if finer.records:
-        reweighted(finer, y, at)
-    y, _ = fitted(finer, y, at, 0, 3, say, "a finer mesh", 1e-5)
+    y, _ = _weighted(finer, y, at, say)
     told.append(
         f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
         f"{key} = {new[key]}, which is in the plant that is returned"

@@ -234,15 +234,15 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
         terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
         # a wrong delay can be had for a few more pairs: what counts is how few suffice
         fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
-        best.append(min(_criterion(f, H.size) for f in fits))
+        best.append(min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits))
         say("scanning the delay", (count + 1) / 9.0)
     return float(np.argmin(best)) * response.dt
 
 
-def _criterion(fit: Fit, values: int) -> float:
-    """Return Bayes' criterion."""
+def _criterion(fit: Fit, values: int, floor: float = 0.0) -> float:
+    """Return Bayes' criterion; below a floor of chi^2 nothing more is gained."""
     count = 2.0 * values
-    return float(count * np.log(fit.chi2) + np.log(count) * (fit.poles.size * 2 + fit.coefficients.size))
+    return float(count * np.log(max(fit.chi2, floor)) + np.log(count) * (fit.poles.size * 2 + fit.coefficients.size))
 
 
 def _rows_quietly(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:

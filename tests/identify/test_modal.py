@@ -67,7 +67,9 @@ def test_a_delay_is_found_and_what_it_does_when_it_is_not_taken_out() -> None:
     system = plant(3)
     w = 2 * np.pi * np.linspace(1.0, 60.0, 500)
     sampled = fx.zero_order_hold(system, 1e-3, delay=3e-3)
-    data = replace(noisy(system, w, 0), response=sampled.transfer(np.exp(1j * w * 1e-3)), dt=1e-3, held=True)
+    made = noisy(system, w, 0)
+    noise = made.response - system.transfer(1j * w)
+    data = replace(made, response=sampled.transfer(np.exp(1j * w * 1e-3)) + noise, dt=1e-3, held=True)
     found = identify.modal(data.choose(["hub_angle", "strain"]), most=5)
     assert found.delay == pytest.approx(3e-3)
     assert np.abs(found.frequencies_hz[:3] / system.modes().frequencies_hz - 1).max() < 1e-3
