@@ -111,7 +111,7 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
         with source.open(newline="", encoding="utf-8-sig") as stream:
             lines = stream.read().splitlines()
     except (OSError, ValueError) as error:
-        raise DefinitionError(f"cannot read it: {getattr(error, 'strerror', None) or error}") from error
+        raise DefinitionError(f"cannot read it: {error}") from error
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if text.startswith("# about:"):
