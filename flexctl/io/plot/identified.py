@@ -166,11 +166,12 @@ def stabilisation(fit: ModalFit, *, path: str | Path | None = None, title: str =
 
 def _ellipses(ax: Any, fit: ModalFit) -> None:
     """Draw damping over frequency of the poles, with ellipses of two standard deviations."""
-    f, zeta = fit.frequencies_hz, fit.damping
+    swinging = fit.poles.imag > 0.0  # real poles have no place beside them
+    f, zeta = fit.frequencies_hz[swinging], fit.damping[swinging]
     ax.plot(f, 100.0 * zeta, "o", markersize=4, **_colour(0))
     turn = np.linspace(0.0, 2.0 * np.pi, 60)
     for k, p in enumerate(fit.poles):
-        if not np.isfinite(fit.covariance[k]).all():
+        if not swinging[k] or not np.isfinite(fit.covariance[k]).all():
             continue
         w, V = np.linalg.eigh(fit.covariance[k])
         around = p + 2.0 * (
@@ -178,6 +179,8 @@ def _ellipses(ax: Any, fit: ModalFit) -> None:
         )
         ax.plot(np.abs(around) / (2.0 * np.pi), -100.0 * around.real / np.abs(around), linewidth=1.0, **_colour(1))
     _hertz(ax)
+    ax.set_xlim(*(fit.data.omega[[0, -1]] / (2.0 * np.pi)))
+    ax.set_ylim(bottom=0.0)
     ax.set_ylabel("damping [%]")
     ax.set_title("poles, ellipses of two standard deviations")
 
