@@ -75,7 +75,7 @@ class Identified(Tabular):
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
-    >>> w = np.linspace(5.0, 250.0, 120)
+    >>> w = np.linspace(5.0, 450.0, 120)
     >>> H = arm.with_(payload={"mass": 0.02}).linearise().transfer(1j * w)[:1]
     >>> data = fx.identify.measured_response(w, H, ["hub_torque [N m]"], ["hub_angle [rad]"], relative=0.01)
     >>> found = fx.identify.parameters(arm, data, free=["payload.mass"], start={"payload.mass": 0.01}, mesh=False)
@@ -211,7 +211,7 @@ def parameters(
     Examples
     --------
     >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
-    >>> w = np.linspace(5.0, 250.0, 120)
+    >>> w = np.linspace(5.0, 450.0, 120)
     >>> data = fx.identify.measured_response(
     ...     w, arm.linearise().transfer(1j * w)[:1], ["hub_torque [N m]"], ["hub_angle [rad]"], relative=0.01)
     >>> key = "joint.1.hub_inertia"

@@ -194,7 +194,7 @@ def modal(
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
     terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
     orders, fits = _over_orders(s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
-    at = _best(fits, H.size, pairs)
+    at = _best(fits, H.size, pairs, 0.8 if data.has_sigma else 0.0)
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
     say("refining the poles", 1.0)
@@ -295,7 +295,7 @@ def _agrees(pole: complex, others: ComplexArray) -> bool:
     return bool(np.any(near & (np.abs(-others.real / np.abs(others) - zeta) < STABLE_DAMPING * zeta)))
 
 
-def _best(fits: Sequence[Fit], values: int, pairs: int | None) -> int:
+def _best(fits: Sequence[Fit], values: int, pairs: int | None, floor: float) -> int:
     """Return the index of the asked order, or of the smallest value of Bayes' criterion."""
     if pairs is not None:
         return pairs - 1
@@ -303,7 +303,7 @@ def _best(fits: Sequence[Fit], values: int, pairs: int | None) -> int:
         found = _persistent(fits)
         if found is not None:
             return found
-    return int(np.argmin([_criterion(f, values) for f in fits]))
+    return int(np.argmin([_criterion(f, values, floor) for f in fits]))
 
 
 def _persistent(fits: Sequence[Fit]) -> int | None:
@@ -353,7 +353,7 @@ def _told(
         w2 = abs(p) ** 2
         grad_f = np.array([p.real**2, p.imag**2]) / w2  # d log |p|
         grad_d = np.array([1.0, 0.0]) - grad_f  # d log zeta
-        sigma_f.append(np.sqrt(grad_f @ two @ grad_f))
+        sigma_f.append(np.sqrt(max(grad_f @ two @ grad_f, 0.0)))
         sigma_d.append(np.sqrt(max(grad_d @ two @ grad_d, 0.0)))
         turn = np.diag([p.real, p.imag])
         blocks.append(turn @ two @ turn)

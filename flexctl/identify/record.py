@@ -54,7 +54,7 @@ class Record(Tabular):
     >>> found
     Record(100 samples of 0.01 s, ['torque'] -> ['hub_angle'], not periodic)
     >>> print(found.outputs[0].unit, abs(found["hub_angle"]).max().round(4))
-    rad 0.0174
+    rad 0.0175
     """
 
     t: FloatArray

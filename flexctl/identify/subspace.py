@@ -156,9 +156,10 @@ def subspace(
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> u = rng.standard_normal(400)
-    >>> data = fx.identify.record(0.1, {"u [N]": u}, {"y [m]": np.cumsum(u) * 0.1})
-    >>> found = fx.identify.subspace(data, 1, refine=False)
+    >>> u, y = rng.standard_normal(400), np.zeros(400)
+    >>> for k in range(1, 400):
+    ...     y[k] = 0.9 * y[k - 1] + u[k - 1]
+    >>> found = fx.identify.subspace(fx.identify.record(0.1, {"u [N]": u}, {"y [m]": y}), 1, refine=False)
     >>> len(found.plant.states)
     1
     """
