@@ -172,7 +172,7 @@ def _arrays(source: Path, suffix: str) -> dict[str, Any]:
 
 def _by_own_names(content: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of a file that flexctl wrote by the names that they have here, not by those for MATLAB."""
-    taken = [key for key in ("units", "about", "columns") if key in content]
+    taken: list[str] = [key for key in ("units", "about", "columns") if key in content]
     listed = content.get("columns", [])
     for name in listed if isinstance(listed, list) else [listed]:
         written = matlab_name(str(name), taken)
