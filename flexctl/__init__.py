@@ -45,6 +45,8 @@ def __getattr__(name: str) -> Any:
 
         raise AttributeError(unknown_name(name, _HOME))
     place, own = _HOME[name]
+    if place == ".":  # a folder that is public as a whole
+        return importlib.import_module(f".{own}", __name__)
     module = importlib.import_module(place, __name__)
     value = getattr(module, own) if hasattr(module, own) else importlib.import_module(f"{module.__name__}.{own}")
     globals()[name] = value

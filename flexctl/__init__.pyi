@@ -151,6 +151,9 @@ from .simulation.rigid_prescribed import prescribed_response as prescribed_respo
 from .simulation.scores import settling_time as settling_time
 from .simulation.simulate import simulate as simulate
 
+# Identification: models from measurements
+from . import identify as identify
+
 # Judging: scenarios of a controller script, certificates, comparisons, sweeps
 from .judging.certify import Certificate as Certificate, certify as certify
 from .judging.certify.robust import bisected as bisected, payload_bound as payload_bound
@@ -181,7 +184,8 @@ from .export.precision import SinglePrecision as SinglePrecision, single_precisi
 # Errors and warnings
 from .errors import (
     AccuracyWarning as AccuracyWarning, Caution as Caution, ConvergenceError as ConvergenceError,
-    DefinitionError as DefinitionError, FlexctlError as FlexctlError, NotAvailable as NotAvailable,
+    DataWarning as DataWarning, DefinitionError as DefinitionError, FlexctlError as FlexctlError,
+    NotAvailable as NotAvailable,
     OutOfMemory as OutOfMemory, WriteError as WriteError,
 )
 

@@ -17,7 +17,10 @@ from .cli import (  # noqa: E402
     compare,
     demo,
     doctor,
+    experiment,
     export,
+    identify,
+    identify_responses,
     linear,
     margins,
     new,
@@ -31,7 +34,8 @@ from .cli import (  # noqa: E402
 )
 
 __all__ = [
-    "bode", "certify", "cli", "compare", "demo", "doctor", "export", "linear", "main", "margins", "new", "norms",
+    "bode", "certify", "cli", "compare", "demo", "doctor", "experiment", "export", "identify", "identify_responses",
+    "linear", "main", "margins", "new", "norms",
     "runs", "show", "simulate", "sweep", "validity",
 ]
 

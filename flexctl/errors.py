@@ -116,6 +116,16 @@ class AccuracyWarning(Caution):
     """
 
 
+class DataWarning(Caution):
+    """Measured data are worse than they look: saturated, quantised, drifting, without excitation where it is needed.
+
+    Examples
+    --------
+    >>> issubclass(fx.DataWarning, fx.Caution)
+    True
+    """
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``' (did you mean "x"?)'`` for the nearest known word, or an empty string; of an old name the new one."""
     word, words = str(word), list(known)  # what a user gives for a name may be anything

@@ -27,6 +27,7 @@ from ..models import outside
 from ..support.moved import OldMembers
 from .definition import Row, Tree, located, of_matrices, read_definition, read_tree
 from .overrides import combine, merge, overridden
+from .uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
@@ -118,6 +119,9 @@ class Plant(OldMembers):
         The file.
     tables : mapping
         The tables of the file, without the overrides.
+    uncertainty : Uncertainty or None
+        What is not known exactly, as [uncertainty] of the file says: `uncertainty.draw(plant, count)` returns
+        overrides.
 
     Examples
     --------
@@ -138,6 +142,7 @@ class Plant(OldMembers):
     rows: tuple[Row, ...]
     source: str
     tables: Tree = field(repr=False)
+    uncertainty: Uncertainty | None = None
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.title}", f"{self.source}, model {self.kind}"]
@@ -305,7 +310,7 @@ def _build(tree: Tree, name: str, source: str, overrides: Mapping[str, Any]) -> 
             said = overridden(tree, name, overrides)
     return Plant(
         name, said.title, said.reference, said.arm, said.kind, said.options,
-        dict(overrides), said.expected, said.rows, source, tree,
+        dict(overrides), said.expected, said.rows, source, tree, said.uncertainty,
     )
 
 

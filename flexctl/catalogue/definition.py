@@ -7,6 +7,7 @@
     [payload]  [damping]  [gravity]  [[sensor]]  [[actuator]]  [[body]]  [[closure]]
     [model]        kind = "...", the rest are options of that kind
     [provenance]   "link.1.length" = "published: ..."
+    [uncertainty]  standard deviations and correlation of some numbers (`flexctl.catalogue.uncertainty`)
     [[expected]]   values that the built plant must reproduce (`flexctl.catalogue.expected`)
 
 The keys of a table are the fields of its data class in `flexctl.machine.arm`. Numbers are plain SI numbers.
@@ -31,6 +32,7 @@ from ..machine.plausible import check_plausible
 from ..machine.schema import Ascending, Choice, Field, Name, Quantity, schema, shown
 from ..models import REGISTRY, outside
 from .expected import Expected
+from .uncertainty import Uncertainty, read_uncertainty
 
 Tree = dict[str, Any]
 MATRICES = "matrices"
@@ -98,7 +100,7 @@ TABLES = {
 }
 MEASURED = {"bending_stiffness", "mass_per_length", "clamped_frequency_hz"}
 """Keys of a link that may stand in place of material and section."""
-OTHERS = ("title", "reference", "model", "provenance", "expected")
+OTHERS = ("title", "reference", "model", "provenance", "uncertainty", "expected")
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,7 @@ class Definition:
     options: Mapping[str, Any]
     expected: tuple[Expected, ...]
     rows: tuple[Row, ...]
+    uncertainty: Uncertainty | None = None
 
 
 @contextmanager
@@ -192,7 +195,9 @@ def read_definition(tree: Tree, name: str) -> Definition:
     rows = _with_provenance(rows, tree.get("provenance", {}))
     expected = _read_expected(tree.get("expected", []))
     title, reference = (_text(tree, key) for key in ("title", "reference"))
-    return Definition(title or name, reference, arm, kind, options, expected, tuple(rows))
+    with located("[uncertainty]"):
+        uncertainty = read_uncertainty(tree.get("uncertainty"), rows)
+    return Definition(title or name, reference, arm, kind, options, expected, tuple(rows), uncertainty)
 
 
 def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:

@@ -159,6 +159,11 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
     "joint.1.stiffness=0.5..2; repeatable, all vary at once.",
 )
 @click.option(
+    "--draws", type=click.IntRange(min=0),
+    help="Plants drawn from [uncertainty] of the plant file.  [default: 24 where it "
+    "has one]",
+)
+@click.option(
     "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
     help="A constant load that comes on while the arm holds still, e.g. joint1_torque=0.05; repeatable.  "
     "[default: a sixth of each limit, or largest command]",
@@ -180,8 +185,8 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @json_option
 def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
-    frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], loaded: tuple[str, ...],
-    scenario: str | None, poses: tuple[str, ...],
+    frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], draws: int | None,
+    loaded: tuple[str, ...], scenario: str | None, poses: tuple[str, ...],
     single: bool, workers: int | None, output: str | None, page: Path | None, as_json: bool,
 ) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
@@ -206,9 +211,10 @@ def certify(
     A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
-    JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, limits, mu,
-    load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes; controller,
-    plant, model, overrides, version; with --float32 also float32 (signals: unit, largest, measured, bound; pole_shift).
+    JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, drawn,
+    limits, mu, load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes;
+    controller, plant, model, overrides, version; with --float32 also float32 (signals: unit, largest, measured, bound;
+    pole_shift).
     """
     from ..catalogue import load_controller
     from ..judging.certify import certify as examined
@@ -231,7 +237,7 @@ def certify(
         # one line in a log, the name of each part on a terminal
         report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
         report("preparing", 0.0)
-        found = examined(script, arm, progress=report, **asked)
+        found = examined(script, arm, progress=report, draws=draws, **asked)
         lost = precision.examined(script, arm, found.scenario, kind) if single else None
     whole = {**found.to_dict(), **(precision.as_json(lost) if lost is not None else {})}
     if place is not None:
@@ -276,7 +282,10 @@ def _print(found: Certificate) -> None:
         print_table("All commands, or all sensors, at once", together(found.loops))
         _print_spillover(found.loops)
     print_table(f"Other payloads and stiffnesses ({found.scenario})", grid(found))
-    others = {"In other poses": found.posed, "Other dampings": found.dampings, "Ranges": found.varied}
+    others = {
+        "In other poses": found.posed, "Other dampings": found.dampings, "Ranges": found.varied,
+        "Drawn plants": found.drawn,
+    }
     for title, points in others.items():
         if points:
             print_table(f"{title}: linear loop", plants(points))

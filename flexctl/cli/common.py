@@ -43,7 +43,7 @@ PATIENCE = 1.0
 """Time after which a command says what it is doing [s]."""
 ORDER = (
     "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
-    "compare", "sweep", "export", "new", "doctor",
+    "compare", "sweep", "excite", "measure", "identify", "export", "new", "doctor",
 )
 
 

@@ -15,43 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import DefinitionError, require, unknown
-
-_DEG = math.pi / 180.0
-FACTORS: dict[str, dict[str, float]] = {
-    "rad": {"rad": 1.0, "deg": _DEG, "mrad": 1e-3},
-    "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
-    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
-    "kg": {"kg": 1.0, "g": 1e-3, "mg": 1e-6},
-    "N m": {"Nm": 1.0, "mNm": 1e-3, "Nmm": 1e-3, "Ncm": 1e-2, "kNm": 1e3},
-    "N": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
-    "Hz": {"Hz": 1.0, "kHz": 1e3, "rad/s": 0.5 / math.pi},
-    "rad/s": {"rad/s": 1.0, "deg/s": _DEG, "rpm": math.pi / 30.0},
-    "rad/s^2": {"rad/s2": 1.0, "deg/s2": _DEG},
-    "m/s": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
-    "m/s^2": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
-    "1/s": {"/s": 1.0, "/ms": 1e3},
-    "Pa": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
-    "kg/m^3": {"kg/m3": 1.0, "g/cm3": 1e3},
-    "kg m^2": {"kgm2": 1.0, "kgcm2": 1e-4, "kgmm2": 1e-6, "gm2": 1e-3, "gcm2": 1e-7},
-    "m^2": {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6},
-    "m^4": {"m4": 1.0, "cm4": 1e-8, "mm4": 1e-12},
-    "N/m": {"N/m": 1.0, "N/mm": 1e3, "kN/m": 1e3},
-    "N m/rad": {"Nm/rad": 1.0, "Nmm/rad": 1e-3, "kNm/rad": 1e3, "Nm/deg": 1.0 / _DEG},
-    "N m s/rad": {"Nms/rad": 1.0, "Nmms/rad": 1e-3},
-    "N m^2": {"Nm2": 1.0, "Nmm2": 1e-6},
-    "kg/m": {"kg/m": 1.0, "g/m": 1e-3},
-    "V": {"V": 1.0, "mV": 1e-3},
-    "A": {"A": 1.0, "mA": 1e-3},
-    "ohm": {"ohm": 1.0, "mohm": 1e-3},
-    "H": {"H": 1.0, "mH": 1e-3},
-    "N m/A": {"Nm/A": 1.0, "mNm/A": 1e-3},
-    "V s/rad": {"Vs/rad": 1.0, "mVs/rad": 1e-3},
-    "N m/rad^3": {"Nm/rad3": 1.0},
-    "deg": {"deg": 1.0, "rad": 1.0 / _DEG},  # what is stated in degrees by its name: phase_margin_deg
-    "1": {"%": 1e-2},
-    "%": {"%": 1.0},  # what is stated in percent by its name: overshoot_pct
-}
-"""SI unit -> suffix without blanks and powers' circumflex -> factor to that unit."""
+from ..support.units import DEG as _DEG
+from ..support.units import FACTORS
+from ..support.units import SPELLINGS as _SPELLINGS
 
 PLAUSIBLE = {
     "rad": (2.0 * math.pi, 1e3), "m": (100.0, 1e4), "s": (100.0, 1e6), "kg": (1e4, 1e6), "N m": (1e5, 1e8),
@@ -60,7 +26,6 @@ PLAUSIBLE = {
 """SI unit -> the largest size of a number alone, and of one whose unit is stated."""
 
 _WORD = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµμ°%/][A-Za-z/^*·%² ]*(?:[234])?)?\s*")
-_SPELLINGS = str.maketrans({" ": None, "^": None, "*": None, "·": None, "²": "2", "°": "deg", "µ": "u", "μ": "u"})
 
 
 def quantity(text: str, unit: str = "", what: str = "", most: float | None = None) -> float:

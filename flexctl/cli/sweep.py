@@ -85,12 +85,16 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @click.argument("plant", metavar="[PLANT]", required=False)
 @plant_options
 @click.option(
-    "--over", "parameters", multiple=True, required=True, metavar="NAME=VALUES",
+    "--over", "parameters", multiple=True, metavar="NAME=VALUES",
     help="A key of the plant file, controller.NAME (an argument of design or a constant of the script, also "
     "controller.WEIGHTS.rate), scenario.duration, .step, .rtol or .method. VALUES: a list, LOW..HIGH, "
     "LOW..HIGH/POINTS, LOW..HIGH/POINTSlog; repeatable.",
 )
 @click.option("--sample", default="grid", show_default=True, help="grid (all combinations), random, or lhs.")
+@click.option(
+    "--draws", type=click.IntRange(min=0), default=0,
+    help="Plants drawn from [uncertainty] of the plant file, with every point of --over.",
+)
 @click.option("--count", type=click.IntRange(min=1), help="Number of points of random and lhs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of random and lhs.")
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
@@ -103,8 +107,8 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @json_option
 def sweep(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, parameters: tuple[str, ...],
-    sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool, workers: int | None,
-    scheduler: str | None, fresh: bool, output: str | None, as_json: bool,
+    draws: int, sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool,
+    workers: int | None, scheduler: str | None, fresh: bool, output: str | None, as_json: bool,
 ) -> None:
     """Run a controller over many values of plant or controller parameters.
 
@@ -128,7 +132,8 @@ def sweep(
         changed = {"model.kind": kind, **changed}
     with progress(1) as report:
         found = swept(
-            controller, plant, over=over, method=sample, count=count, seed=seed, overrides=changed, scenarios=only,
+            controller, plant, over=over, draws=draws, method=sample, count=count, seed=seed, overrides=changed,
+            scenarios=only,
             redesign=redesign, linear=linear, path=output, resume=not fresh, workers=workers, scheduler=scheduler,
             progress=_Told(report),
         )

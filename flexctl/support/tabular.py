@@ -221,7 +221,7 @@ def _write_mat(result: Tabular, stream: IO[bytes]) -> None:
     variables: dict[str, Any] = {**extra, "columns": _cells([c.name for c in columns])}
     for column in columns:
         array = column.array
-        name = _matlab_name(column.name, taken)
+        name = matlab_name(column.name, taken)
         taken.append(name)
         variables[name] = _cells(array.tolist()) if array.dtype.kind == "U" else array
     savemat(stream, variables, long_field_names=True, do_compression=True, oned_as="column")
@@ -234,7 +234,7 @@ def _split(result: Tabular) -> tuple[list[Column], dict[str, str]]:
     return columns, {key: json.dumps(plain(value), allow_nan=False) for key, value in extra.items()}
 
 
-def _matlab_name(name: str, taken: Sequence[str]) -> str:
+def matlab_name(name: str, taken: Sequence[str]) -> str:
     """Return a name that MATLAB takes, unlike the others."""
     base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
     base = (base if base[:1].isalpha() and base not in _MATLAB_WORDS else f"x_{base}")[:58]

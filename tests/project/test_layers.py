@@ -28,6 +28,7 @@ TIERS = (
     ("laws",),
     ("design",),
     ("simulation",),
+    ("identify",),
     ("judging",),
     ("io",),
     ("export",),
@@ -60,6 +61,7 @@ CONVENIENCE = {
     ("exact.euler_bernoulli", "linear"): "modal_plant(): the exact modes as a plant",
     ("exact.transfer_matrix.modes", "linear"): "modal_plant(): the exact modes as a plant",
     ("models.finite_difference.march", "linear"): "scheme_plant(): the explicit march as a discrete plant",
+    ("identify.reading", "io.matfile"): "measured data in .mat files",
     ("judging.scenario", "__main__"): "a controller script runs itself through the command line",
 }
 

@@ -39,7 +39,7 @@ from .collect import collected
 from .jobs import jobs, perform
 from .loads import checked_loads
 from .requirements import check_scenarios, check_signals, checked, checked_bits, judged
-from .task import prepared
+from .task import Task, prepared
 from .varied import checked_ranges
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["Certificate", "CrossedBounds", "PayloadBound", "certify"]
 
 BITS = (12, 14, 16, 20)
+DRAWS = 24
+"""Plants that are drawn where the plant file has [uncertainty]."""
 
 
 def certify(
@@ -63,6 +65,7 @@ def certify(
     bits: Sequence[int] = BITS,
     poses: Sequence[Sequence[float]] = (),
     vary: Mapping[str, tuple[float, float]] | None = None,
+    draws: int | None = None,
     loads: Mapping[str, float] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -98,6 +101,9 @@ def certify(
     vary : mapping, optional
         Ranges of parameters of the plant file over which the loop must be stable, absolute values in SI units by key:
         ``{"joint.1.stiffness": (0.5, 2.0)}``; several vary at once.
+    draws : int, optional
+        Number of plants that are drawn from [uncertainty] of the plant file (`Plant.uncertainty`), on all of which the
+        loop must be stable; by default 24 where the file has one, else none.
     loads : mapping, optional
         Constant loads by input of the plant, which come on while the arm holds still; by default a sixth of the limit
         of every command, of its largest value in the scenario where it has none.
@@ -118,7 +124,7 @@ def certify(
         told = f"{task.plant.name} is a linear plant, which has no"
         require(payload is None, f"payload = {payload}: {told} payload; vary its modes and gains")
         require(not poses, f"poses = {poses!r}: {told} poses")
-    asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary}
+    asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary, "drawn": _draws(task, draws)}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
     check_scenarios(stated, [item.name for item in task.items])
     check_signals(stated, task.signals())
@@ -135,3 +141,13 @@ def certify(
             progress(names[number], 1.0 / len(wanted))
     certificate = replace(collected(task, found), elapsed=time.perf_counter() - started)
     return replace(certificate, verdicts=judged(certificate, stated))
+
+
+def _draws(task: Task, asked: int | None) -> int | None:
+    """Return how many plants are drawn, None where the plant says nothing of what is uncertain."""
+    wanted = asked if asked is not None else task.requirements.get("drawn")
+    if task.plant.uncertainty is None:
+        remedy = "add [uncertainty], or identify the plant (flexctl identify)"
+        require(not wanted, f"{task.plant.name} does not say what is uncertain of it: {remedy}")
+        return None
+    return DRAWS if wanted is None else wanted

@@ -38,8 +38,9 @@ class Certificate(Tabular):
         The grid over payload and stiffness, in the pose in which the scenario begins.
     posed : tuple of Point
         The linear loop in the other poses, with payloads and stiffnesses.
-    dampings, varied : tuple of Point
-        The linear loop with other structural dampings, and over the ranges of other parameters.
+    dampings, varied, drawn : tuple of Point
+        The linear loop with other structural dampings, over the ranges of other parameters, and on plants drawn from
+        what is not known exactly of the plant.
     limits : tuple of Limit
         Limits of stability.
     bounds : mapping
@@ -95,6 +96,7 @@ class Certificate(Tabular):
     posed: tuple[Point, ...]
     dampings: tuple[Point, ...]
     varied: tuple[Point, ...]
+    drawn: tuple[Point, ...]
     limits: tuple[Limit, ...]
     bounds: Mapping[str, PayloadBound | str]
     loads: tuple[LoadStep, ...]
@@ -183,6 +185,7 @@ class Certificate(Tabular):
             "not_examined": [x for x in (self.no_loop, *self.notes) if x],
             "grid": [p.to_dict() for p in self.points], "poses": [p.to_dict() for p in self.posed],
             "dampings": [p.to_dict() for p in self.dampings], "varied": [p.to_dict() for p in self.varied],
+            "drawn": [p.to_dict() for p in self.drawn],
             "limits": [asdict(limit) for limit in self.limits],
             "mu": {**_mu(self.bound), "poses": {pose: _mu(b) for pose, b in self.bounds.items() if pose}},
             "load_steps": [asdict(x) for x in self.loads],

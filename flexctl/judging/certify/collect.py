@@ -52,6 +52,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         controller=task.name, plant=task.plant.name, scenario=task.chosen.name, drives=tuple(task.law.drives),
         loops=tuple(loops), points=_points(found, "grid: "), posed=_points(found, "pose "),
         dampings=_points(found, "damping "), varied=_points(found, "vary "),
+        drawn=_points(found, "drawn "),
         limits=tuple(x for x in found.values() if isinstance(x, Limit)), bounds=_bounds(task, found),
         loads=tuple(_pairs(found, LoadStep, _with_recovery_error)), quantised=tuple(quantised),
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
@@ -140,7 +141,7 @@ def _stated(task: Task) -> dict[str, Any]:
     return {
         "payload_kg": payloads(task), "payload_asked": "payload_kg" in stated,
         "frequency_change": stated.get("frequency_change"), "frequency_tried": FREQUENCY_CHANGE,
-        "vary": stated.get("vary", {}),
+        "vary": stated.get("vary", {}), "drawn": stated.get("drawn", 0),
     }
 
 

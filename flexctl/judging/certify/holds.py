@@ -48,13 +48,14 @@ def of_the_set(found: Certificate, p: Point) -> bool:
 
 def unexamined(found: Certificate) -> list[Point]:
     """Return the points of the set whose loop is not known."""
-    return [p for p in (*found.points, *found.posed, *found.varied) if not p.examined and of_the_set(found, p)]
+    return [p for p in (*found.points, *found.posed, *found.varied, *found.drawn) if not p.examined and
+    of_the_set(found, p)]
 
 
 def counterexamples(found: Certificate) -> list[Counterexample]:
     """Return the nearest plant of every kind on which the loop is not stable, the nearest of all first."""
     known = [Counterexample(f"UNSTABLE: {x.variant or found.plant}", 0.0) for x in found.loops if not x.stable]
-    every = (*found.points, *found.posed, *found.varied, *found.dampings)
+    every = (*found.points, *found.posed, *found.varied, *found.drawn, *found.dampings)
     known += [_counterexample(found, f"{p.state} at {p.where()}", _apart(found, p)) for p in every if not p.stable]
     known += [_counterexample(found, _told(x), _beyond(found, x)) for x in found.limits if x.reached]
     for bound in found.bounds.values():
@@ -145,6 +146,8 @@ def set_of(found: Certificate) -> str:
     else:
         parts.append(f"natural frequencies changed by {100 * change[0]:+g} to {100 * change[1]:+g} %")
     parts += [f"{key} from {a:g} to {b:g}" for key, (a, b) in found.stated["vary"].items()]
+    if found.drawn:
+        parts.append(f"{len(found.drawn)} plants drawn from what is uncertain of it")
     if not any("damping" in key for key in found.stated["vary"]):
         parts.append("damping as given")
     count = len(found.poses)

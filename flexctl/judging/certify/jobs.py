@@ -83,7 +83,8 @@ def jobs(task: Task) -> dict[str, Job]:
     if item.track is None and not isinstance(task.plant, IsLinear):
         for label, one in (("", item), *((("finer ", item.finer()),) if LINEAR in task.requirements else ())):
             found[f"{label}linear prediction"] = (runs.predicted, (task.plant, task.law, one))
-    return {**_bounds(task), **found, **_loops(task), **_posed(task), **_dampings(task), **_varied(task)}
+    around = {**_loops(task), **_posed(task), **_dampings(task), **_varied(task), **_drawn(task)}
+    return {**_bounds(task), **found, **around}
 
 
 def _runs(task: Task) -> dict[str, Job]:
@@ -257,6 +258,16 @@ def _varied(task: Task) -> dict[str, Job]:
             found[f"vary {about.where()}"] = (varied.varied_point, (base, own, item, about, pose))
     found["vary search"] = (varied.searched, (base, law, item, ranges))
     return found
+
+
+def _drawn(task: Task) -> dict[str, Job]:
+    """Return the linear loop on plants drawn from what is uncertain of the plant."""
+    base, law, item = task.chosen.plant(task.plant), task.law, task.chosen
+    count = int(task.requirements.get("drawn", 0))
+    if not count or base.uncertainty is None:
+        return {}
+    points = [varied.about(values) for values in base.uncertainty.draw(base, count)]
+    return {f"drawn {k + 1}": (varied.varied_point, (base, law, item, about)) for k, about in enumerate(points)}
 
 
 def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:

@@ -40,6 +40,8 @@ RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "st
 LINEAR = "linear_amplitude"
 VARY = "vary"
 """{key of the plant file: (low, high)}: the loop is stable whatever these values are."""
+DRAWN = "drawn"
+"""Number of plants, drawn from [uncertainty] of the plant file, on all of which the loop is stable."""
 VIBRATION = "vibration_ratio"
 """How many times less is left of the motion than in the run that a scenario stands against: at least a number for the
 worst run and signal, or {scenario: number}."""
@@ -101,6 +103,10 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
             proper = isinstance(bound, Mapping) and bool(bound)
             require(proper, f"requirement {VARY} = {bound!r}; write {{key: (low, high)}}")
             found[name] = dict(bound)
+        elif name == DRAWN:
+            whole = isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0
+            require(whole, f"requirement {DRAWN} = {bound!r} is not a number of plants")
+            found[name] = bound
         elif name == RIPPLE:
             proper = isinstance(bound, Mapping) and bool(bound)
             require(proper, f"requirement {RIPPLE} = {bound!r}; write {{16: 0.03}}: bits and largest ripple")
@@ -111,7 +117,7 @@ def checked(requirements: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = _number(name, bound)
         else:
             scores = ("OUTPUT.SCORE", "SCENARIO: OUTPUT.SCORE")
-            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, VARY, VIBRATION, RIPPLE, *scores])
+            raise unknown("requirement", name, [*LEAST, *MOST, *RANGES, VARY, DRAWN, VIBRATION, RIPPLE, *scores])
     return found
 
 
@@ -146,7 +152,11 @@ def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict
         if name in RANGES:
             verdicts.append(_over_range(found, name, bound))
         elif name == VARY:
-            verdicts.append(_varied(found))
+            told = ", ".join(f"{key} = {a:g}..{b:g}" for key, (a, b) in found.stated["vary"].items())
+            verdicts.append(_varied(found, VARY, told, found.varied))
+        elif name == DRAWN:
+            if bound:
+                verdicts.append(_varied(found, DRAWN, f"stable on {bound} plants drawn", found.drawn))
         elif name == RIPPLE:
             verdicts += [_ripple(found, bits, most) for bits, most in bound.items()]
         elif name == VIBRATION:
@@ -321,20 +331,19 @@ def _places(wrong: Sequence[Point], at: str) -> list[str]:
     return found + ([f"and {len(wrong) - 6} more"] if len(wrong) > 6 else [])
 
 
-def _varied(found: Certificate) -> Verdict:
-    told = ", ".join(f"{key} = {a:g}..{b:g}" for key, (a, b) in found.stated["vary"].items())
-    wrong = [p for p in found.varied if p.examined and not p.stable]
-    missing = [p for p in found.varied if not p.examined]
+def _varied(found: Certificate, name: str, told: str, points: Sequence[Point]) -> Verdict:
+    wrong = [p for p in points if p.examined and not p.stable]
+    missing = [p for p in points if not p.examined]
     if wrong:
         worst = min(wrong, key=lambda p: p.loop.decay if p.loop else 0.0)
-        return Verdict(VARY, told, f"{worst.state} at {worst.where()}", False)
-    if missing or not found.varied:
+        return Verdict(name, told, f"{worst.state} at {worst.where()}", False)
+    if missing or not points:
         why = missing[0].unknown if missing else found.no_loop or "the law measures nothing"
-        return Verdict(VARY, told, f"{NOT_EXAMINED}: {why}", False, False)
-    slow = min(found.varied, key=lambda p: p.loop.decay if p.loop else 0.0)
-    least = min(p.loop.smallest("disk_margin") for p in found.varied if p.loop and p.loop.margins)
+        return Verdict(name, told, f"{NOT_EXAMINED}: {why}", False, False)
+    slow = min(points, key=lambda p: p.loop.decay if p.loop else 0.0)
+    least = min(p.loop.smallest("disk_margin") for p in points if p.loop and p.loop.margins)
     rate = slow.loop.decay if slow.loop else math.nan
-    return Verdict(VARY, told, f"stable, disk margin {least:.3g}, slowest decay {rate:.3g} 1/s at {slow.where()}", True)
+    return Verdict(name, told, f"stable, disk margin {least:.3g}, slowest decay {rate:.3g} 1/s at {slow.where()}", True)
 
 
 def _vibration(found: Certificate, run: str, least: float) -> Verdict:

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import require
+from ...errors import DefinitionError, require
 from ...machine.given import as_plant
 from ..workers import WorkerLost, run_all
 from .case import Case, Study, check, digest_of, perform
@@ -34,7 +34,8 @@ def sweep(
     controller: str | Path,
     plant: Plant | str | Path | None = None,
     *,
-    over: Mapping[str, Any],
+    over: Mapping[str, Any] | None = None,
+    draws: int = 0,
     method: str = "grid",
     count: int | None = None,
     seed: int = 0,
@@ -58,6 +59,8 @@ def sweep(
         By default what the script names in PLANT.
     over : mapping
         Name of a parameter -> list of values or `Span`; see `flexctl.judging.sweep.case` for the names.
+    draws : int
+        Number of plants that are drawn from [uncertainty] of the plant file, each with every point of `over`.
     method : str
         "grid" (all combinations), "random" or "lhs" (Latin hypercube), the latter two with `count` points.
     count, seed : int
@@ -98,7 +101,11 @@ def sweep(
     ['ok', 'ok']
     """
     target = None if path is None else checked_path(path)
-    points = drawn({name: as_values(name, given) for name, given in over.items()}, method, count, seed)
+    over = over or {}
+    require(bool(over) or draws > 0, "nothing is swept over; name at least one parameter, or draw plants (draws)")
+    named = {name: as_values(name, given) for name, given in over.items()}
+    points: list[dict[str, Any]] = drawn(named, method, count, seed) if named else [{}]
+    points = _with_draws(points, controller, plant, overrides, draws, seed)
     study = _study(controller, plant, overrides, scenarios, redesign, linear, points)
     cases = [Case(study, tuple(point.items())) for point in points]
     about = {"study": asdict(study), "points": points}
@@ -115,7 +122,7 @@ def sweep(
             else:
                 journal.add(number, rows)
             _report(progress, done, len(cases))
-        table = tabulated(list(over), ((n, points[n], rows) for n, rows in done.items()))
+        table = tabulated(list(points[0]), ((n, points[n], rows) for n, rows in done.items()))
         if target is not None:
             table.save(target)
         finished = True
@@ -123,6 +130,24 @@ def sweep(
         if journal is not None:
             journal.close(finished)
     return table
+
+
+def _with_draws(
+    points: list[dict[str, Any]], controller: str | Path, plant: Plant | str | Path | None,
+    overrides: Mapping[str, Any] | None, draws: int, seed: int,
+) -> list[dict[str, Any]]:
+    """Return every point with every plant that is drawn; what a point says of the plant stays."""
+    if not draws:
+        return points
+    from ...catalogue import load_controller, own_plant
+
+    where = plant if plant is not None else own_plant(load_controller(controller))
+    require(where is not None, f"{controller} names no plant (PLANT): give one")
+    known = as_plant(where).with_(overrides or {})
+    if known.uncertainty is None:
+        remedy = "add [uncertainty], or identify it (flexctl identify)"
+        raise DefinitionError(f"{known.name} does not say what is uncertain of it: {remedy}")
+    return [{**values, **point} for point in points for values in known.uncertainty.draw(known, draws, seed)]
 
 
 def _study(

@@ -1,0 +1,276 @@
+"""`flexctl identify`: models from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import require
+from . import cli
+from .common import (
+    PICTURES,
+    command,
+    debug_option,
+    json_option,
+    load,
+    plant_argument,
+    plant_options,
+    print_json,
+    print_table,
+    progress,
+    table,
+    target,
+    tell,
+)
+from .quantities import key_unit, quantity
+from .warned import telling_warnings
+
+if TYPE_CHECKING:
+    from ..identify import Identified, Record
+
+TABLES = (".csv", ".npz", ".mat", ".json")
+
+
+class Identify(click.Group):
+    """A group whose usual command, `parameters`, may be left out."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command, `parameters` where the first word is none."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["parameters", *args]
+        return super().resolve_command(ctx, args)
+
+
+@cli.group(cls=Identify, name="identify")
+def identify() -> None:
+    """Find models from measurements: parameters of a plant file, modal models, state space models.
+
+    \b
+      flexctl identify PLANT DATA... --free KEY      parameters of a plant file, written back with their deviations
+      flexctl identify frf RECORD                    frequency responses
+      flexctl identify modal DATA                    a modal model of them, over orders
+      flexctl identify subspace RECORD --order N     a sampled state space model
+
+    DATA are records or frequency responses in .csv (with units in the head), .npz, .mat, .json or universal files
+    (.uff). A joint that rubs is identified from records of two amplitudes at least.
+    """
+
+
+identify.params.append(debug_option())
+
+
+def record_options(function: Any) -> Any:
+    """Add what says how a record is to be read."""
+    for option in (
+        click.option("--input", "inputs", multiple=True, metavar="NAME", help="Column that is an input; repeatable."),
+        click.option("--reference", "references", multiple=True, metavar="NAME", help="Column that is a reference."),
+        click.option("--unit", "units", multiple=True, metavar="NAME=UNIT", help="Unit of a column that states none."),
+        click.option("--rename", "names", multiple=True, metavar="OLD=NEW", help="Call a column as the plant does."),
+        click.option("--period", metavar="SECONDS", help="Period of the excitation; 0: none.  [default: found]"),
+    ):
+        function = option(function)
+    return function
+
+
+def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return NAME=VALUE words as a table."""
+    found = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
+        found[name] = value
+    return found
+
+
+def read(
+    path: str,
+    inputs: Sequence[str],
+    references: Sequence[str],
+    units: Sequence[str],
+    names: Sequence[str],
+    period: str | None,
+) -> Record:
+    """Return the record of a file, read as the options say."""
+    from ..identify import read_record
+
+    return read_record(
+        path,
+        inputs=inputs,
+        references=references,
+        units=pairs_of("--unit", units),
+        rename=pairs_of("--rename", names),
+        period=None if period is None else quantity(period, "s", "--period"),
+    )
+
+
+def is_response(path: str) -> bool:
+    """Whether a file holds frequency responses: told by its columns."""
+    if Path(path).suffix.lower() in (".uff", ".unv"):
+        from ..identify.uff import RESPONSE, read_functions
+
+        return all(f.kind == RESPONSE for f in read_functions(path))
+    from ..identify.reading import signals_of
+
+    return any(name.endswith(":real") for name in signals_of(path)[0])
+
+
+@command(
+    identify,
+    """
+flexctl identify my_arm.toml small.csv large.csv --free material.steel.youngs_modulus --free friction.dry.coulomb -o
+found.toml
+flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_inertia --validate doublets.npz -o fit.png
+""",
+)
+@plant_argument
+@click.argument("data", metavar="DATA...", nargs=-1, required=True)
+@plant_options
+@record_options
+@click.option(
+    "--free",
+    multiple=True,
+    required=True,
+    metavar="KEY[=START],...",
+    help="Parameter that is identified, and where to begin.",
+)
+@click.option(
+    "--delay", default="scan", show_default=True, metavar="SAMPLES", help="Samples by which inputs come late."
+)
+@click.option(
+    "--validate", "others", multiple=True, metavar="FILE", help="Record that the result is tried on; repeatable."
+)
+@click.option("--no-mesh", is_flag=True, help="Leave out the check of the mesh.")
+@click.option(
+    "-o",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Write the plant (.toml), the table (.csv, .json, .npz, .mat) or a picture (.png, .pdf, .svg); repeatable.",
+)
+@json_option
+def parameters(
+    plant: str,
+    data: tuple[str, ...],
+    settings: tuple[str, ...],
+    kind: str | None,
+    inputs: tuple[str, ...],
+    references: tuple[str, ...],
+    units: tuple[str, ...],
+    names: tuple[str, ...],
+    period: str | None,
+    free: tuple[str, ...],
+    delay: str,
+    others: tuple[str, ...],
+    no_mesh: bool,
+    files: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Find parameters of a plant file from records and frequency responses together.
+
+    Prints each value with its standard deviation; what is to be known of it (correlation, misfits that are no noise,
+    parameters that the data do not tell) comes as warnings. The plant file written with -o has the values, where they
+    are from, and an [uncertainty] table that sweeps and certificates draw from.
+
+    JSON: values, sigma, start, correlation, delay_samples, chi2, condition, fit_percent, whiteness, validation_percent,
+    cautions; plant, model, overrides, version.
+    """
+    from ..identify import parameters as identified
+    from ..identify import read_frf
+
+    targets = [target(file, (".toml", *TABLES, *PICTURES)) for file in files]
+    arm = load(plant, settings, kind)
+    keys, start = _free(free)
+    how = (inputs, references, units, names, period)
+    with progress() as report, telling_warnings():
+        items: list[Any] = [
+            read_frf(p, **pairs_of("--unit", units)) if is_response(p) else read(p, *how) for p in data
+        ]
+        trials = [(p, read(p, *how)) for p in others]
+        found = identified(
+            arm,
+            items,
+            keys,
+            start=start,
+            delay=delay if delay == "scan" else _whole(delay),
+            mesh=not no_mesh,
+            progress=report,
+        )
+        tried = {Path(p).name: found.validate(r) for p, r in trials}
+    for path in targets:
+        _write(found, items, trials, path)
+        tell(path)
+    if as_json:
+        print_json({**_about(found), "validation_percent": tried, **_identity(found)})
+        return
+    rows = table("parameter<", "start", "value", "sigma", "sigma %", "unit<")
+    known = {row.key: row.unit for row in found.plant.rows}
+    for key, value in found.values.items():
+        part = 100.0 * found.sigma[key] / value
+        rows.add_row(
+            key, f"{found.start[key]:.5g}", f"{value:.7g}", f"{found.sigma[key]:.2g}", f"{part:.2g}", known[key]
+        )
+    print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}", rows)
+    fits = table("data<", "output<", "fit %", "lags outside the 99 % band %")
+    for (source, output), part in found.whiteness.items():
+        fit = found.fit.get((source, output))
+        fits.add_row(source, output, "" if fit is None else f"{fit:.3f}", f"{100 * part:.0f}")
+    for source, outputs in tried.items():
+        for output, value in outputs.items():
+            fits.add_row(f"{source} (not used)", output, f"{value:.3f}", "")
+    print_table("what is left", fits)
+
+
+def _whole(text: str) -> int:
+    require(text.isdigit(), f'--delay "{text}" is not a whole number of samples, nor scan')
+    return int(text)
+
+
+def _free(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
+    keys: list[str] = []
+    start: dict[str, float] = {}
+    for text in (part for several in texts for part in several.split(",")):
+        key, equals, value = (part.strip() for part in text.partition("="))
+        require(bool(key), f'--free "{text}" is not understood; write KEY or KEY=START')
+        keys.append(key)
+        if equals:
+            start[key] = quantity(value, key_unit(key) or "", f"--free {key}")
+    return keys, start
+
+
+def _about(found: Identified) -> dict[str, Any]:
+    about = dict(found._about())
+    return {
+        "values": dict(found.values),
+        "sigma": dict(found.sigma),
+        "start": dict(found.start),
+        "correlation": about["correlation"],
+        "delay_samples": found.delay,
+        "chi2": found.chi2,
+        "condition": found.condition,
+        "fit_percent": about["fit_percent"],
+        "whiteness": about["whiteness"],
+        "cautions": list(found.cautions),
+    }
+
+
+def _identity(found: Identified) -> dict[str, Any]:
+    from .common import identity
+
+    return identity(found.plant)
+
+
+def _write(found: Identified, items: Sequence[Any], trials: Sequence[tuple[str, Record]], path: Path) -> None:
+    if path.suffix.lower() not in PICTURES:
+        found.save(path)
+        return
+    from ..identify import Record
+    from ..io.plot import frequency_fit, time_fit
+
+    records = [r for _, r in trials] or [item for item in items if isinstance(item, Record)]
+    if records:
+        time_fit(found, records[0], path=path, title=f"{found.plant.name}: {records[0].provenance.get('file', '')}")
+    else:
+        frequency_fit(items[0], found.response(items[0]), path=path, title=found.plant.name)

@@ -1,0 +1,43 @@
+"""Models from measurements.
+
+record, read_record        measured data: arrays or .csv, .npz, .mat, .json, .uff files, with units
+spectra, frf               spectra and frequency responses of records, with coherence and standard deviation
+modal                      frequency responses to a modal model (vector fitting), over orders
+subspace                   records to a state space model (PO-MOESP, output error)
+parameters                 parameters of a plant file from records and frequency responses together
+multisine, doublets        experiments; `measure` makes a synthetic record of any plant
+"""
+
+from .experiment import Excitation, doublets, multisine, read_excitation
+from .frf import frf
+from .grey_box import Identified, parameters
+from .measure import measure
+from .modal import ModalFit, modal, read_frf
+from .reading import read_record
+from .record import Record, record
+from .response import MeasuredResponse, measured_response
+from .spectra import Spectra, spectra
+from .subspace import SubspaceFit, subspace
+
+__all__ = [
+    "Excitation",
+    "Identified",
+    "MeasuredResponse",
+    "ModalFit",
+    "Record",
+    "Spectra",
+    "SubspaceFit",
+    "doublets",
+    "frf",
+    "measure",
+    "measured_response",
+    "modal",
+    "multisine",
+    "parameters",
+    "read_excitation",
+    "read_frf",
+    "read_record",
+    "record",
+    "spectra",
+    "subspace",
+]

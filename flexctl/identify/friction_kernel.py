@@ -1,0 +1,235 @@
+"""A sampled linear plant with dry friction, compiled.
+
+    x+ = Phi x + Gu0 u + Gu1 u+ + Gf0 F + Gf1 F+        inputs held or linear, friction linear over a substep
+    w  = Cw x                                           rates of the joints that rub
+    F  = g tanh(w / ve)   or   s0 z + s1 z',  z' = w - s0 |w| z / g,   g = Fc + (Fs - Fc) exp(-(w / vs)^2)
+
+The linear part is exact. F+ is solved for joint by joint: w+ = w_free - S F(w+), S > 0, which has one root where
+friction does not fall faster than 1 / S; it is bracketed, so that the solution cannot fail.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+
+from ..kernels.jit import entry, kernel
+from ..kernels.tables import MAT, PLAIN, VEC
+
+COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, LAW = range(7)
+SWEEPS = 50
+TURN = 0.02
+
+
+@kernel(**PLAIN)
+def level(c, w):
+    """Return g(w)."""
+    if c[STATIC] > c[COULOMB]:
+        return c[COULOMB] + (c[STATIC] - c[COULOMB]) * math.exp(-((w / c[STRIBECK]) ** 2))
+    return c[COULOMB]
+
+
+@kernel(**PLAIN)
+def bristle(c, w, z, dz, h):
+    """Return deflection and its rate at the end of a substep (trapezoidal rule)."""
+    pull = c[STIFF] * abs(w) / level(c, w)
+    new = (z + 0.5 * h * (dz + w)) / (1.0 + 0.5 * h * pull)
+    return new, w - pull * new
+
+
+@kernel(**PLAIN)
+def friction(c, w, z, dz, h):
+    """Return the friction at a rate w at the end of a substep."""
+    if c[LAW] == 0.0:
+        return level(c, w) * math.tanh(w / c[CREEP])
+    new, rate = bristle(c, w, z, dz, h)
+    return c[STIFF] * new + c[SOFT] * rate
+
+
+@kernel(**PLAIN)
+def rate_after(c, free, S, z, dz, h, guess):
+    """Return the root w of w - free + S F(w)."""
+    low = free - S * (c[STATIC] + 1e-12) - 1e-12
+    high = free + S * (c[STATIC] + 1e-12) + 1e-12
+    for _ in range(60):  # bristles may push harder than Fs for a moment
+        if low - free + S * friction(c, low, z, dz, h) <= 0.0:
+            break
+        low -= 2.0 * (free - low) + 1e-12
+    for _ in range(60):
+        if high - free + S * friction(c, high, z, dz, h) >= 0.0:
+            break
+        high += 2.0 * (high - free) + 1e-12
+    w = min(max(guess, low), high)
+    for _ in range(100):
+        value = w - free + S * friction(c, w, z, dz, h)
+        if value > 0.0:
+            high = w
+        else:
+            low = w
+        step = 1e-7 * max(abs(w), 1e-3 * c[CREEP])
+        slope = (w + step - free + S * friction(c, w + step, z, dz, h) - value) / step
+        new = w - value / slope if slope > 0.0 else low
+        if not (low < new < high):
+            new = 0.5 * (low + high)
+        if abs(new - w) <= 1e-12 * max(abs(w), c[CREEP]) or high - low <= 1e-14:
+            return new
+        w = new
+    return w
+
+
+@kernel(**PLAIN)
+def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x_new, F_new, free):
+    """Take one substep from x, F, w, z, dz with inputs `now` and `after`: fill x_new, F_new, and w in free.
+
+    Returns the largest change of a friction force, as a part of its Coulomb level.
+    """
+    n, p, nf = PhiT.shape[0], Gu0.shape[1], Cw.shape[0]
+    for i in range(n):
+        value = 0.0
+        for k in range(p):
+            value += Gu0[i, k] * now[k] + Gu1[i, k] * after[k]
+        for k in range(nf):
+            value += Gf0[i, k] * F[k]
+        x_new[i] = value
+    for k in range(n):  # columns: the inner loop adds to neighbours, several at a time
+        part = x[k]
+        for i in range(n):
+            x_new[i] += PhiT[k, i] * part
+    for i in range(nf):
+        free[i] = 0.0
+        for k in range(n):
+            free[i] += Cw[i, k] * x_new[k]
+        F_new[i] = F[i]
+    for _ in range(SWEEPS if nf > 1 else 1):
+        change = 0.0
+        for i in range(nf):
+            alone = free[i]
+            for j in range(nf):
+                if j != i:
+                    alone += S[i, j] * F_new[j]
+            root = rate_after(laws[i], alone, -S[i, i], z[i], dz[i], h, w[i])
+            value = friction(laws[i], root, z[i], dz[i], h)
+            change = max(change, abs(value - F_new[i]))
+            F_new[i] = value
+        if change <= 1e-13:
+            break
+    most = 0.0
+    for i in range(nf):
+        most = max(most, abs(F_new[i] - F[i]) / laws[i, COULOMB])
+        for k in range(nf):
+            free[i] += S[i, k] * F_new[k]
+    for i in range(n):
+        for k in range(nf):
+            x_new[i] += Gf1[i, k] * F_new[k]
+    return most
+
+
+@kernel(**PLAIN)
+def accept(laws, h, x, F, w, z, dz, x_new, F_new, free):
+    """Make the end of a substep its state."""
+    for i in range(F.size):
+        w[i] = free[i]
+        F[i] = F_new[i]
+        if laws[i, LAW] != 0.0:
+            z[i], dz[i] = bristle(laws[i], w[i], z[i], dz[i], h)
+    for i in range(x.size):
+        x[i] = x_new[i]
+
+
+CUBE = types.float64[:, :, ::1]
+
+
+@entry(
+    types.void(
+        CUBE, CUBE, CUBE, CUBE, CUBE, MAT, MAT, MAT, MAT, types.int64, types.int64, VEC, MAT, types.boolean, VEC, MAT
+    )
+)
+def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x, y):
+    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first
+    sample.
+
+    PhiT is transposed. Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are
+    taken where a friction
+    force changes by more than `TURN` of its level: where a joint turns round, sticks or breaks away.
+    """
+    n, p, nf, ny, count = PhiT.shape[1], Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
+    x_new, F, F_new, free = np.zeros(n), np.zeros(nf), np.zeros(nf), np.zeros(nf)
+    w, z, dz = np.zeros(nf), np.zeros(nf), np.zeros(nf)
+    S = np.zeros((2, nf, nf))
+    for i in range(nf):
+        for l in range(2):
+            for j in range(nf):
+                for k in range(n):
+                    S[l, i, j] += Cw[i, k] * Gf1[l, k, j]
+        for k in range(n):
+            w[i] += Cw[i, k] * x[k]
+        F[i] = friction(laws[i], w[i], 0.0, 0.0, 0.0)
+    now, after = np.zeros(p), np.zeros(p)
+    for s in range(count):
+        for i in range(ny):
+            value = 0.0
+            for k in range(n):
+                value += C[i, k] * x[k]
+            for k in range(nf):
+                value += Df[i, k] * F[k]
+            y[s, i] = value
+        if s == count - 1:
+            break
+        for part in range(substeps):
+            for k in range(p):
+                slope = 0.0 if held else u[s + 1, k] - u[s, k]
+                now[k] = u[s, k] + slope * part / substeps
+                after[k] = u[s, k] + slope * (part + 1) / substeps
+            turned = step(
+                PhiT[0],
+                Gu0[0],
+                Gu1[0],
+                Gf0[0],
+                Gf1[0],
+                Cw,
+                S[0],
+                laws,
+                h[0],
+                x,
+                F,
+                w,
+                z,
+                dz,
+                now,
+                after,
+                x_new,
+                F_new,
+                free,
+            )
+            if turned <= TURN or finer <= 1:
+                accept(laws, h[0], x, F, w, z, dz, x_new, F_new, free)
+                continue
+            for inner in range(finer):
+                for k in range(p):
+                    slope = 0.0 if held else (u[s + 1, k] - u[s, k]) / (substeps * finer)
+                    begin = u[s, k] + slope * (part * finer + inner)
+                    now[k], after[k] = begin, begin + slope
+                step(
+                    PhiT[1],
+                    Gu0[1],
+                    Gu1[1],
+                    Gf0[1],
+                    Gf1[1],
+                    Cw,
+                    S[1],
+                    laws,
+                    h[1],
+                    x,
+                    F,
+                    w,
+                    z,
+                    dz,
+                    now,
+                    after,
+                    x_new,
+                    F_new,
+                    free,
+                )
+                accept(laws, h[1], x, F, w, z, dz, x_new, F_new, free)

@@ -1,0 +1,405 @@
+"""Parameters of a plant file from measurements: records and frequency responses together.
+
+Parameters are positive and move in their logarithms. First magnitudes alone (where there are frequency responses or
+periodic records), with a robust loss; then complex gains over their deviations and records over the root mean square of
+their misfit, over longer and longer parts of the records; the delay is scanned in whole samples.
+
+The model is linear about rest with the dry friction of the joints (`flexctl.identify.sampled`). Records begin at rest;
+each output has an offset of its own.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import require
+from ..machine.given import as_plant
+from ..model import ComplexArray, FloatArray, names
+from ..support.tabular import Column, Tabular
+from . import quality
+from .problem import Problem, Setting, problem, unexcited
+from .record import Record
+from .response import MeasuredResponse
+from .sampled import sampled
+from .search import cost_of, first_guess, fitted, horizons, reweighted, scanned
+from .subspace import fit_percent
+from .trust import Trust, mesh_of, refined, trust
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+
+CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
+WEIGHTED = 6
+"""Times that weights are taken from what is left, and the parameters fitted again."""
+MESHED = 1e-3
+"""Relative shift of a parameter on a mesh twice as fine that is left alone."""
+FINEST = 330
+"""Coordinates of the finest mesh that is taken without being asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Identified(Tabular):
+    """Parameters of a plant identified from measurements.
+
+    Attributes
+    ----------
+    plant : Plant
+        The plant with these parameters.
+    values, start, sigma : mapping
+        For each free key the value found, the one at the start, and its standard deviation, in the key's unit.
+    correlation : ndarray
+        Correlation of the parameters (of their logarithms), in the order of `values`.
+    delay : int
+        Samples by which the input comes late.
+    late : int
+        1 if sensors read before the input jumps, 0 if after; matters for outputs with feed-through.
+    chi2 : float
+        Mean square of residual over deviation; of records alone it is 1 by their weights.
+    fit : mapping
+        (data, output) -> 100 (1 - |y - model| / |y - mean|) [%].
+    whiteness : mapping
+        (data, output) -> part of 40 lags at which the misfit is correlated (99 % band): 0.01 if it is white.
+    condition : float
+        Of the normal equations, columns scaled; above 1e6 the parameters are not told apart.
+    cautions : tuple of str
+        What is to be known of the result, as it was warned of.
+    misfit : mapping
+        (data, output) -> measured minus modelled.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    >>> w = np.linspace(5.0, 450.0, 120)
+    >>> H = arm.with_(payload={"mass": 0.02}).linearise().transfer(1j * w)[:1]
+    >>> data = fx.identify.measured_response(w, H, ["joint1_torque [N m]"], ["joint1_angle [rad]"], relative=0.01)
+    >>> found = fx.identify.parameters(arm, data, free=["payload.mass"], start={"payload.mass": 0.01}, mesh=False)
+    >>> print(round(found.values["payload.mass"], 5))
+    0.02
+    """
+
+    plant: Plant
+    values: Mapping[str, float]
+    start: Mapping[str, float]
+    sigma: Mapping[str, float]
+    correlation: FloatArray
+    delay: int
+    late: int
+    chi2: float
+    fit: Mapping[tuple[str, str], float]
+    whiteness: Mapping[tuple[str, str], float]
+    condition: float
+    cautions: tuple[str, ...]
+    misfit: Mapping[tuple[str, str], FloatArray]
+    formal: Mapping[str, float]
+    mesh: Mapping[str, float]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{key} = {value:.6g} +- {self.sigma[key]:.2g}" for key, value in self.values.items())
+        return f"Identified({said}; delay {self.delay} samples, chi^2 {self.chi2:.3g})"
+
+    def predict(self, data: Record) -> FloatArray:
+        """Return the outputs of the plant under the inputs of a record, from rest, with the offsets of that record."""
+        data = data.choose(outputs=[n for n in names(data.outputs) if n in names(self.plant.model.outputs)])
+        model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
+        y = model.outputs(data.u, data.dt, data.held, self.delay, self.late)
+        return np.asarray(y + (data.y - y).mean(axis=0))
+
+    def validate(self, data: Record) -> dict[str, float]:
+        """Return the fit [%] to data that were not used, output by output."""
+        data = data.choose(outputs=[n for n in names(data.outputs) if n in names(self.plant.model.outputs)])
+        return fit_percent(data, self.predict(data))
+
+    def response(self, data: MeasuredResponse) -> ComplexArray:
+        """Return the frequency response of the plant at the lines of a measured one, sampled and delayed like it."""
+        model = sampled(
+            self.plant, names(data.inputs), names(data.outputs), np.pi / data.dt if data.dt > 0.0 else np.inf
+        )
+        return model.response(data.omega, data.dt, data.held, self.delay if data.dt else 0, self.late)
+
+    @property
+    def uncertainty(self) -> Any:
+        """The Gaussian of the parameters, to draw plants from."""
+        from ..catalogue.uncertainty import Uncertainty
+
+        return Uncertainty(
+            tuple(self.values),
+            tuple(self.sigma[key] for key in self.values),
+            tuple(map(tuple, self.correlation.tolist())),
+            str(self.provenance.get("identified", "identified")),
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plant file with these values (.toml), or the table of parameters (.csv, .json, .npz, .mat).
+
+        The values' provenance becomes "identified: file, date", and [uncertainty] holds deviations and correlation.
+        """
+        if Path(path).suffix.lower() == ".toml":
+            from .written import write_plant
+
+            return write_plant(self, path)
+        return super().save(path)
+
+    def _table(self) -> list[Column]:
+        keys = list(self.values)
+        units = {row.key: row.unit for row in self.plant.rows}
+        return [
+            Column("parameter", keys),
+            Column("unit", [units.get(k, "") for k in keys]),
+            Column("start", [self.start[k] for k in keys]),
+            Column("value", [self.values[k] for k in keys]),
+            Column("sigma", [self.sigma[k] for k in keys]),
+            Column("sigma_percent", [100.0 * self.sigma[k] / self.values[k] for k in keys], "%"),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {
+            **self.provenance,
+            "delay_samples": self.delay,
+            "chi2": self.chi2,
+            "condition": self.condition,
+            "correlation": self.correlation.tolist(),
+            "cautions": list(self.cautions),
+            "fit_percent": {f"{a}: {b}": v for (a, b), v in self.fit.items()},
+            "whiteness": {f"{a}: {b}": v for (a, b), v in self.whiteness.items()},
+        }
+
+
+def parameters(
+    plant: Plant | str | Path,
+    data: Record | MeasuredResponse | Sequence[Record | MeasuredResponse],
+    free: Sequence[str],
+    *,
+    start: Mapping[str, float] | None = None,
+    delay: int | str = "scan",
+    mesh: bool = True,
+    progress: Callable[[str, float], None] | None = None,
+) -> Identified:
+    """Return parameters of a plant file that fit measurements best, with standard deviations.
+
+    Parameters
+    ----------
+    plant : Plant, str or Path
+        The plant; its values are where the search begins.
+    data : Record, MeasuredResponse or sequence of them
+        What was measured. Signals are named like the plant's; records begin at rest. Dry friction needs records, of two
+        amplitudes at least.
+    free : sequence of str
+        Dotted keys: "material.steel.youngs_modulus", "joint.1.hub_inertia", "friction.dry.coulomb", ...
+    start : mapping, optional
+        Other values to begin with.
+    delay : int or "scan"
+        Samples by which inputs come late; "scan" finds it.
+    mesh : bool
+        Whether to find out how far the parameters depend on the mesh of the model, and to refine it where they do by
+        more than 0.1 % and half their deviation; this is told.
+    progress : callable, optional
+        Called with what is running and the fraction done.
+
+    Warns
+    -----
+    DataWarning
+        For parameters that the data do not tell apart or hardly determine, misfits that are not noise, modes that are
+        not excited, outputs that the plant does not have, a mesh that is too coarse.
+
+    Examples
+    --------
+    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    >>> w = np.linspace(5.0, 450.0, 120)
+    >>> data = fx.identify.measured_response(
+    ...     w, arm.linearise().transfer(1j * w)[:1], ["joint1_torque [N m]"], ["joint1_angle [rad]"], relative=0.01)
+    >>> key = "joint.1.hub_inertia"
+    >>> found = fx.identify.parameters(arm, data, [key], start={key: 1e-3}, mesh=False)
+    >>> print(f"{found.values[key]:.4e}")
+    5.8600e-04
+    """
+    whole = delay == "scan" or (isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0)
+    require(whole, f'delay = {delay!r} must be a whole number of samples or "scan"')
+    found, told = problem(as_plant(plant), data, free, dict(start) if start else None)
+    for r in found.records:
+        told += r.warnings()
+    say = progress or (lambda what, part: None)
+    x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
+    sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
+    wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
+    items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
+    feeds = any(found.model(x, item).has_feed for item in items if item.dt > 0.0)
+    lengths = horizons(found, guessed)
+    x, at = scanned(found, x, wanted, feeds, lengths[0], say)
+    for number, length in enumerate(lengths[1:] or [0]):
+        x, _ = fitted(found, x, at, length, 10, say, f"part {number + 1} of {len(lengths)}")
+    x, cost = _weighted(found, x, at, say)
+    y, other = _neighbours(found, x, at, cost, wanted, feeds, say)
+    if other != at:
+        x, at = y, other
+        x, _ = _weighted(found, x, at, say)
+    say("deviations", 0.0)
+    how_far = trust(found, x, at, mesh)
+    say("deviations", 1.0)
+    times = _refinement(found, how_far)
+    if times > 1:
+        found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
+    return _told(found, x, at, how_far, told)
+
+
+def _weighted(
+    found: Problem, x: FloatArray, at: Setting, say: Callable[[str, float], None]
+) -> tuple[FloatArray, float]:
+    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
+    for _ in range(WEIGHTED):
+        before = np.concatenate([*found.scales, np.ones(1)])
+        reweighted(found, x, at)
+        x, cost = fitted(found, x, at, 0, 15, say, "final weights", 1e-6)
+        now = np.concatenate([*found.scales, np.ones(1)])
+        if np.abs(now / before - 1.0).max() < 0.05:
+            break
+    return x, cost
+
+
+def _refinement(found: Problem, how_far: Trust) -> int:
+    """Return by how much the mesh must be finer so that no parameter hangs on it by 0.1 % and half of its deviation."""
+    known = np.sqrt(np.maximum(how_far.sigma**2 - how_far.mesh**2, 0.0))
+    allowed = np.maximum(MESHED, 0.5 * known)
+    worst = float(np.max(np.abs(how_far.mesh) / allowed, initial=0.0))
+    if worst <= 1.0:
+        return 1
+    size = len(found.plant.model.coordinates)
+    times = 2 ** int(np.ceil(np.log(worst) / np.log(4.0)))
+    while times > 1 and times * size > FINEST:
+        times //= 2
+    return int(times)
+
+
+def _on_finer_mesh(
+    found: Problem,
+    x: FloatArray,
+    at: Setting,
+    coarse: Trust,
+    times: int,
+    told: list[str],
+    say: Callable[[str, float], None],
+) -> tuple[Problem, FloatArray, Trust]:
+    """Return the problem, the parameters and their trust on a finer mesh, and tell that it was taken."""
+    finer = refined(found, times)
+    if finer is None:
+        return found, x, coarse
+    own = {row.key: row.value for row in found.plant.rows}
+    new = {row.key: row.value for row in finer.plant.rows}
+    key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(coarse.mesh)))
+    moves = f"{found.keys[worst]} moves by {coarse.mesh[worst]:+.2%} on one twice as fine"
+    before, _ = cost_of(found, x, at, 0)
+    y, cost = fitted(finer, x, at, 0, 6, say, "a finer mesh", 1e-5)
+    if cost > before:  # a synthetic record of this very mesh, say
+        told.append(
+            f"the mesh of {found.plant.name} ({key} = {own[key]}) is coarse: {moves}. The data fit it better than "
+            f"{key} = {new[key]}, so that it is kept; the parameters belong to it"
+        )
+        known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
+        return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
+    y, _ = _weighted(finer, y, at, say)
+    told.append(
+        f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
+        f"{key} = {new[key]}, which is in the plant that is returned"
+    )
+    say("deviations", 0.0)
+    left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
+    how_far = trust(finer, y, at, False)
+    return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
+
+
+def _neighbours(
+    found: Problem,
+    x: FloatArray,
+    at: Setting,
+    cost: float,
+    wanted: int | None,
+    feeds: bool,
+    say: Callable[[str, float], None],
+) -> tuple[FloatArray, Setting]:
+    """Return the parameters and setting after delays beside the one found were tried over the whole records."""
+    others = [Setting(at.delay + d, at.late) for d in (-1, 1) if wanted is None and at.delay + d >= 0]
+    others += [Setting(at.delay, 1 - at.late)] if feeds else []
+    best = (cost, x, at)
+    for k, other in enumerate(others):
+        y, value = fitted(found, x, other, 0, 1, lambda *_: None, "")
+        say("delays beside it", (k + 1) / len(others))
+        if value < best[0]:
+            y, value = fitted(found, y, other, 0, 15, say, "another delay", 1e-6)
+            best = (value, y, other)
+    return best[1], best[2]
+
+
+def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list[str]) -> Identified:
+    values = found.start * np.exp(x)
+    sigma = values * how_far.sigma
+    told = [*told, *unexcited(found, x), *_cautions(found, values, sigma, how_far)]
+    fits: dict[tuple[str, str], float] = {}
+    left: dict[tuple[str, str], FloatArray] = {}
+    for k, data in enumerate(found.records):
+        e = found.misfit(x, data, at)
+        name = str(data.provenance.get("file", f"record {k + 1}"))
+        for i, signal in enumerate(data.outputs):
+            spread = np.linalg.norm(data.y[:, i] - data.y[:, i].mean())
+            fits[name, signal.name] = float(100.0 * (1.0 - np.linalg.norm(e[:, i]) / spread))
+            left[name, signal.name] = e[:, i]
+    quality.tell(told)
+    items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
+    files = [str(d.provenance["file"]) for d in items if d.provenance.get("file")]
+    today = datetime.date.today().isoformat()
+    keys = found.keys
+    return Identified(
+        found.plant_at(x),
+        dict(zip(keys, values.tolist(), strict=True)),
+        dict(zip(keys, found.start.tolist(), strict=True)),
+        dict(zip(keys, sigma.tolist(), strict=True)),
+        how_far.correlation,
+        at.delay,
+        at.late,
+        how_far.chi2,
+        fits,
+        how_far.whiteness,
+        how_far.condition,
+        tuple(told),
+        left,
+        dict(zip(keys, (values * how_far.formal).tolist(), strict=True)),
+        dict(zip(keys, (values * how_far.mesh).tolist(), strict=True)),
+        {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
+    )
+
+
+def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Trust) -> list[str]:
+    said = []
+    keys = found.keys
+    for i in range(len(keys)):
+        for j in range(i):
+            c = how_far.correlation[i, j]
+            if abs(c) > CLOSE:
+                said.append(
+                    f"{keys[j]} and {keys[i]} are correlated by {c:.3f}: the data tell hardly more than one of them"
+                )
+    if how_far.condition > ILL:
+        said.append(
+            f"the parameters are not identifiable together (condition {how_far.condition:.1e}, above "
+            f"{ILL:.0e}): keep one of "
+            "them as it is, or measure something else"
+        )
+    for key, value, s in zip(keys, values, sigma, strict=True):
+        if s > WIDE * value:
+            part = f"{s / value:.0%} of it" if np.isfinite(s) else "without bound: nothing measured depends on it"
+            said.append(f"{key} = {value:.4g} is hardly determined: its standard deviation is {part}")
+    for key, shift, value, s in zip(keys, how_far.mesh, values, sigma, strict=True):
+        if abs(shift) > 1e-3 and abs(shift) * value > 0.5 * s:
+            said.append(f"the mesh is coarse for {key}: with twice as many elements it would be {shift:+.2%} off")
+    coloured = [f"{out} ({part:.0%} of the lags)" for (_, out), part in how_far.whiteness.items() if part > COLOURED]
+    if coloured:
+        said.append(
+            f"the misfit of {', '.join(coloured)} is not white: something is not in the model; the deviations are made "
+            "larger accordingly"
+        )
+    return said

@@ -1,0 +1,470 @@
+"""Modal models of frequency responses: poles common to all channels, over orders, with standard deviations.
+
+    H(s) = sum of R_m / (s - p_m) + conj.  +  R1 / s + R2 / s^2  +  D          R of rank one for a mode
+
+The order is raised until more pairs no longer pay (Bayes' criterion); a mode is stable if its frequency agrees to 1 %
+and its damping to 5 % with those of the order before. The chosen order is refined to the weighted least squares
+estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import DefinitionError, require
+from ..linear import FirstOrder
+from ..model import ComplexArray, FloatArray, Signal
+from ..support.tabular import Column, Tabular
+from . import quality
+from .response import MeasuredResponse
+from .vector_fitting import Fit, Terms, fitted, refined, start_poles
+
+STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
+ASSUMED = 0.01
+"""Relative error of every line where none is known."""
+UNEXPLAINED = 4.0
+"""chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
+ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
+"""Orders and number of lines with which delays are tried."""
+LIGHT = 0.3
+"""Damping ratio from which on a pair is not called a mode."""
+
+
+@dataclass(frozen=True)
+class OrderFit:
+    """What was found at one order.
+
+    Attributes
+    ----------
+    pairs : int
+        Number of pole pairs.
+    chi2 : float
+        Mean of |residual / sigma|^2.
+    poles : ndarray
+        With Im >= 0 [rad/s].
+    stable : ndarray
+        Whether each agrees with one of the order before.
+    """
+
+    pairs: int
+    chi2: float
+    poles: ComplexArray
+    stable: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ModalFit(Tabular):
+    """A modal model identified from frequency responses.
+
+    Attributes
+    ----------
+    plant : FirstOrder
+        The model, continuous; the delay is not in it.
+    poles : ndarray
+        With Im >= 0 [rad/s], by frequency.
+    sigma_frequency, sigma_damping : ndarray
+        Relative standard deviation of each pole's frequency and damping ratio.
+    covariance : ndarray
+        Covariance of (real part, imaginary part) of each pole [rad^2/s^2], (poles, 2, 2).
+    orders : tuple of OrderFit
+        What was found at every order: the stabilisation diagram.
+    chi2 : float
+        Mean of |residual / sigma|^2 of the chosen order: 1 if the model explains all but the noise.
+    delay : float
+        Delay [s] that was taken out first.
+    pairs : int
+        The order that was chosen.
+    data, model : MeasuredResponse, ndarray
+        What was fitted (continuous, delay taken out), and the model at its lines.
+
+    Examples
+    --------
+    >>> w = np.linspace(1.0, 30.0, 300)
+    >>> H = 1.0 / (100.0 - w**2 + 0.4j * w)
+    >>> found = fx.identify.modal(fx.identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01))
+    >>> print(found.frequencies_hz.round(4), found.damping.round(4))
+    [1.5915] [0.02]
+    """
+
+    plant: FirstOrder
+    poles: ComplexArray
+    sigma_frequency: FloatArray
+    sigma_damping: FloatArray
+    covariance: FloatArray
+    orders: tuple[OrderFit, ...]
+    chi2: float
+    delay: float
+    pairs: int
+    data: MeasuredResponse
+    model: ComplexArray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """Natural frequencies |p| / 2 pi [Hz]."""
+        return np.asarray(np.abs(self.poles) / (2.0 * np.pi))
+
+    @property
+    def damping(self) -> FloatArray:
+        """Damping ratios."""
+        return np.asarray(-self.poles.real / np.abs(self.poles))
+
+    @property
+    def stable(self) -> Any:
+        """Whether each pole was found at the order before or after, too."""
+        beside = [o.poles for o in self.orders if abs(o.pairs - self.pairs) == 1]
+        return np.array([any(_agrees(p, poles) for poles in beside) for p in self.poles])
+
+    def __repr__(self) -> str:
+        hertz = ", ".join(f"{f:.4g}" for f in self.frequencies_hz)
+        return f"ModalFit({self.poles.size} modes, {hertz} Hz, chi^2 {self.chi2:.3g}, delay {self.delay:.4g} s)"
+
+    def _table(self) -> list[Column]:
+        return [
+            Column("mode", np.arange(1, self.poles.size + 1)),
+            Column("frequency", self.frequencies_hz, "Hz"),
+            Column("sigma_frequency", self.frequencies_hz * self.sigma_frequency, "Hz"),
+            Column("damping", self.damping, "1"),
+            Column("sigma_damping", self.damping * self.sigma_damping, "1"),
+            Column("stable", self.stable.astype(float)),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {**self.provenance, "chi2": self.chi2, "delay_s": self.delay}
+
+
+def modal(
+    response: MeasuredResponse,
+    *,
+    pairs: int | None = None,
+    most: int = 12,
+    rigid: bool | None = None,
+    direct: bool = True,
+    delay: float | str = "scan",
+    progress: Callable[[str, float], None] | None = None,
+) -> ModalFit:
+    """Return the modal model of a measured frequency response.
+
+    Parameters
+    ----------
+    response : MeasuredResponse
+        The gains with their standard deviations; without these all lines count with the same relative error.
+    pairs : int, optional
+        Number of pole pairs; by default as many as pay, up to `most`.
+    most : int
+        Highest order that is tried.
+    rigid : bool, optional
+        Whether there are terms 1/s and 1/s^2 (a joint that turns freely); by default where a channel falls like that
+        at the low end.
+    direct : bool
+        Whether there is feed-through (accelerations, modes above the band).
+    delay : float or "scan"
+        Delay [s] in the response; "scan" tries 0 to 8 whole samples of sampled data (none in continuous ones).
+    progress : callable, optional
+        Called with what is running and the fraction done.
+
+    Warns
+    -----
+    DataWarning
+        For modes without a line in their peak, orders that do not suffice, unknown standard deviations.
+
+    Examples
+    --------
+    >>> w = np.linspace(1.0, 30.0, 300)
+    >>> H = 1.0 / (100.0 - w**2 + 0.4j * w)
+    >>> data = fx.identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01)
+    >>> fx.identify.modal(data, delay=0.0).plant
+    FirstOrder(2 states, ['force'] -> ['x'], continuous)
+    """
+    require(isinstance(response, MeasuredResponse), "modal takes a MeasuredResponse; see identify.frf and read_frf")
+    require(pairs is None or pairs >= 1, f"pairs = {pairs} must be 1 or more")
+    response = response.lines(response.omega > 0.0)
+    enough = response.omega.size >= 2 * (pairs or 1) + 4
+    require(
+        enough, f"{response.omega.size} lines are too few for {pairs or 1} pole pairs; at least {2 * (pairs or 1) + 4}"
+    )
+    say = progress or (lambda what, part: None)
+    chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else float(delay)
+    data = response.unheld(chosen_delay)
+    s, H, weight = _rows(data)
+    highest = pairs or max(1, min(most, (s.size - 4) // 3))
+    terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
+    orders, fits = _over_orders(s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
+    at = _best(fits, H.size, pairs, 0.8 if data.has_sigma else 0.0)
+    say("refining the poles", 0.0)
+    fit, covariance = refined(s, H, weight, fits[at], terms)
+    say("refining the poles", 1.0)
+    return _told(data, response, fit, covariance, orders, terms, chosen_delay, orders[at].pairs)
+
+
+def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
+    """Return s, the gains with a row for each channel, and their weights; channels that are zero are left out later."""
+    H = data.response.reshape(-1, data.omega.size)
+    live = np.abs(H).max(axis=1) > 0.0
+    require(bool(live.all()), "a channel of the response is zero throughout; leave it out")
+    if data.has_sigma:
+        sigma = data.sigma.reshape(H.shape)
+        # no line is trusted beyond rounding
+        sigma = np.maximum(sigma, np.maximum(1e-9 * np.abs(H), 1e-15 * np.abs(H).max(axis=1, keepdims=True)))
+    else:
+        quality.tell(
+            [
+                f"the standard deviation of the lines is not known: all count with {ASSUMED:.0%} of their size, "
+                "and chi^2 and "
+                "the standard deviations of the poles are relative to that"
+            ]
+        )
+        sigma = ASSUMED * np.abs(H)
+        sigma = np.maximum(sigma, 1e-3 * np.median(sigma, axis=1, keepdims=True))
+    return np.asarray(1j * data.omega, complex), H, np.asarray(1.0 / sigma, float)
+
+
+def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: Callable[[str, float], None]) -> float:
+    """Return the delay of whole samples with which a model of moderate order fits best."""
+    if response.dt == 0.0:
+        return 0.0
+    thin = response.lines(np.unique(np.linspace(0, response.omega.size - 1, SCANNED).round().astype(int)))
+    best: list[float] = []
+    for count in range(9):
+        s, H, weight = _rows_quietly(thin.unheld(count * response.dt))
+        terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
+        # a wrong delay can be had for a few more pairs: what counts is how few suffice
+        fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
+        best.append(min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits))
+        say("scanning the delay", (count + 1) / 9.0)
+    return float(np.argmin(best)) * response.dt
+
+
+def _criterion(fit: Fit, values: int, floor: float = 0.0) -> float:
+    """Return Bayes' criterion; below a floor of chi^2 nothing more is gained."""
+    count = 2.0 * values
+    return float(count * np.log(max(fit.chi2, floor)) + np.log(count) * (fit.poles.size * 2 + fit.coefficients.size))
+
+
+def _rows_quietly(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _rows(data)
+
+
+def _ends(s: ComplexArray) -> tuple[float, float]:
+    return float(s[0].imag), float(s[-1].imag)
+
+
+def _rigid(s: ComplexArray, H: ComplexArray, weight: FloatArray) -> bool:
+    """Return whether a channel falls at the low end as something that moves freely does: by 1/s or 1/s^2."""
+    count = max(5, int(np.sum(s.imag < 2.0 * s[0].imag)))
+    w = np.log(s.imag[:count])
+    slopes = []
+    for k in range(H.shape[0]):
+        clear = np.median(np.abs(H[k, :count]) * weight[k, :count]) > 3.0
+        slopes.append(np.polyfit(w, np.log(np.abs(H[k, :count]) + 1e-300), 1)[0] if clear else 0.0)
+    return bool(min(slopes) < -0.7)
+
+
+def _over_orders(
+    s: ComplexArray,
+    H: ComplexArray,
+    weight: FloatArray,
+    terms: Terms,
+    orders: Sequence[int],
+    say: Callable[[str, float], None],
+) -> tuple[tuple[OrderFit, ...], list[Fit]]:
+    found: list[OrderFit] = []
+    fits: list[Fit] = []
+    for pairs in orders:
+        fit = fitted(s, H, weight, start_poles(*_ends(s), pairs), terms)
+        before = fits[-1].poles if fits else np.zeros(0, complex)
+        fits.append(fit)
+        found.append(OrderFit(pairs, fit.chi2, fit.poles, np.array([_agrees(p, before) for p in fit.poles], bool)))
+        say("raising the order", (pairs - orders[0] + 1) / len(orders))
+    return tuple(found), fits
+
+
+def _agrees(pole: complex, others: ComplexArray) -> bool:
+    if not others.size or pole.imag <= 0.0:
+        return False
+    w, zeta = abs(pole), -pole.real / abs(pole)
+    near = np.abs(np.abs(others) / w - 1.0) < STABLE_FREQUENCY
+    return bool(np.any(near & (np.abs(-others.real / np.abs(others) - zeta) < STABLE_DAMPING * zeta)))
+
+
+def _best(fits: Sequence[Fit], values: int, pairs: int | None, floor: float) -> int:
+    """Return the index of the asked order, or of the smallest value of Bayes' criterion."""
+    if pairs is not None:
+        return pairs - 1
+    if min(f.chi2 for f in fits) > UNEXPLAINED:
+        found = _persistent(fits)
+        if found is not None:
+            return found
+    return int(np.argmin([_criterion(f, values, floor) for f in fits]))
+
+
+def _persistent(fits: Sequence[Fit]) -> int | None:
+    """Return the smallest order with every mode that keeps its place over orders, None where none does.
+
+    Where no linear model explains the data, more pairs always pay: they follow what is no mode.
+    """
+    places = [np.abs(f.poles[f.poles.imag > 0.0]) for f in fits]
+
+    def holds(w: float, others: FloatArray) -> bool:
+        return bool(np.any(np.abs(others / w - 1.0) < STABLE_FREQUENCY))
+
+    lasting = [w for w in places[-1] if sum(holds(w, p) for p in places) >= max(3, (len(places) + 1) // 2)]
+    if not lasting:
+        return None
+    return next(k for k, p in enumerate(places) if all(holds(w, p) for w in lasting))
+
+
+def _told(
+    data: MeasuredResponse,
+    measured: MeasuredResponse,
+    fit: Fit,
+    covariance: FloatArray,
+    orders: tuple[OrderFit, ...],
+    terms: Terms,
+    delay: float,
+    chosen: int,
+) -> ModalFit:
+    scale = fit.chi2 if not data.has_sigma else max(fit.chi2, 1.0)
+    shape = (len(data.outputs), len(data.inputs))
+    model = data.response.reshape(-1, data.omega.size) - fit.residual / _rows_quietly(data)[2]
+    least = min(o.chi2 for o in orders)
+    if data.has_sigma and least > 2.0:
+        quality.tell(
+            [
+                f"{orders[-1].pairs} pole pairs, the most that were tried, leave chi^2 = {least:.3g}: allow "
+                "more (most), or there "
+                "is something in the data that no linear model explains (friction, a delay between samples)"
+            ]
+        )
+    flexible = fit.poles.imag > 0.0
+    at = np.cumsum([0, *np.where(flexible, 2, 1)[:-1]])
+    sigma_f, sigma_d, blocks = [], [], []
+    for k, p in zip(at, fit.poles, strict=True):
+        two = covariance[k : k + 2, k : k + 2] if p.imag > 0 else np.diag([covariance[k, k], 0.0])
+        two = two * scale
+        w2 = abs(p) ** 2
+        grad_f = np.array([p.real**2, p.imag**2]) / w2  # d log |p|
+        grad_d = np.array([1.0, 0.0]) - grad_f  # d log zeta
+        sigma_f.append(np.sqrt(max(grad_f @ two @ grad_f, 0.0)))
+        sigma_d.append(np.sqrt(max(grad_d @ two @ grad_d, 0.0)))
+        turn = np.diag([p.real, p.imag])
+        blocks.append(turn @ two @ turn)
+    order = np.argsort(np.abs(fit.poles))
+    found = ModalFit(
+        realised(fit, terms, data, shape),
+        fit.poles[order],
+        np.array(sigma_f)[order],
+        np.array(sigma_d)[order],
+        np.array(blocks)[order],
+        orders,
+        fit.chi2,
+        delay,
+        chosen,
+        data,
+        model.reshape(data.response.shape),
+        {**measured.provenance, "method": "vector fitting", "estimator": measured.method},
+    )
+    quality.tell(_unseen(found))
+    return found
+
+
+def _unseen(found: ModalFit) -> list[str]:
+    """Return a word on the modes in whose peak there is no line."""
+    gaps = [float(np.abs(found.data.omega - abs(p)).min()) for p in found.poles]
+    blind = [
+        f"{hertz:.5g} Hz (the nearest {gap / (2 * np.pi):.3g} Hz away, half its width {-p.real / (2 * np.pi):.3g} Hz)"
+        for p, hertz, gap in zip(found.poles, found.frequencies_hz, gaps, strict=True)
+        if p.imag > 0.0 and gap > 3.0 * abs(p.real) and -p.real / abs(p) < LIGHT
+    ]
+    if not blind:
+        return []
+    said = f"no excited line lies within the peak of the mode at {', '.join(blind)}"
+    return [f"{said}: its damping is a guess; excite it with closer lines"]
+
+
+def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, int]) -> FirstOrder:
+    """Return the fit as a plant; residues of several inputs get as many states as their rank asks for."""
+    ny, p = shape
+    blocks: list[tuple[FloatArray, FloatArray, FloatArray, str]] = []
+    at = 0
+    for number, pole in enumerate(fit.poles, 1):
+        if pole.imag > 0.0:
+            R = (fit.coefficients[:, at] + 1j * fit.coefficients[:, at + 1]).reshape(ny, p)
+            at += 2
+        else:
+            R = fit.coefficients[:, at].reshape(ny, p).astype(complex)
+            at += 1
+        blocks += [(*block, f"mode{number}") for block in _residue_blocks(pole, R)]
+    coefficients = fit.coefficients[:, at:].reshape(ny, p, -1)
+    if terms.rigid:
+        blocks += [(*block, "rigid") for block in _rigid_blocks(coefficients[:, :, 0], coefficients[:, :, 1])]
+    D = coefficients[:, :, 2 if terms.rigid else 0] if terms.direct else np.zeros((ny, p))
+    n = sum(len(a) for a, *_ in blocks)
+    A, B, C = np.zeros((n, n)), np.zeros((n, p)), np.zeros((ny, n))
+    states: list[Signal] = []
+    k = 0
+    for a, b, c, name in blocks:
+        m = len(a)
+        A[k : k + m, k : k + m], B[k : k + m], C[:, k : k + m] = a, b, c
+        used = sum(s.name.startswith(f"{name}_") for s in states)
+        states += [Signal(f"{name}_{used + i + 1}") for i in range(m)]
+        k += m
+    note = {**data.provenance, "plant": "identified", "method": "vector fitting", "chi2": fit.chi2}
+    return FirstOrder(A, B, C, D, tuple(states), data.inputs, data.outputs, 0.0, note)
+
+
+RANK = 1e-2
+"""Singular values of a residue below this part of the largest are noise."""
+
+
+def _residue_blocks(pole: complex, R: ComplexArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return (A, B, C) of R / (s - p) and its conjugate, or of a real pole, for each rank of R."""
+    U, size, V = np.linalg.svd(R, full_matrices=False)
+    found = []
+    for i in range(size.size):
+        if size[i] <= RANK * size[0] and i > 0:
+            break
+        c, b = U[:, i] * np.sqrt(size[i]), V[i] * np.sqrt(size[i])
+        if pole.imag > 0.0:
+            A = np.array([[pole.real, -pole.imag], [pole.imag, pole.real]])
+            found.append((A, np.array([b.real, b.imag]), 2.0 * np.column_stack([c.real, -c.imag])))
+        else:
+            found.append((np.array([[pole.real]]), b.real[None, :], c.real[:, None]))
+    return found
+
+
+def _rigid_blocks(R2: FloatArray, R1: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return R2 / s^2 + R1 / s: a double integrator for each input."""
+    found = []
+    for k in range(R2.shape[1]):
+        b = np.zeros((2, R2.shape[1]))
+        b[1, k] = 1.0
+        found.append((np.array([[0.0, 1.0], [0.0, 0.0]]), b, np.column_stack([R2[:, k], R1[:, k]])))
+    return found
+
+
+def read_frf(path: Any, **units: str) -> MeasuredResponse:
+    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
+    universal file (.uff, .unv; functions of kind 4).
+
+    Examples
+    --------
+    >>> w = np.linspace(1.0, 10.0, 10)
+    >>> given = fx.identify.measured_response(w, 1.0 / (4.0 - w**2 + 0.1j * w), ["f [N]"], ["x [m]"], relative=0.01)
+    >>> fx.identify.read_frf(given.save("frf.npz"))
+    MeasuredResponse(['f'] -> ['x'], 10 lines, 0.1592 to 1.592 Hz, given)
+    """
+    from .reading_frf import read
+
+    try:
+        return read(path, units)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error

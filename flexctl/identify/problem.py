@@ -1,0 +1,276 @@
+"""The residuals of a plant file against measurements, as a function of logarithms of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DefinitionError, FlexctlError, require, unknown
+from ..model import FloatArray, names
+from .frf import frf
+from .record import Record
+from .response import MeasuredResponse
+from .sampled import SUBSTEPS, Sampled, sampled
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
+
+ASSUMED = 0.01
+STEP = 1e-3
+"""Change of a logarithm for differences."""
+KEPT = 60
+"""Models and runs that are kept: enough for the differences of one Jacobian."""
+DRY = ("friction.",)
+LOSSES = ("damping", "friction", "coulomb", "static", "bristle")
+
+
+class Setting(NamedTuple):
+    """Delay in samples, and whether sensors read before the input jumps."""
+
+    delay: int = 0
+    late: int = 1
+
+
+class Block(NamedTuple):
+    """A part of the residual: what it is about, and where it stands."""
+
+    source: str
+    output: str
+    rows: slice
+
+
+@dataclass(eq=False)
+class Problem:
+    """Everything that stays the same during a search."""
+
+    plant: Plant
+    keys: tuple[str, ...]
+    start: FloatArray
+    records: list[Record]
+    responses: list[MeasuredResponse]
+    scales: list[FloatArray] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)
+    substeps: int = SUBSTEPS
+
+    def plant_at(self, x: FloatArray) -> Plant:
+        """Return the plant with parameters exp(x) times the start."""
+        values = self.start * np.exp(x)
+        return self.plant.with_({key: float(v) for key, v in zip(self.keys, values, strict=True)})
+
+    def model(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled:
+        """Return the plant between the signals of some data; the last few are kept."""
+        nyquist = float(np.pi / data.dt) if data.dt > 0.0 else np.inf
+        key = (x.tobytes(), *names(data.inputs), *names(data.outputs), nyquist)
+        if key not in self.kept:
+            _make_room(self.kept)
+            self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
+        found: Sampled = self.kept[key]
+        return found
+
+    def simulated(self, x: FloatArray, data: Record, count: int) -> FloatArray:
+        """Return the outputs without delay and feed-through; the last few are kept: delays only shift them."""
+        key = (x.tobytes(), id(data), count)
+        if key not in self.kept:
+            y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
+            _make_room(self.kept)
+            self.kept[key] = y
+        found: FloatArray = self.kept[key]
+        return found
+
+    def residual(self, x: FloatArray, at: Setting, horizon: int = 0) -> FloatArray:
+        """Return all residuals over their standard deviations; of records the first `horizon` samples."""
+        parts = [self.frequency_part(x, r, at) for r in self.responses]
+        parts += [self.time_part(x, k, at, horizon) for k in range(len(self.records))]
+        return np.concatenate(parts)
+
+    def frequency_part(self, x: FloatArray, data: MeasuredResponse, at: Setting) -> FloatArray:
+        """Return real and imaginary parts of the misfit of a frequency response, output by output."""
+        model = self.model(x, data).response(data.omega, data.dt, data.held, at.delay if data.dt else 0, at.late)
+        e = (data.response - model) / data.sigma * np.sqrt(2.0)
+        return np.asarray(np.stack([e.real, e.imag], axis=-1).ravel())
+
+    def time_part(self, x: FloatArray, k: int, at: Setting, horizon: int = 0) -> FloatArray:
+        """Return the misfit of a record, output by output, its mean (the sensor's offset) left out."""
+        e = self.misfit(x, self.records[k], at, horizon) / self.scales[k]
+        return np.asarray(e.T.ravel())
+
+    def misfit(self, x: FloatArray, data: Record, at: Setting, horizon: int = 0) -> FloatArray:
+        """Return measured minus modelled outputs, offsets taken out."""
+        count = min(horizon, data.t.size) if horizon else data.t.size
+        model = self.model(x, data)
+        y = model.shifted(self.simulated(x, data, count), data.u[:count], at.delay, at.late)
+        e = data.y[:count] - y
+        return np.asarray(e - e.mean(axis=0))
+
+    def blocks(self, horizon: int = 0) -> list[Block]:
+        """Return what the rows of the residual are about."""
+        found, at = [], 0
+        for r in self.responses:
+            size = 2 * r.omega.size * len(r.inputs)
+            for y in r.outputs:
+                found.append(Block(f"response {r.provenance.get('file', '')}".strip(), y.name, slice(at, at + size)))
+                at += size
+        for k, data in enumerate(self.records):
+            size = min(horizon, data.t.size) if horizon else data.t.size
+            for y in data.outputs:
+                found.append(Block(str(data.provenance.get("file", f"record {k + 1}")), y.name, slice(at, at + size)))
+                at += size
+        return found
+
+    def jacobian(
+        self,
+        x: FloatArray,
+        r: FloatArray,
+        at: Setting,
+        horizon: int = 0,
+        central: bool = False,
+        which: Sequence[int] | None = None,
+    ) -> FloatArray:
+        """Return the derivatives of the residual by the logarithms."""
+        J = np.zeros((r.size, x.size))
+        for k in range(x.size) if which is None else which:
+            ahead = x.copy()
+            ahead[k] += STEP
+            up = self.residual(ahead, at, horizon)
+            if central:
+                ahead[k] -= 2.0 * STEP
+                J[:, k] = (up - self.residual(ahead, at, horizon)) / (2.0 * STEP)
+            else:
+                J[:, k] = (up - r) / STEP
+        return J
+
+
+def _make_room(kept: dict[Any, Any]) -> None:
+    while len(kept) >= KEPT:
+        kept.pop(next(iter(kept)))
+
+
+def problem(plant: Plant, data: Any, free: Sequence[str], start: dict[str, float] | None) -> tuple[Problem, list[str]]:
+    """Return the problem, and what was left out of the data, in words."""
+    items = [data] if isinstance(data, Record | MeasuredResponse) else list(data)
+    require(bool(items), "no data are given")
+    for item in items:
+        if not isinstance(item, Record | MeasuredResponse):
+            raise DefinitionError(f"data hold a {type(item).__name__}; give records and frequency responses")
+    keys = tuple(free)
+    require(bool(keys), "no parameter is free: name keys of the plant file, for example link.1.length")
+    require(len(set(keys)) == len(keys), "a free parameter is named twice")
+    plant = plant.with_(dict(start)) if start else plant
+    values = np.array([_value(plant, key) for key in keys])
+    told: list[str] = []
+    fitting = [_matching(plant, item, told) for item in items]
+    records = [item for item in fitting if isinstance(item, Record)]
+    responses = [_with_sigma(item, told) for item in fitting if isinstance(item, MeasuredResponse)]
+    _check_friction(keys, records)
+    return Problem(plant, keys, values, records, responses, [0.05 * r.y.std(axis=0) for r in records]), told
+
+
+def _value(plant: Plant, key: str) -> float:
+    rows = {row.key: row for row in plant.rows}
+    if key not in rows:
+        known = [k for k, row in rows.items() if row.physical]
+        raise unknown("free parameter", key, known)
+    row = rows[key]
+    number = row.physical and isinstance(row.value, int | float) and not isinstance(row.value, bool)
+    if row.value is None:
+        raise DefinitionError(f"{key} is not given in {plant.name}: say where to begin, start = {{{key!r}: ...}}")
+    require(number, f"{key} = {row.value!r} is no physical number; free are numbers of the machine")
+    positive = float(row.value) > 0.0
+    require(
+        positive,
+        f"{key} = {row.value:g} {row.unit}: a free parameter begins above zero; say where, start = {{{key!r}: ...}}",
+    )
+    return float(row.value)
+
+
+def _matching(plant: Plant, item: Record | MeasuredResponse, told: list[str]) -> Record | MeasuredResponse:
+    """Return the data with the outputs that the plant has; what is left out is told."""
+    known, inputs = names(plant.model.outputs), names(plant.model.inputs)
+    for name in names(item.inputs):
+        if name not in inputs:
+            raise unknown(f"input of {plant.name} (rename the record's)", name, inputs)
+    kept = [name for name in names(item.outputs) if name in known]
+    lost = [name for name in names(item.outputs) if name not in known]
+    if lost:
+        told.append(
+            f"{', '.join(lost)}: no outputs of {plant.name}, left out; rename them, or add a [[sensor]] to the plant"
+        )
+    require(bool(kept), f"no output of the data is one of {plant.name}: it has {', '.join(known)}")
+    for signal in item.outputs:
+        if signal.name in kept:
+            unit = plant.model.outputs[known.index(signal.name)].unit or "1"
+            same = unit == (signal.unit or "1")
+            require(same, f'output "{signal.name}" is in {signal.unit or "1"}, that of {plant.name} in {unit}')
+    return item.choose(outputs=kept)
+
+
+def _with_sigma(item: MeasuredResponse, told: list[str]) -> MeasuredResponse:
+    item = item.lines(item.omega > 0.0)
+    if item.has_sigma:
+        return item
+    told.append(f"a frequency response has no standard deviations: every line counts with {ASSUMED:.0%} of its size")
+    floor = 1e-4 * np.median(np.abs(item.response), axis=2, keepdims=True)
+    return replace(item, sigma=np.maximum(ASSUMED * np.abs(item.response), floor))
+
+
+def _check_friction(keys: Sequence[str], records: Sequence[Record]) -> None:
+    dry = [key for key in keys if key.startswith(DRY)]
+    require(
+        not dry or bool(records),
+        f"{', '.join(dry)}: dry friction is identified in the time domain; give a record, not only frequency responses",
+    )
+
+
+def responses_of(found: Problem) -> list[MeasuredResponse]:
+    """Return the frequency responses for a first guess: those given, else those of the periodic records."""
+    import warnings
+
+    if found.responses:
+        return found.responses
+    made = []
+    for data in found.records:
+        if data.period and len(data.inputs) == 1 and data.t.size >= 2 * data.period:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    made.append(frf(data))
+                except FlexctlError:
+                    continue
+    return made
+
+
+def log_magnitude(found: Problem, x: FloatArray, data: MeasuredResponse) -> FloatArray:
+    """Return the misfit of log |H| [Np], lines that are nothing but noise left out."""
+    model = found.model(x, data).response(data.omega, data.dt, data.held, 0, 0)
+    clear = np.abs(data.response) > 3.0 * np.nan_to_num(data.sigma, nan=0.0)
+    e = np.log(np.abs(data.response) + 1e-300) - np.log(np.abs(model) + 1e-300)
+    return np.asarray(np.where(clear, e, 0.0).ravel())
+
+
+def thinned(data: MeasuredResponse, most: int = 200) -> MeasuredResponse:
+    """Return at most so many lines, evenly."""
+    if data.omega.size <= most:
+        return data
+    return data.lines(np.unique(np.linspace(0, data.omega.size - 1, most).round().astype(int)))
+
+
+def unexcited(found: Problem, x: FloatArray) -> list[str]:
+    """Return a word on each of the lowest modes near which the inputs of no record and no response have power."""
+    modes = found.plant_at(x).linearise().modes().frequencies_hz
+    said = []
+    for hertz in modes[:3]:
+        w = 2.0 * np.pi * float(hertz)
+        seen = any(r.omega[0] <= 1.1 * w and r.omega[-1] >= 0.9 * w for r in found.responses)
+        for data in found.records:
+            if w > 0.8 * data.nyquist:
+                continue
+            power = np.abs(np.fft.rfft(data.u - data.u.mean(axis=0), axis=0)) ** 2
+            omega = 2.0 * np.pi * np.fft.rfftfreq(data.t.size, data.dt)
+            near = (omega > 0.85 * w) & (omega < 1.15 * w)
+            seen |= bool(near.any() and (power[near].max(axis=0) > 1e-6 * power.max(axis=0)).any())
+        if not seen:
+            said.append(f"nothing excites the mode at {hertz:.4g} Hz: what it depends on is not identified from it")
+    return said

@@ -1,0 +1,314 @@
+"""Measured data from files: .csv with units in the head, .npz, .mat, .json, and universal files (.uff, .unv, dataset
+58).
+
+    time [s],joint1_torque [N m],joint1_angle [deg],root_strain [ustrain]       .csv: lines that begin with # are skipped
+    0.000,0.012,0.031,-4.1
+
+    .npz .mat .json     a vector for each signal, "time" or "t" among them (or "dt"), with "units" {name: unit} as JSON
+                        text, or "name [unit]" as names; or matrices u, y (and r) with lists "inputs" and "outputs" of
+                        "name [unit]"; what flexctl writes itself (`Record.save`, `flexctl simulate -o`) is of this kind
+
+What is an input is said by the file (flexctl's own do), by the argument, or else by the unit: torques, forces, voltages
+and currents are inputs.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import DefinitionError, require, unknown
+from ..model import FloatArray
+from ..support.tabular import matlab_name
+from .record import Record, parsed_head, record
+
+SUFFIXES = (".csv", ".npz", ".mat", ".json", ".uff", ".unv")
+TIMES = ("time", "t")
+DRIVING = ("N m", "N", "V", "A")
+"""Units of what is taken for an input where nobody says what is one."""
+TOLD = ("units", "about", "columns", "dt", "period", "period_samples", "held", "seed")
+
+
+def read_record(
+    path: str | Path,
+    *,
+    inputs: Sequence[str] = (),
+    references: Sequence[str] = (),
+    units: Mapping[str, str] | None = None,
+    period: float | None = None,
+    held: bool | None = None,
+    rename: Mapping[str, str] | None = None,
+) -> Record:
+    """Return the record of a file; the module says what files may look like.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .npz, .mat, .json, .uff or .unv file.
+    inputs, references : sequence of str
+        Names of the columns that are inputs and references; by default what the file says, else by their units.
+    units : mapping, optional
+        Name -> unit, for files that state none.
+    period, held : optional
+        As for `record`.
+    rename : mapping, optional
+        Name in the file -> name of the plant's signal.
+
+    Examples
+    --------
+    >>> made = fx.identify.record(1e-3, {"torque [N m]": [0.0, 0.1] * 8}, {"joint1_angle [rad]": np.arange(16) * 1e-3})
+    >>> fx.identify.read_record(made.save("record.csv"))
+    Record(16 samples of 0.001 s, ['torque'] -> ['joint1_angle'], 8 periods of 2)
+    """
+    source = Path(path)
+    suffix = source.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DefinitionError(f'"{source.name}": unknown file type "{source.suffix}"; use one of {", ".join(SUFFIXES)}')
+    try:
+        columns, stated, about = _tables(source, suffix)
+        columns, stated = _renamed(columns, stated, rename or {}, about)
+        for name in units or {}:
+            if name not in columns:
+                raise unknown("signal in units", name, columns)
+        stated = {**stated, **(units or {})}
+        return _assembled(columns, stated, about, inputs, references, period, held, source.name)
+    except DefinitionError as error:
+        raise DefinitionError(f"{source}: {error}") from error
+
+
+def signals_of(path: str | Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
+    """Return the signals of a file by name, their units as stated and what else it tells."""
+    source = Path(path)
+    try:
+        return _tables(source, source.suffix.lower())
+    except DefinitionError as error:
+        raise DefinitionError(f"{source}: {error}") from error
+
+
+Columns = dict[str, FloatArray]
+
+
+def _tables(source: Path, suffix: str) -> tuple[Columns, dict[str, str], dict[str, Any]]:
+    """Return signals by name, their units as stated, and what else the file tells."""
+    if suffix == ".csv":
+        return _from_csv(source)
+    if suffix in (".uff", ".unv"):
+        from .uff import time_signals
+
+        return time_signals(source)
+    return _from_arrays(_arrays(source, suffix))
+
+
+def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
+    about: dict[str, Any] = {}
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        with source.open(newline="", encoding="utf-8-sig") as stream:
+            lines = stream.read().splitlines()
+    except (OSError, ValueError) as error:
+        raise DefinitionError(f"cannot read it: {error}") from error
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text.startswith("# about:"):
+            about = _json(text.removeprefix("# about:"), "about")
+        elif text and not text.startswith("#"):
+            rows.append((number, next(csv.reader([line], delimiter=_separator(lines)))))
+    require(bool(rows), "is empty; its head is: time [s],torque [N m],angle [rad]")
+    heads = [head.strip() for head in rows[0][1]]
+    numeric = all(_is_number(head) for head in heads)
+    require(not numeric, "has no head with names and units; write one: time [s],torque [N m],angle [rad]")
+    table = np.empty((len(rows) - 1, len(heads)))
+    for k, (number, row) in enumerate(rows[1:]):
+        require(len(row) == len(heads), f"line {number} has {len(row)} columns where the head has {len(heads)}")
+        for i, text in enumerate(row):
+            if not _is_number(text):
+                said = "is empty" if not text.strip() else f'"{text.strip()}" is no number'
+                raise DefinitionError(f'line {number}, column "{heads[i]}": {said}')
+            table[k, i] = float(text)
+    columns, stated = _split_heads({head: table[:, i] for i, head in enumerate(heads)}, len(heads))
+    return columns, stated, about
+
+
+def _separator(lines: Sequence[str]) -> str:
+    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    return max((",", ";", "\t"), key=head.count)
+
+
+def _split_heads(table: Mapping[str, Any], count: int) -> tuple[Columns, dict[str, str]]:
+    """Return columns by bare name, and the units that stand in brackets."""
+    columns, stated = {}, {}
+    for head, values in table.items():
+        name, _, rest = head.partition("[")
+        columns[name.strip()] = values
+        if rest:
+            stated[name.strip()] = rest.partition("]")[0].strip()
+    require(len(columns) == count, "two columns have one name")
+    return columns, stated
+
+
+def _arrays(source: Path, suffix: str) -> dict[str, Any]:
+    """Return everything in a file of arrays."""
+    try:
+        if suffix == ".npz":
+            with np.load(source, allow_pickle=False) as data:
+                return {key: data[key] for key in data.files}
+        if suffix == ".json":
+            told = json.loads(source.read_text(encoding="utf-8"))
+            require(isinstance(told, dict), "does not hold one JSON object")
+            return {**told, **told.pop("columns", {})} if isinstance(told.get("columns"), dict) else told
+        from ..io.matfile import read_mat
+
+        return _by_own_names(dict(read_mat(source.read_bytes())))
+    except DefinitionError:
+        raise
+    except Exception as error:  # whatever a decoder raises on bytes that are not its own
+        raise DefinitionError(f"cannot read it, damaged or not a {suffix} file: {error}") from error
+
+
+def _by_own_names(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables of a file that flexctl wrote by the names that they have here, not by those for MATLAB."""
+    taken: list[str] = [key for key in ("units", "about", "columns") if key in content]
+    listed = content.get("columns", [])
+    for name in listed if isinstance(listed, list) else [listed]:
+        written = matlab_name(str(name), taken)
+        taken.append(written)
+        if written in content:
+            content[str(name)] = content.pop(written)
+    return content
+
+
+def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], dict[str, Any]]:
+    about = _json(content.get("about", "{}"), "about")
+    for key in ("period", "period_samples", "held", "seed"):
+        if key in content:
+            about.setdefault(key, np.asarray(content[key]).item())
+    units = _json(content.get("units", "{}"), "units")
+    table: dict[str, Any] = {}
+    matrices = [key for key in ("u", "y", "r") if key in content and _listed(content, key)]
+    for key in matrices:
+        labels = _listed(content, key)
+        block = np.asarray(content[key], float)
+        block = block.reshape(-1, 1) if block.ndim == 1 else block
+        require(block.ndim == 2, f"{key} has {block.ndim} dimensions; it needs a row for each sample")
+        block = block.T if block.shape[1] != len(labels) and block.shape[0] == len(labels) else block
+        require(block.shape[1] == len(labels), f"{key} has {block.shape[1]} columns for {len(labels)} names")
+        table |= {label: block[:, i] for i, label in enumerate(labels)}
+        about[{"u": "inputs", "y": "outputs", "r": "references"}[key]] = [x.partition("[")[0].strip() for x in labels]
+    used = {*matrices, *(key for key in content if key.endswith(("puts", "_names", "_units", "references")))}
+    for key, value in content.items():
+        numbers = np.asarray(value) if key not in (*TOLD, *used) else np.zeros(0)
+        if (
+            numbers.dtype.kind in "fiub"
+            and numbers.size > 1
+            and numbers.ndim in (1, 2)
+            and max(numbers.shape) == numbers.size
+        ):
+            table[key] = numbers.ravel().astype(float)
+    if "dt" in content and not any(name.partition("[")[0].strip() in TIMES for name in table):
+        count = max((len(x) for x in table.values()), default=0)
+        table["time [s]"] = np.arange(count) * float(np.asarray(content["dt"]).item())
+    columns, stated = _split_heads(table, len(table))
+    seconds = {name: "s" for name in TIMES if name in columns}  # unless they say otherwise
+    return columns, {**seconds, **{str(k): str(v) for k, v in units.items()}, **stated}, about
+
+
+def _listed(content: Mapping[str, Any], key: str) -> list[str]:
+    """Return the names of the columns of u, y or r."""
+    word = {"u": "input", "y": "output", "r": "reference"}[key]
+    found = next((content[k] for k in (f"{word}s", f"{word}_names") if k in content), None)
+    if found is None:
+        return []
+    names = [str(x).strip() for x in np.atleast_1d(np.asarray(found)).ravel()]
+    units = content.get(f"{word}_units")
+    if units is None:
+        return names
+    stated = [str(x).strip() for x in np.atleast_1d(np.asarray(units)).ravel()]
+    require(len(stated) == len(names), f"{len(stated)} {word}_units for {len(names)} {word}s")
+    return [f"{name.partition('[')[0].strip()} [{unit}]" for name, unit in zip(names, stated, strict=True)]
+
+
+def _json(value: Any, what: str) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    try:
+        found = json.loads(str(np.asarray(value).item()) if not isinstance(value, str) else value)
+    except ValueError as error:
+        raise DefinitionError(f'"{what}" is not JSON: {error}') from error
+    require(isinstance(found, dict), f'"{what}" must be an object {{name: unit}} in JSON')
+    return dict(found)
+
+
+def _renamed(
+    columns: Columns, stated: Mapping[str, str], rename: Mapping[str, str], about: dict[str, Any]
+) -> tuple[Columns, dict[str, str]]:
+    for old in rename:
+        if old not in columns:
+            raise unknown("signal to rename", old, columns)
+    for key in ("inputs", "outputs", "references"):
+        if key in about:
+            about[key] = [rename.get(name, name) for name in about[key]]
+    return ({rename.get(k, k): v for k, v in columns.items()}, {rename.get(k, k): v for k, v in stated.items()})
+
+
+def _assembled(
+    columns: Columns,
+    stated: Mapping[str, str],
+    about: Mapping[str, Any],
+    inputs: Sequence[str],
+    references: Sequence[str],
+    period: float | None,
+    held: bool | None,
+    name: str,
+) -> Record:
+    time = next((key for key in columns if key in TIMES), None)
+    if time is None:
+        raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
+    require(time in stated, f'the time has no unit: write "{time} [s]"')
+    signal, factor = parsed_head(f"{time} [{stated[time]}]")
+    require(signal.unit == "s", f'the time is in "{stated.get(time)}", which is no unit of time; write "time [s]"')
+    signals = [key for key in columns if key != time]
+    given = about.get("outputs")
+    if given is not None and not inputs:  # other columns of flexctl's own files (estimated states, say) are left out
+        signals = [key for key in signals if key in {*about.get("inputs", ()), *given, *about.get("references", ())}]
+    for wanted in (*inputs, *references):
+        if wanted not in signals:
+            raise unknown("signal of the file", wanted, signals)
+    heads = {key: f"{key} [{stated[key]}]" if stated.get(key) else key for key in signals}
+    referred = list(references) or [key for key in about.get("references", ()) if key in signals]
+    referred += [key for key in signals if key.startswith("reference:") and key not in referred]
+    driven = list(inputs) or [key for key in about.get("inputs", ()) if key in signals]
+    if not driven:
+        driven = [key for key in signals if key not in referred and parsed_head(heads[key])[0].unit in DRIVING]
+        told = "no column has the unit of a torque, force, voltage or current"
+        require(
+            bool(driven), f"which column is the input? {told}; say inputs = [...] (on the command line --input NAME)"
+        )
+    measured = [key for key in signals if key not in (*driven, *referred)]
+    require(bool(measured), f"all columns ({', '.join(signals)}) are inputs: there is no output")
+    return record(
+        factor * columns[time],
+        *({heads[key]: columns[key] for key in group} for group in (driven, measured, referred)),
+        period=period if period is not None else _told_period(about, factor * columns[time]),
+        held=bool(about.get("held", True)) if held is None else held,
+        provenance={**about, "file": name},
+    )
+
+
+def _told_period(about: Mapping[str, Any], t: FloatArray) -> float | None:
+    """Return the period [s] that the file states, if any."""
+    if "period_samples" in about:
+        return float(about["period_samples"]) * float((t[-1] - t[0]) / max(t.size - 1, 1))
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,141 @@
+"""The search: logarithms of magnitudes first, then everything, over longer and longer parts of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from ..errors import ConvergenceError, DefinitionError, FlexctlError
+from ..model import FloatArray
+from .problem import LOSSES, Problem, Setting, log_magnitude, responses_of, thinned
+
+Say = Callable[[str, float], None]
+DELAYS = 9
+ROUNDS = 25
+FIRST = 250
+"""Samples of the shortest part of a record that is fitted."""
+
+
+def first_guess(found: Problem, x: FloatArray, say: Say) -> tuple[FloatArray, bool]:
+    """Return parameters from log magnitudes with a robust loss, and whether there were responses to take them from."""
+    data = [thinned(r) for r in responses_of(found)]
+    if not data:
+        return x, False
+    measured_dry = not found.responses
+    which = [k for k, key in enumerate(found.keys) if not (measured_dry and any(word in key for word in LOSSES))]
+    which = [k for k in which if not found.keys[k].startswith("friction.")]
+    if not which:
+        return x, False
+    calls = 0
+
+    def misfit(part: FloatArray) -> FloatArray:
+        nonlocal calls
+        calls += 1
+        say("magnitudes", min(0.99, calls / (12.0 * (len(which) + 1))))
+        y = x.copy()
+        y[which] = part
+        try:
+            return np.concatenate([log_magnitude(found, y, r) for r in data])
+        except DefinitionError:  # outside of what is plausible
+            return np.full(sum(r.response.size for r in data), 20.0)
+
+    solved = least_squares(
+        misfit, x[which], loss="soft_l1", f_scale=0.1, diff_step=1e-4, x_scale=1.0, max_nfev=20, bounds=(-4.0, 4.0)
+    )
+    out = x.copy()
+    out[which] = solved.x
+    say("magnitudes", 1.0)
+    return out, True
+
+
+def cost_of(found: Problem, x: FloatArray, at: Setting, horizon: int) -> tuple[float, FloatArray]:
+    """Return the sum of squares and the residual; infinite where the plant is refused or the run overflows."""
+    try:
+        with np.errstate(all="ignore"):
+            r = found.residual(x, at, horizon)
+    except FlexctlError:
+        return np.inf, np.zeros(0)
+    total = float(r @ r)
+    return (total, r) if np.isfinite(total) else (np.inf, np.zeros(0))
+
+
+def fitted(
+    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str, tolerance: float = 1e-3
+) -> tuple[FloatArray, float]:
+    """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares."""
+    best, r = cost_of(found, x, at, horizon)
+    if not np.isfinite(best):
+        raise ConvergenceError(
+            "the plant cannot be computed with the values that the search begins with; start elsewhere"
+        )
+    damping = 1e-3
+    for number in range(rounds):
+        say(what, number / rounds)
+        J = found.jacobian(x, r, at, horizon)
+        normal, slope = J.T @ J, J.T @ r
+        scale = np.diag(normal).copy()
+        scale[scale <= 1e-14 * scale.max(initial=0.0)] = max(scale.max(initial=0.0), 1e-300)  # what does nothing stays
+        moved = 0.0
+        for _ in range(7):
+            step = np.clip(np.linalg.solve(normal + damping * np.diag(scale), -slope), -0.7, 0.7)
+            trial, residual = cost_of(found, x + step, at, horizon)
+            if trial < best:
+                moved = (best - trial) / best
+                x, best, r, damping = x + step, trial, residual, max(damping / 8.0, 1e-10)
+                break
+            damping *= 8.0
+        if moved < tolerance:
+            break
+    say(what, 1.0)
+    return x, best
+
+
+def horizons(found: Problem, guessed: bool) -> list[int]:
+    """Return the lengths of record [samples] that are fitted one after the other; 0 is all of it."""
+    longest = max((r.t.size for r in found.records), default=0)
+    lengths = []
+    size = FIRST if not guessed else max(FIRST, longest // 16)
+    while size < longest:
+        lengths.append(size)
+        size *= 3
+    return [*lengths, 0]
+
+
+def settings(found: Problem, delay: int | None, feeds: bool) -> list[Setting]:
+    """Return what is scanned."""
+    counts = range(DELAYS) if delay is None else [delay]
+    return [Setting(d, late) for d in counts for late in ((1, 0) if feeds else (1,))]
+
+
+def scanned(
+    found: Problem, x: FloatArray, delay: int | None, feeds: bool, horizon: int, say: Say
+) -> tuple[FloatArray, Setting]:
+    """Return the parameters and the setting of least sum of squares, each after a few rounds."""
+    tried = settings(found, delay, feeds)
+    if len(tried) == 1:
+        return x, tried[0]
+    # runs are only shifted by a delay, so that a first round costs one run for each
+    first = []
+    for k, at in enumerate(tried):
+        first.append((fitted(found, x, at, horizon, 1, _quiet, "")[1], k, at))
+        say("scanning the delay", 0.5 * (k + 1) / len(tried))
+    results = []
+    for k, (_, _, at) in enumerate(sorted(first)[:3]):
+        y, cost = fitted(found, x, at, horizon, 5, _quiet, "")
+        results.append((cost, k, y, at))
+        say("scanning the delay", 0.5 + 0.5 * (k + 1) / 3)
+    _, _, x, at = min(results)
+    return x, at
+
+
+def _quiet(what: str, part: float) -> None:
+    """Say nothing."""
+
+
+def reweighted(found: Problem, x: FloatArray, at: Setting) -> None:
+    """Set the scale of every output of every record to the root mean square of its misfit."""
+    for k, data in enumerate(found.records):
+        e = found.misfit(x, data, at)
+        found.scales[k] = np.maximum(np.sqrt(np.mean(e**2, axis=0)), 1e-9 * data.y.std(axis=0))

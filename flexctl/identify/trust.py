@@ -1,0 +1,162 @@
+"""How far parameters can be trusted: covariance, whiteness of what is left, and what makes the formal deviation too
+small.
+
+    white noise         (J'J)^-1 chi^2 / dof
+    correlated misfit   (J'J)^-1 (sum tau_b J_b'J_b) (J'J)^-1, tau_b the summed autocorrelation of each output's misfit
+    disagreement        jackknife: every output's every quarter left out in turn
+    mesh                the shift of the parameters when the mesh is made twice as fine
+    steps               the same when runs with dry friction take four times as many
+
+The deviation that is reported is the largest of the first three, with the shifts beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import FlexctlError
+from ..model import FloatArray
+from .problem import Block, Problem, Setting
+
+LAGS = 40
+QUARTERS = 4
+MESHES = ("sections", "elements", "segments")
+
+
+class Trust(NamedTuple):
+    """Relative deviations (of logarithms) and what they are made of."""
+
+    sigma: FloatArray
+    formal: FloatArray
+    correlation: FloatArray
+    condition: float
+    chi2: float
+    mesh: FloatArray
+    whiteness: dict[tuple[str, str], float]
+
+
+def whiteness(r: FloatArray) -> float:
+    """Return the part of the lags 1 to 40 at which the autocorrelation leaves its 99 % band; 0.01 for white noise."""
+    n = r.size
+    lags = min(LAGS, n // 4)
+    rho = autocorrelation(r)[1 : lags + 1]
+    return float(np.mean(np.abs(rho) > 2.576 / np.sqrt(n)))
+
+
+def autocorrelation(r: FloatArray) -> FloatArray:
+    """Return the normalised autocorrelation."""
+    z = r - r.mean()
+    spectrum = np.abs(np.fft.rfft(z, 2 * z.size)) ** 2
+    found = np.fft.irfft(spectrum)[: z.size]
+    return np.asarray(found / max(float(found[0]), 1e-300))
+
+
+def inflation(r: FloatArray) -> float:
+    """Return 1 + 2 sum of the autocorrelation up to where it is first no longer positive (Geyer 1992)."""
+    rho = autocorrelation(r)
+    n = rho.size // 2
+    pairs = rho[: 2 * (n // 2)].reshape(-1, 2).sum(axis=1)
+    end = int(np.argmax(pairs <= 0.0)) if bool((pairs <= 0.0).any()) else pairs.size
+    return float(max(1.0, 2.0 * pairs[:end].sum() - 1.0))
+
+
+def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trust:
+    """Return how far the parameters at a solution can be trusted."""
+    r = found.residual(x, at)
+    J = found.jacobian(x, r, at, central=True)
+    size = np.linalg.norm(J, axis=0)
+    dead = size <= 1e-10 * max(size.max(initial=0.0), 1e-300)
+    scaled = J / np.where(dead, 1.0, size)
+    singular = np.linalg.svd(scaled[:, ~dead], compute_uv=False)
+    condition = float("inf") if dead.any() else float((singular[0] / max(singular[-1], 1e-300)) ** 2)
+    inverse = np.asarray(np.linalg.pinv(J.T @ J, rcond=1e-14), float)
+    blocks = found.blocks()
+    scale = max(1.0, float(r @ r) / max(r.size - x.size, 1))
+    naive = inverse * scale
+    middle = np.zeros_like(inverse)
+    for block in blocks:
+        part = J[block.rows]
+        level = max(float(np.mean(r[block.rows] ** 2)), 1e-300)
+        middle += inflation(r[block.rows]) * max(level, 1.0) * part.T @ part
+    coloured = inverse @ middle @ inverse
+    jack = _jackknife(J, r, blocks)
+    sigma = np.sqrt(np.maximum.reduce([np.diag(naive), np.diag(coloured), jack]))
+    sigma[dead] = np.inf
+    shift = _mesh_shift(found, x, at, r, J, inverse) if mesh else np.zeros(x.size)
+    step = _step_shift(found, x, at, r, J, inverse)
+    total = np.sqrt(sigma**2 + shift**2 + step**2)
+    spread = np.sqrt(np.maximum(np.diag(coloured), 1e-300))
+    correlation = np.clip(coloured / np.outer(spread, spread), -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    # data without noise leave rounding, which tells nothing
+    white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
+    return Trust(
+        total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white
+    )
+
+
+def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
+    """Return the variances by the jackknife over quarters of every block, one Gauss-Newton step each."""
+    parts = []
+    for block in blocks:
+        edges = np.linspace(block.rows.start, block.rows.stop, QUARTERS + 1).round().astype(int)
+        parts += [slice(a, b) for a, b in pairwise(edges) if b > a]
+    whole, slope = J.T @ J, J.T @ r
+    steps = []
+    for part in parts:
+        normal = whole - J[part].T @ J[part]
+        steps.append(np.linalg.lstsq(normal, -(slope - J[part].T @ r[part]), rcond=1e-12)[0])
+    found = np.array(steps)
+    return np.asarray((len(parts) - 1) / len(parts) * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
+
+
+def _mesh_shift(
+    found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    """Return how far the parameters would move on a mesh twice as fine; zero where the plant has none."""
+    try:
+        finer = refined(found, 2)
+        if finer is None:
+            return np.zeros(x.size)
+        other = finer.residual(x, at)
+    except FlexctlError:
+        return np.zeros(x.size)
+    return np.asarray(-inverse @ (J.T @ (other - r)))
+
+
+def _step_shift(
+    found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    """Return how far the parameters would move if runs with dry friction took finer steps."""
+    if not any(len(found.model(x, data).laws) for data in found.records):
+        return np.zeros(x.size)
+    finer = replace(found, substeps=4 * found.substeps, kept={})
+    return np.asarray(-inverse @ (J.T @ (finer.residual(x, at) - r)))
+
+
+def refined(found: Problem, times: int) -> Problem | None:
+    """Return the same problem on a mesh so many times as fine, None where the model has no mesh."""
+    rows = {row.key: row.value for row in found.plant.rows}
+    key = mesh_of(found)
+    if key is None:
+        return None
+    value = rows[key]
+    finer = [times * n for n in value] if isinstance(value, list | tuple) else times * int(value)
+    return Problem(
+        found.plant.with_({key: finer}), found.keys, found.start, found.records, found.responses, list(found.scales)
+    )
+
+
+def mesh_of(found: Problem) -> str | None:
+    """Return the key of the number of elements, None where the model has none."""
+    rows = {row.key: row.value for row in found.plant.rows}
+    for key in (f"model.{m}" for m in MESHES):
+        value = rows.get(key)
+        counts = value if isinstance(value, list | tuple) else [value]
+        if value is not None and all(isinstance(n, int) and not isinstance(n, bool) for n in counts) and len(counts):
+            return key
+    return None
