@@ -2,8 +2,8 @@
 
 The integral of tokhi_azad_lqg is its slowest pole (-0.4 1/s): a load of 0.05 N m that comes on keeps the tip outside
 0.1 % of 5 deg for more than 4 s. Here the load is a state of the observer and the law takes the estimate off the
-command; the slowest pole is at -5 1/s, the tip gives way by 0.5 mrad, and the ripple of 16-bit encoders stays what it is
-with the integral. Three modes; stable at +-5 % of frequency with every payload, disk margin 0.25 there.
+command; the slowest pole is at -5 1/s, the tip gives way by 0.5 mrad, and the ripple of 16-bit encoders stays what it
+is with the integral. Three modes; stable at +-5 % of frequency with every payload, disk margin 0.25 there.
 
 Under Coulomb friction at the hub this law, like any that holds against loads, hunts: see docs/frontier.md.
 """

@@ -100,6 +100,7 @@ from .design.loop_shaping import loop_shaping as loop_shaping
 from .design.lqg import LqgWeights as LqgWeights, lqg as lqg
 from .design.lqg_regulator import RegulatorWeights as RegulatorWeights, lqg_regulator as lqg_regulator
 from .design.mixed_sensitivity import HinfScales as HinfScales, HinfWeights as HinfWeights, Lag as Lag, hinf as hinf
+from .design.observer import Estimates as Estimates, Observer as Observer, observer as observer
 from .design.pd import joint_pd as joint_pd, rigid_and_bending as rigid_and_bending
 from .design.pid import PidGains as PidGains, pid as pid, pid_gains as pid_gains
 from .design.recipes import (

@@ -34,7 +34,6 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import Delayed, LinearLaw
-from ..linear.discrete import exact_pair
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray
 from ..support import checks
@@ -118,7 +117,8 @@ def lqg(
     _check(weights, model)
     A, B, C = model.statespace
     loads = bool(np.any(np.asarray(weights.load) > 0))
-    known = estimated_model(A, B, C, model.remainder if remainder else np.zeros((len(C), B.shape[1])), sample_time, loads)
+    left = model.remainder if remainder else np.zeros((len(C), B.shape[1]))
+    known = estimated_model(A, B, C, left, sample_time, loads)
     gain = _regulator(known.Phi, known.Gamma, model, weights, sample_time)
     load = np.broadcast_to(np.asarray(weights.load, float), (B.shape[1],))
     correct = known.gain(weights.disturbance, load, np.asarray(weights.noise, float), sample_time)

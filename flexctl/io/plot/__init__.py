@@ -7,6 +7,7 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
 """
 
 from .certificate import certificate
+from .estimates import estimates
 from .linear import bode, mode_shapes, poles
 from .loci import migration
 from .own import style, subplots
@@ -14,6 +15,6 @@ from .runs import compare, run, step_lines, surface
 from .tracking import poles_along, stability, tip_errors, tip_path, tracking
 
 __all__ = [
-    "bode", "certificate", "compare", "migration", "mode_shapes", "poles", "poles_along", "run", "stability",
-    "step_lines", "style", "subplots", "surface", "tip_errors", "tip_path", "tracking",
+    "bode", "certificate", "compare", "estimates", "migration", "mode_shapes", "poles", "poles_along", "run",
+    "stability", "step_lines", "style", "subplots", "surface", "tip_errors", "tip_path", "tracking",
 ]
