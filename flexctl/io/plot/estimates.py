@@ -41,9 +41,10 @@ def estimates(found: Estimates, *, axes: Any = None, path: str | Path | None = N
             for number, (label, values) in enumerate(curves):
                 look = {**canvas.style(number), **({"linestyle": ":", "color": "black"} if label == "recorded" else {})}
                 ax.plot(found.t, values, **look, label=label)
-            ax.set_ylabel(canvas.labelled(name, unit))
+            ax.set_ylabel(f"[{unit}]")
+            ax.set_title(canvas.words(name), fontsize=9, loc="left")
             if len(curves) > 1:
-                canvas.legend_on_top(ax, 6.0)
+                ax.legend(fontsize=8)
         grid[-1, 0].set(xlabel="time [s]", xlim=(found.t[0], found.t[-1]))
         figure.align_ylabels()
         return canvas.finish(figure, path)
