@@ -19,11 +19,13 @@ from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, u
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
 from ..laws.controller import Controller, LinearLaw, bare, not_a_law, with_references
+from ..laws.fingerprint import check_made_for
 from ..laws.motion_command import MotionCommand
 from ..linear import FirstOrder
 from ..machine.given import as_model, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
+from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
 from ..support.checks import number
 from ..support.memory import room_for
@@ -148,6 +150,7 @@ def simulate(
     _check_names(plant, law, inputs)
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
+    check_made_for(law, {name: m.made_for for name, m in references.items() if isinstance(m, MadeForLaw)})
     law = with_references(law, references)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm

@@ -8,8 +8,8 @@
     found.parameters, found.law, found.values, found.spread
 
 What is made small is the largest of the goals in parts of their bounds, each taken at its worst plant; see
-`flexctl.judging.tuning.criteria` for their names. Such a function has kinks, and its minimum lies in one: every start is
-taken down by BFGS with weak Wolfe steps and gradient sampling (`.descent`), the best ends are started again, and the
+`flexctl.judging.tuning.criteria` for their names. Such a function has kinks, and its minimum lies in one: every start
+is taken down by BFGS with weak Wolfe steps and gradient sampling (`.descent`), the best ends are started again, and the
 spread of all of them is told. Weights are better parameters than gains: every point of the search is stable on the
 plant of the design. Positive parameters are searched by their logarithm.
 """

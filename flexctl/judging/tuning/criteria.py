@@ -136,7 +136,7 @@ class Goals:
 
 
 def judged(law: Any, on: Sequence[Model], goals: Goals) -> tuple[float, dict[str, dict[str, float]]]:
-    """Return what the search makes small, and goal -> plant or run -> value; without values where a loop is unstable."""
+    """Return what the search makes small, and goal -> plant or run -> value: none where a loop is unstable."""
     linear = linear_part(law, lambda name: 0.0)
     values: dict[str, dict[str, float]] = {name: {} for name in (*goals.linear, *goals.scores)}
     grown = 0.0
@@ -196,7 +196,8 @@ class _Loop:
         one = np.eye(self.drives)
         self.load = into @ (one + Ud)
         self.noise = np.vstack([np.zeros((n, len(rows))), feedback.B]) + into @ Un
-        self.Ux, self.Ud, self.Un = Ux, Ud, Un
+        self.Ux: FloatArray = np.asarray(Ux, np.float64)
+        self.Ud, self.Un = Ud, Un
         through = view.D[np.ix_(followed, columns)]
         self.Cz = np.hstack([view.C[followed], np.zeros((len(followed), m))]) + through @ Ux
         self.Dz = through @ (one + Ud)
@@ -237,7 +238,8 @@ class _Loop:
         wanted = goals.linear
         omega = self.grid() if {"disk_margin", "load_response"} & set(wanted) else np.zeros(0)
         if "disk_margin" in wanted:
-            S = self.response(self.Ux, self.load, np.eye(self.drives) + self.Ud, omega)
+            one: FloatArray = np.asarray(np.eye(self.drives) + self.Ud, np.float64)
+            S = self.response(self.Ux, self.load, one, omega)
             own = np.abs(np.diagonal(S, axis1=1, axis2=2) - 0.5)
             found["disk_margin"] = 1.0 / float(own.max())
         if "load_response" in wanted:
@@ -253,7 +255,7 @@ class _Loop:
         return found
 
     def _noise_gain(self) -> float:
-        require(self.dt > 0, "noise_gain is about sampled laws; white noise makes a continuous one answer without bound")
+        require(self.dt > 0, "noise_gain is about sampled laws: a continuous one may answer white noise without bound")
         import scipy.linalg as sla
 
         P = sla.solve_discrete_lyapunov(self.A, self.noise @ self.noise.T)

@@ -41,6 +41,7 @@ class Objective:
     at: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __call__(self, x: FloatArray) -> float:
+        """Return the value, inf where there is none."""
         if self.count >= self.most:
             raise Spent
         self.count += 1
