@@ -35,7 +35,7 @@ from ..laws.fingerprint import Fingerprint, check_made_for, fingerprint, linear_
 from ..machine.given import as_linear
 from ..model import FloatArray
 from ..motion.optimal import OptimalMotion
-from ..motion.signals import Sampled
+from ..motion.signals import PiecewiseConstant
 from ..support import checks
 from ..support.files import write_atomically
 from .optimal_loops import AffineSystem, through_loop, without_loop
@@ -80,9 +80,13 @@ class OptimalCommand:
 
     Examples
     --------
-    >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
-    >>> command = fx.optimal_command(law, {"10 g": law.plant}, {"tip_angle": 0.0873}, within=0.01, longest=0.6)
-    >>> command.arrival < 0.3
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
+    >>> weights = fx.LqgWeights(
+    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
+    ... )
+    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
+    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
+    >>> 1.8 < command.arrival < 2.1
     True
     """
 
@@ -129,7 +133,7 @@ class OptimalTorque:
         Those that one torque serves.
     """
 
-    inputs: dict[str, Sampled]
+    inputs: dict[str, PiecewiseConstant]
     arrival: float
     bands: Mapping[float, float]
     plants: tuple[str, ...]
@@ -229,13 +233,12 @@ def bound(
 
     Examples
     --------
-    >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01})
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
     >>> best = fx.bound(
-    ...     {"0 g": plant.linearise()}, {"tip_angle": 0.0873}, drive="hub_torque", limits={"hub_torque": 0.3},
-    ...     within=0.01, longest=0.4
+    ...     {"1 kg": mass}, {"x": 1.0}, drive="force", limits={"force": 1.0}, within=0.01, longest=2.2, sample_time=0.05
     ... )
-    >>> print(f"{best.arrival:.2f} s")
-    0.20 s
+    >>> 1.8 < best.arrival < 2.0
+    True
     """
     drives = drive if isinstance(drive, tuple) else (drive,)
     checks.positive("sample_time", sample_time, "s")
@@ -245,9 +248,9 @@ def bound(
     moves = _moves(target, tuple(target))
     systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
     planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, progress)
-    torques = np.asarray(planned.solution.sequences, np.float64)
-    t = np.asarray(sample_time * np.arange(torques.shape[1]), np.float64)
-    found = {name: Sampled(t, torques[j]) for j, name in enumerate(drives)}
+    torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
+    t = tuple((sample_time * np.arange(1, torques.shape[1])).tolist())
+    found = {name: PiecewiseConstant(t, tuple(torques[j].tolist())) for j, name in enumerate(drives)}
     return OptimalTorque(found, planned.arrival, planned.bands, tuple(plants))
 
 

@@ -178,7 +178,7 @@ def test_no_law_is_an_error_and_not_a_bad_law() -> None:
     with pytest.raises(fx.ConvergenceError, match="stable on every plant"):
         fx.tune(pd, {"kp": 5.0, "kd": 2.0}, minimise={"disk_margin": 0.5}, **options)
     with pytest.raises(fx.ConvergenceError, match="what is required"):
-        fx.tune(pd, {"kp": 5.0, "kd": 0.03}, minimise={"disk_margin": 1.0}, require={"decay_rate": 500.0}, **options)
+        fx.tune(pd, {"kp": 5.0, "kd": 0.03}, minimise={"disk_margin": 1.0}, require={"decay_rate": 5e4}, **options)
 
 
 @pytest.mark.parametrize("wrong", [(1.0, 2.0, 3.0), (0.0,), (float("nan"),)])
