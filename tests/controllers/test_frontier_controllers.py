@@ -26,7 +26,8 @@ def shortened(name: str, move: str, changes=(0.0,), masses=(0.0, 0.01, 0.02)):
     script, plant = fx.load_controller(name), fx.load_plant(ARM)
     items = [item for item in script.scenarios(plant) if item.name.startswith(move)]
     first = replace(items[0], duration=1.2 if move == "5 deg" else 1.6)
-    return [replace(first, overrides={**script.SETTINGS, **changed(plant, mass, x)}) for mass in masses for x in changes]
+    variants = [changed(plant, mass, x) for mass in masses for x in changes]
+    return [replace(first, overrides={**script.SETTINGS, **variant}) for variant in variants]
 
 
 @pytest.mark.parametrize(
