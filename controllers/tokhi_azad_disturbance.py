@@ -5,7 +5,7 @@ The integral of tokhi_azad_lqg is its slowest pole (-0.4 1/s): a load of 0.05 N 
 command; the slowest pole is at -5 1/s, the tip gives way by 0.5 mrad, and the ripple of 16-bit encoders stays what it
 is with the integral. Three modes; stable at +-5 % of frequency with every payload, disk margin 0.25 there.
 
-Under Coulomb friction at the hub this law, like any that holds against loads, hunts: see docs/frontier.md.
+The load is one at the hub: a constant force at the tip leaves an error, which only the integral of the tip takes away.
 """
 
 from __future__ import annotations

@@ -11,9 +11,6 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 
 import flexctl as fx
@@ -52,19 +49,19 @@ def models(plant: fx.Plant) -> dict[str, fx.SecondOrder]:
     return found
 
 
-def plan(plant: fx.Plant, move: str, progress: Callable[[float, float], None] | None = None) -> fx.OptimalCommand:
+def plan(plant: fx.Plant, move: str) -> fx.OptimalCommand:
     """Return the command of a move, found anew."""
     angle, early, longest = MOVES[move]
     return fx.optimal_command(
         design(plant), models(plant), {"tip_angle": float(np.radians(angle))}, within=0.001, also={0.01: early},
-        longest=longest, progress=progress,
+        longest=longest,
     )
 
 
 def commands(plant: fx.Plant) -> dict[str, fx.OptimalCommand]:
     """Return the commands that stand beside this file, by move."""
-    own, law = Path(__file__), design(plant)
-    return {move: fx.load_command(own.with_name(f"{own.stem}_{move.replace(' ', '')}.json"), law) for move in MOVES}
+    own, law = __file__.removesuffix(".py"), design(plant)
+    return {move: fx.load_command(f"{own}_{move.replace(' ', '')}.json", law) for move in MOVES}
 
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:

@@ -132,7 +132,7 @@ class Goals:
         worst = {name: max(self.part(name, x) for x in per.values()) for name, per in values.items()}
         aim = max(np.log(max(worst[name], 1e-12)) for name in self.minimise)
         over = max((np.log(max(worst[name], 1e-12)) for name in self.require), default=0.0)
-        return float(min(aim + 10.0 * max(over, 0.0), UNSTABLE))
+        return float(min(aim + 10.0 * max(over, 0.0), UNSTABLE - 1e-6))
 
 
 def judged(law: Any, on: Sequence[Model], goals: Goals) -> tuple[float, dict[str, dict[str, float]]]:
