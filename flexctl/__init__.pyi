@@ -69,6 +69,7 @@ from .motion.moves import (
     Cycloid as Cycloid, Motion as Motion, Polynomial as Polynomial, Step as Step, Tabulated as Tabulated,
     Trapezoid as Trapezoid, acceleration_of as acceleration_of, quintic as quintic,
 )
+from .motion.optimal import OptimalMotion as OptimalMotion
 from .motion.paths import ConstantSpeed as ConstantSpeed, Path as Path, by_sides as by_sides, eased_sides as eased_sides
 from .motion.profiles import (
     Cosine as Cosine, LinearAcceleration as LinearAcceleration, Moves as Moves, SpinUp as SpinUp, Swing as Swing,
@@ -107,6 +108,11 @@ from .design.loop_shaping import loop_shaping as loop_shaping
 from .design.lqg import LqgWeights as LqgWeights, lqg as lqg
 from .design.lqg_regulator import RegulatorWeights as RegulatorWeights, lqg_regulator as lqg_regulator
 from .design.mixed_sensitivity import HinfScales as HinfScales, HinfWeights as HinfWeights, Lag as Lag, hinf as hinf
+from .design.observer import Estimates as Estimates, Observer as Observer, observer as observer
+from .design.optimal import (
+    OptimalCommand as OptimalCommand, OptimalTorque as OptimalTorque, bound as bound,
+    load_command as load_command, optimal_command as optimal_command,
+)
 from .design.pd import joint_pd as joint_pd, rigid_and_bending as rigid_and_bending
 from .design.pid import PidGains as PidGains, pid as pid, pid_gains as pid_gains
 from .design.recipes import (
@@ -164,6 +170,7 @@ from .judging.scenario import (
 )
 from .judging.sweep import Span as Span, Table as Table, sweep as sweep
 from .judging.tracking_scenarios import tracking_scenario as tracking_scenario
+from .judging.tuning import Knob as Knob, Tuned as Tuned, tune as tune
 from .judging.validity import LinearValidity as LinearValidity, linear_validity as linear_validity
 from .judging.variations import frequency_variations as frequency_variations, rest_references as rest_references
 

@@ -79,6 +79,12 @@ class DesignModel:
         return found
 
     @property
+    def remainder(self) -> FloatArray:
+        """Part of `flexibility` that the modes left out of the model bend: they follow a torque without delay."""
+        k = len(self.drives)
+        return np.asarray(self.flexibility - self.rows[:, k:] @ (self.b[k:] / self.omega[k:, None] ** 2), float)
+
+    @property
     def reference(self) -> FloatArray:
         """Rows of y_ref on (r, r', r'') of each followed output."""
         return np.asarray(np.kron(self.gain, [[1.0, 0.0, 0.0]]), float) + self.flexibility @ self.inertial

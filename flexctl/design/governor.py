@@ -41,7 +41,7 @@ from ..linear.realise import first_order
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal, index_of, names
 from .design import Design
-from .lqg import riccati
+from .estimated import riccati
 
 
 def governor(

@@ -26,7 +26,7 @@ from ..laws.controller import LinearLaw
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
 from .design import Design
-from .lqg import riccati
+from .estimated import riccati
 from .sampled_model import SampledModel, each, sampled_model
 
 

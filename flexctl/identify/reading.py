@@ -1,7 +1,7 @@
 """Measured data from files: .csv with units in the head, .npz, .mat, .json, and universal files (.uff, .unv, dataset
 58).
 
-    time [s],joint1_torque [N m],joint1_angle [deg],root_strain [ustrain]       .csv: lines that begin with # are skipped
+    time [s],joint1_torque [N m],joint1_angle [deg],root_strain [ustrain]       .csv: lines of # are skipped
     0.000,0.012,0.031,-4.1
 
     .npz .mat .json     a vector for each signal, "time" or "t" among them (or "dt"), with "units" {name: unit} as JSON

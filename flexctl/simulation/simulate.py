@@ -38,12 +38,14 @@ from ..errors import (
 from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.compiled import acts_within_steps
 from ..laws.controller import with_references
+from ..laws.fingerprint import check_made_for
 from ..laws.given import as_law
 from ..laws.motion_command import MotionCommand
 from ..linear.state_model import StateModel
 from ..machine.given import as_simulated, is_control, opened
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
+from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
 from ..support.checks import number, real_array
 from ..support.memory import room_for
@@ -173,6 +175,7 @@ def simulate(
     _check_names(plant, law, inputs)
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
+    check_made_for(law, {name: m.made_for for name, m in references.items() if isinstance(m, MadeForLaw)})
     law = with_references(law, references)
     looped = bool(law is not None and law.measures) or _has_own_loops(system)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)

@@ -54,17 +54,18 @@ def test_the_shape_of_a_multisine_and_what_is_refused() -> None:
 def test_a_synthetic_record_is_the_run_of_the_model() -> None:
     arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
     drive = identify.doublets("joint1_torque [N m]", 0.1, count=1, every=1.0)
-    plain = identify.measure(arm, drive, ["joint1_angle", "tip"], delay=3)
+    plain = identify.measure(arm, drive, ["joint1_angle", "tip_displacement"], delay=3)
     late = fx.PiecewiseConstant((0.003, 0.303, 0.603), (0.0, 0.1, -0.1, 0.0))
     run = fx.simulate(arm, inputs={"joint1_torque": late}, duration=0.999, step=1e-3)
-    for name in ("joint1_angle", "tip"):
+    for name in ("joint1_angle", "tip_displacement"):
         assert np.abs(plain[name] - run[name]).max() < 1e-6 * np.ptp(run[name])
-    noisy = identify.measure(arm, drive, ["joint1_angle", "tip"], delay=3, encoder_bits=12, noise={"tip": 1e-3}, seed=5)
+    options = {"delay": 3, "encoder_bits": 12, "noise": {"tip_displacement": 1e-3}, "seed": 5}
+    noisy = identify.measure(arm, drive, ["joint1_angle", "tip_displacement"], **options)
     step = 2 * np.pi / 4096
     assert np.allclose(noisy["joint1_angle"] / step, np.round(noisy["joint1_angle"] / step))
     assert np.abs(noisy["joint1_angle"] - plain["joint1_angle"]).max() <= step / 2 * (1 + 1e-9)
-    assert np.std(noisy["tip"] - plain["tip"]) == pytest.approx(1e-3, rel=0.1)
-    again = identify.measure(arm, drive, ["joint1_angle", "tip"], delay=3, encoder_bits=12, noise={"tip": 1e-3}, seed=5)
+    assert np.std(noisy["tip_displacement"] - plain["tip_displacement"]) == pytest.approx(1e-3, rel=0.1)
+    again = identify.measure(arm, drive, ["joint1_angle", "tip_displacement"], **options)
     assert np.array_equal(again.y, noisy.y)
     full = identify.measure(arm, drive, ["joint1_angle"], engine="full")
     plain = identify.measure(arm, drive, ["joint1_angle"])

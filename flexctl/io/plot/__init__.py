@@ -7,6 +7,7 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
 """
 
 from .certificate import certificate
+from .estimates import estimates
 from .identified import excitation, frequency_fit, record, stabilisation, time_fit
 from .linear import bode, mode_shapes, poles
 from .loci import migration
@@ -15,8 +16,7 @@ from .runs import compare, run, step_lines, surface
 from .tracking import poles_along, stability, tip_errors, tip_path, tracking
 
 __all__ = [
-    "bode", "certificate", "compare", "excitation", "frequency_fit", "migration", "mode_shapes", "poles",
-    "poles_along", "record",
-    "run", "stabilisation", "stability", "step_lines", "style", "subplots", "surface", "time_fit", "tip_errors",
-    "tip_path", "tracking",
+    "bode", "certificate", "compare", "estimates", "excitation", "frequency_fit", "migration", "mode_shapes", "poles",
+    "poles_along", "record", "run", "stabilisation", "stability", "step_lines", "style", "subplots", "surface",
+    "time_fit", "tip_errors", "tip_path", "tracking",
 ]

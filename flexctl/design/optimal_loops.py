@@ -1,0 +1,90 @@
+"""The systems of an optimal command: one plant in the loop of a law, or without one, affine in common sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import require
+from ..laws.controller import LinearLaw
+from ..linear import FirstOrder
+from ..linear.discrete import delay_outputs, zero_order_hold
+from ..linear.interconnect import closed_loop
+from ..model import FloatArray, Signal, index_of, names
+
+
+@dataclass(frozen=True, eq=False)
+class AffineSystem:
+    """One plant as the programme sees it: a sampled system from the sequences, and its response to the target."""
+
+    name: str
+    A: FloatArray
+    B: FloatArray
+    rows: Mapping[str, FloatArray]
+    through: Mapping[str, FloatArray]
+    base_in: FloatArray
+    base_through: Mapping[str, float]
+
+    def responses(self, names_: Sequence[str], total: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Return base response and impulse responses (a row for every sequence) of outputs."""
+        C = np.array([self.rows[name] for name in names_])
+        p = self.B.shape[1]
+        h, base = np.empty((total, len(names_), p)), np.empty((total, len(names_)))
+        x, z = self.B.copy(), np.zeros(len(self.A))
+        h[0] = np.array([self.through[name] for name in names_])
+        shift = np.array([self.base_through[name] for name in names_])
+        for k in range(total):
+            if k:
+                h[k] = C @ x
+                x = self.A @ x
+            base[k] = C @ z + shift
+            z = self.A @ z + self.base_in
+        return {name: (base[:, i], h[:, i].T) for i, name in enumerate(names_)}
+
+
+def through_loop(
+    name: str, plant: Any, core: LinearLaw, delay: int, moves: Mapping[str, float], way: FloatArray
+) -> AffineSystem:
+    """Return the loop from v and the target to the outputs and the commands that act."""
+    held = zero_order_hold(plant, core.sample_time)
+    for signal in (*core.measures, *moves):
+        index_of("output", signal, held.outputs)
+    columns = [index_of("input", drive, held.inputs) for drive in core.drives]
+    held = replace(held, B=held.B[:, columns], D=held.D[:, columns], inputs=tuple(held.inputs[j] for j in columns))
+    given = tuple(Signal(f"reference:{c}{kind}") for c in core.follows for kind in ("", ":rate", ":acceleration"))
+    A, By, Br = core.A + core.Bu @ core.C, core.By + core.Bu @ core.Dy, core.Br + core.Bu @ core.Dr
+    states = tuple(Signal(f"law{i + 1}") for i in range(len(A)))
+    feedback = FirstOrder(
+        A, np.hstack([By, Br]), core.C, np.hstack([core.Dy, core.Dr]), states,
+        (*(Signal(m) for m in core.measures), *given), tuple(Signal(d) for d in core.drives), core.sample_time,
+    )
+    loop = closed_loop(held, delay_outputs(feedback, delay))
+    grown = float(np.abs(loop.poles()).max())
+    require(grown < 1.0, f"the loop is unstable on {name} (|z| = {grown:.6f}): no command makes up for that")
+    count = 3 * len(core.follows)
+    jump = np.zeros(count)
+    jump[::3] = [moves.get(c, 0.0) for c in core.follows]
+    v, base = loop.B[:, 2:count:3] @ way, loop.B[:, :count] @ jump
+    labels = names(loop.outputs)
+    direct, shift = loop.D[:, 2:count:3] @ way, loop.D[:, :count] @ jump
+    return AffineSystem(
+        name, loop.A, v, dict(zip(labels, loop.C, strict=True)), dict(zip(labels, direct, strict=True)), base,
+        dict(zip(labels, shift.tolist(), strict=True)),
+    )
+
+
+def without_loop(name: str, plant: Any, drives: Sequence[str], dt: float) -> AffineSystem:
+    """Return the plant from its inputs to the outputs and the inputs themselves."""
+    held = zero_order_hold(plant, dt)
+    columns = [index_of("input", drive, held.inputs) for drive in drives]
+    n, p = len(held.A), len(drives)
+    labels = [*names(held.outputs), *drives]
+    rows = np.vstack([held.C, np.zeros((p, n))])
+    direct = np.vstack([held.D[:, columns], np.eye(p)])
+    return AffineSystem(
+        name, held.A, held.B[:, columns], dict(zip(labels, rows, strict=True)),
+        dict(zip(labels, direct, strict=True)), np.zeros(n), dict.fromkeys(labels, 0.0),
+    )

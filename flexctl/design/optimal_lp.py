@@ -1,0 +1,193 @@
+"""The linear programme of an optimal command: one sequence, many responses, each within bounds at every sample.
+
+Every response is y = y0 + sum_j h_j * v_j, affine in the sequences v. A sequence is linear between knots: fine up to
+the arrival, coarser after it, and held at the end. Bounds are imposed where they are broken: the programme begins with
+a few samples of each response, and those at which the solution breaks a bound are added until there are none. So it
+stays small, and what comes out holds at *every* sample.
+
+HiGHS has returned no point for feasible problems of this kind when a slack is minimised towards zero with unbounded
+variables: the slack has a floor, all variables are bounded, and an answer of "neither solved nor infeasible" is an
+error, not infeasibility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ConvergenceError
+from ..model import FloatArray
+
+FLOOR = 0.5
+"""Least slack of the bands, in parts of them."""
+ROUNDS = 60
+_INSIDE, _EASE = 0.005, 0.2
+"""Part of a limit by which the programme stays inside of it, so that it holds between the samples where it is imposed;
+and what is added to that per unit of slack below 1: where there is time enough no limit needs to be touched."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """One response with its bounds.
+
+    Attributes
+    ----------
+    label : str
+        What it is, for messages.
+    base : ndarray
+        Response to all but the sequences, at every sample.
+    impulses : sequence of ndarray
+        Response to a unit sample of each sequence at time 0.
+    low, high : ndarray
+        Bounds at every sample; infinite where there are none.
+    size : float
+        What counts as one: the band, or the limit.
+    soft : bool
+        Whether the bounds are a band about their middle that the slack widens.
+    """
+
+    label: str
+    base: FloatArray
+    impulses: Sequence[FloatArray]
+    low: FloatArray
+    high: FloatArray
+    size: float
+    soft: bool
+
+
+def knots(arrival: int, total: int) -> FloatArray:
+    """Return the samples of the knots: 72 to the arrival, 16 over the same time after it, then four times as far."""
+    fine = max(1, round(arrival / 72))
+    middle, coarse = max(fine, round(arrival / 16)), max(fine, round(arrival / 4))
+    first = np.arange(0, arrival + fine, fine)
+    second = np.arange(first[-1] + middle, first[-1] + arrival + middle, middle)
+    third = np.arange(second[-1] + coarse, total, coarse)
+    found = np.concatenate([first, second, third])
+    return np.asarray(found[found < total], float)
+
+
+def shapes(at: FloatArray, total: int) -> FloatArray:
+    """Return the sequence of each knot at all samples, a row each: linear between knots, the last one held."""
+    k = np.arange(total)
+    return np.array([np.interp(k, at, row) for row in np.eye(at.size)])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A sequence for each input at all samples, the slack (1 where a band is just kept), the knots and values there."""
+
+    sequences: FloatArray
+    slack: float
+    at: FloatArray
+    values: FloatArray
+
+
+def solve(
+    responses: Sequence[Bounded], arrival: int, horizon: int, unit: FloatArray, end_zero: bool
+) -> Solution | None:
+    """Return the sequences that keep all bounds with the smallest slack, None where there are none.
+
+    Parameters
+    ----------
+    responses : sequence of Bounded
+        All of one length.
+    arrival, horizon : int
+        Samples at which the fine knots end, and at which the last knot is.
+    unit : ndarray
+        Size of each sequence, to scale the variables.
+    end_zero : bool
+        Whether the sequences end at zero.
+    """
+    total, inputs = responses[0].base.size, unit.size
+    at = knots(arrival, horizon)
+    rows = shapes(at, total)
+    if end_zero:
+        rows = rows[:-1]
+    length = 1 << int(np.ceil(np.log2(2 * total)))
+    spectra = np.fft.rfft(rows, length)
+
+    def answers(h: FloatArray) -> FloatArray:
+        return np.asarray(np.fft.irfft(spectra * np.fft.rfft(h, length), length)[:, :total].T)
+
+    matrices = [
+        np.hstack([unit[j] / response.size * answers(response.impulses[j]) for j in range(inputs)])
+        for response in responses
+    ]
+    problem = _Problem(responses, matrices)
+    near = int(at[np.searchsorted(at, 2 * arrival, side="right") - 1])
+    k = np.unique(np.r_[np.arange(0, near, max(1, arrival // 120)), np.arange(near, total, max(1, arrival // 30)), at])
+    k = k[k < total].astype(int)
+    for i, response in enumerate(responses):
+        problem.add(i, k[np.isfinite(response.high[k]) | np.isfinite(response.low[k])])
+    for _ in range(ROUNDS):
+        found = problem.solved()
+        if found is None:
+            return None
+        x, slack = found
+        if slack > 1.0 + 1e-6:
+            return None
+        if not problem.broken(x):
+            values = np.zeros((inputs, at.size))
+            values[:, : len(rows)] = x.reshape(inputs, -1) * unit[:, None]
+            return Solution(values @ shapes(at, total), slack, at, values)
+    raise ConvergenceError(f"bounds of the optimal command are still broken after {ROUNDS} rounds", iteration=ROUNDS)
+
+
+class _Problem:
+    """The rows so far."""
+
+    def __init__(self, responses: Sequence[Bounded], matrices: Sequence[FloatArray]) -> None:
+        self.responses, self.matrices = responses, matrices
+        self.used: list[set[int]] = [set() for _ in responses]
+        self.variables = matrices[0].shape[1]
+
+    def add(self, i: int, samples: Sequence[int] | FloatArray) -> None:
+        """Impose the bounds of a response at some samples."""
+        self.used[i] |= {int(k) for k in samples}
+
+    def solved(self) -> tuple[FloatArray, float] | None:
+        """Return variables and slack, None where the rows contradict each other."""
+        from scipy.optimize import linprog
+
+        left, right = [], []
+        for response, matrix, used in zip(self.responses, self.matrices, self.used, strict=True):
+            k = np.array(sorted(used), int)
+            base = response.base[k] / response.size
+            for sign, bound in ((1.0, response.high[k]), (-1.0, -response.low[k])):
+                real = np.isfinite(bound)
+                slack = np.full(real.sum(), -1.0 if response.soft else -_EASE)
+                limit = bound[real] / response.size - (1.0 if response.soft else _INSIDE + _EASE)
+                left.append(np.column_stack([sign * matrix[k][real], slack]))
+                right.append(limit - sign * base[real])
+        A, b = np.vstack(left), np.concatenate(right)
+        cost = np.r_[np.zeros(self.variables), 1.0]
+        bounds = [(-1e3, 1e3)] * self.variables + [(FLOOR, 1e3)]
+        for method in ("highs-ds", "highs-ipm"):
+            found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method=method)
+            if found.status == 0:
+                return np.asarray(found.x[:-1], float), float(found.x[-1])
+            if found.status == 2:
+                return None
+        raise ConvergenceError(
+            f"HiGHS gives no answer for the optimal command ({found.message}); ask for wider bands or limits, or "
+            "another longest time"
+        )
+
+    def broken(self, x: FloatArray) -> bool:
+        """Add the samples at which bounds are broken, the worst of each stretch; False where there are none."""
+        any_broken = False
+        for i, (response, matrix) in enumerate(zip(self.responses, self.matrices, strict=True)):
+            y = response.base / response.size + matrix @ x
+            over = np.maximum(y - response.high / response.size, response.low / response.size - y)
+            over[~np.isfinite(over)] = -np.inf
+            bad = over > 1e-6
+            if bad.any():
+                inner = np.r_[-np.inf, over, -np.inf]
+                peaks = np.flatnonzero(bad & (over >= inner[:-2]) & (over >= inner[2:]))
+                # a row that is there already is broken by no more than the tolerance of the solver
+                fresh = set(peaks.tolist()) - self.used[i]
+                any_broken |= bool(fresh)
+                self.used[i] |= fresh
+        return any_broken

@@ -1,0 +1,70 @@
+"""The frontier on the 0.96 m arm: tuned over nine models, loads estimated, commands optimised through the loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.judging.certify.loops import examine
+from flexctl.judging.variations import changed
+
+ARM = "tokhi_azad_1994"
+
+
+def worst(name: str, scenarios, *scores: str) -> list[float]:
+    script, plant = fx.load_controller(name), fx.load_plant(ARM)
+    law = script.design(plant)
+    runs = [item.run(law, plant) for item in scenarios]
+    assert all(run.scores["joint1_torque.peak"] <= 0.3 for run in runs)
+    return [max(run.scores[f"chord1_angle.{score}"] for run in runs) for score in scores]
+
+
+def shortened(name: str, move: str, changes=(0.0,), masses=(0.0, 0.01, 0.02)):
+    script, plant = fx.load_controller(name), fx.load_plant(ARM)
+    items = [item for item in script.scenarios(plant) if item.name.startswith(move)]
+    first = replace(items[0], duration=1.2 if move == "5 deg" else 1.6)
+    variants = [changed(plant, mass, x) for mass in masses for x in changes]
+    return [replace(first, overrides={**script.SETTINGS, **variant}) for variant in variants]
+
+
+@pytest.mark.parametrize(
+    ("name", "move", "one", "tenth"),
+    [
+        ("tokhi_azad_disturbance", "5 deg", 0.4545, 0.757), ("tokhi_azad_disturbance", "60 deg", 1.123, 1.280),
+        ("tokhi_azad_tuned", "5 deg", 0.466, 0.719), ("tokhi_azad_tuned", "60 deg", 1.125, 1.291),
+        ("tokhi_azad_fastest", "5 deg", 0.470, 0.513), ("tokhi_azad_fastest", "60 deg", 0.974, 1.116),
+    ],
+)
+def test_settling_of_the_worst_payload(name: str, move: str, one: float, tenth: float) -> None:
+    found = worst(name, shortened(name, move), "settle_1pct_s", "settle_0p1pct_s")
+    assert found == pytest.approx([one, tenth], rel=0.01)
+
+
+@pytest.mark.parametrize(("move", "one", "tenth"), [("5 deg", 0.48, 0.516), ("60 deg", 0.985, 1.12)])
+def test_the_fastest_commands_hold_what_was_planned_on_all_nine_models(move: str, one: float, tenth: float) -> None:
+    name = "tokhi_azad_fastest"
+    found = worst(name, shortened(name, move, (-0.05, 0.0, 0.05)), "settle_1pct_s", "settle_0p1pct_s")
+    assert found[0] <= one
+    assert found[1] <= tenth
+
+
+def test_the_fastest_commands_are_refused_with_another_law() -> None:
+    plant, script = fx.load_plant(ARM), fx.load_controller("tokhi_azad_fastest")
+    command = script.commands(plant)["5 deg"]
+    assert len(command.plants) == 9
+    assert np.degrees(command.target["chord1_angle"]) == pytest.approx(5.0)
+    other = fx.load_controller("tokhi_azad_lqg").design(plant)
+    with pytest.raises(fx.DefinitionError, match="another law"):
+        fx.simulate(plant, other, command.references, duration=0.1)
+
+
+@pytest.mark.parametrize(("name", "least"), [("tokhi_azad_tuned", 0.52), ("tokhi_azad_disturbance", 0.25)])
+def test_disk_margins_of_the_two_worst_of_nine_models(name: str, least: float) -> None:
+    plant, script = fx.load_plant(ARM), fx.load_controller(name)
+    law, base = script.design(plant).linear, plant.with_(script.SETTINGS)
+    for mass, change in ((0.0, 0.05), (0.02, -0.05)):
+        found = examine(base.with_(changed(base, mass, change)).linearise(), law)
+        assert found.smallest("disk_margin") > least
