@@ -94,6 +94,7 @@ class Ancf(AncfArm):
         ):
             if value not in known:
                 raise unknown(f"{what} of {self.kind}", value, known)
+        check_bare(arm, self.kind, self.features)
         _check(arm, root, law)
         self.arm, self.elements, self.law, self.root, self.revolute, self.forces = (
             arm, elements, law, root, revolute, forces
