@@ -154,7 +154,8 @@ def test_scores_of_runs_may_be_goals() -> None:
         scenarios=[item], plant=arm, evaluations=6, restarts=0, workers=1,
     )
     run = item.run(found.law, arm)
-    assert found.values["5 deg: chord1_angle.final_error"]["5 deg"] == pytest.approx(run.scores["chord1_angle.final_error"])
+    wanted = pytest.approx(run.scores["chord1_angle.final_error"])
+    assert found.values["5 deg: chord1_angle.final_error"]["5 deg"] == wanted
     assert 1.0 <= found.parameters["kp"] <= 10.0
 
 

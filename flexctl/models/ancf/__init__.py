@@ -36,6 +36,7 @@ import numpy.typing as npt
 from ...errors import require, unknown
 from ...machine.arm import Arm, Payload
 from ...model import Energy, FloatArray, OutputTangent, Tangent
+from ..features import check_bare
 from . import element
 from .arm import AncfArm
 from .damping import ModalDamping
@@ -94,6 +95,7 @@ class Ancf(AncfArm):
         ):
             if value not in known:
                 raise unknown(f"{what} of {self.kind}", value, known)
+        check_bare(arm, self.kind, self.features)
         _check(arm, root, law)
         self.arm, self.elements, self.law, self.root, self.revolute, self.forces = (
             arm, elements, law, root, revolute, forces
