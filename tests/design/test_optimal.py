@@ -39,7 +39,7 @@ def law(integral: float = 0.0, period: float = DT):
 @cache
 def command(integral: float = 0.0):
     plants = {"even": masses(), "heavy": masses(1.15), "soft": masses(1.0, 0.85)}
-    return fx.optimal_command(law(integral), plants, {"x2": 1.0}, within=0.01, longest=4.2)
+    return fx.optimal_command(law(integral), plants, {"x2": 1.0}, within=0.01, longest=6.0)
 
 
 def test_the_bound_of_a_rigid_mass_is_bang_bang_to_the_far_edge_of_the_band() -> None:
@@ -68,23 +68,23 @@ def test_a_plan_through_the_loop_holds_on_every_plant_and_is_faster_than_a_polyn
 
 def test_no_loop_beats_the_bound_of_the_plant_alone() -> None:
     best = fx.bound({"heavy": masses(1.15)}, {"x2": 1.0}, drive="force", limits={"force": 1.0}, within=0.01,
-                    longest=4.2, sample_time=DT)
+                    longest=6.0, sample_time=DT)
     assert best.arrival <= command().arrival
 
 
 def test_limits_of_outputs_are_kept_and_cost_time() -> None:
     limits = {"x1": (-0.1, 1.05)}
-    found = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=4.2, limits=limits)
-    free = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=4.2)
+    found = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=6.0, limits=limits)
+    free = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=6.0)
     runs = [fx.simulate(masses(), law(), x.references, duration=12.0) for x in (found, free)]
     assert runs[0]["x1"].max() <= 1.05 + 1e-6 < runs[1]["x1"].max()
     assert found.arrival > free.arrival
 
 
 def test_two_bands_at_once() -> None:
-    narrow = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.001, longest=4.2)
+    narrow = fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.001, longest=6.0)
     both = fx.optimal_command(
-        law(), {"even": masses()}, {"x2": 1.0}, within=0.01, also={0.001: 1.1 * narrow.arrival}, longest=4.2
+        law(), {"even": masses()}, {"x2": 1.0}, within=0.01, also={0.001: 1.1 * narrow.arrival}, longest=6.0
     )
     scores = fx.simulate(masses(), law(), both.references, duration=16.0).scores
     assert scores["x2.settle_1pct_s"] <= both.arrival + 1e-9
@@ -155,4 +155,4 @@ def test_a_solver_without_an_answer_is_an_error_and_not_infeasibility(monkeypatc
 
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *args, **options: Nothing())
     with pytest.raises(fx.ConvergenceError, match="HiGHS gives no answer"):
-        fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=4.2)
+        fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=6.0)
