@@ -14,7 +14,7 @@ import flexctl as fx
 from flexctl.laws.blended import Blended
 
 TS = 1e-3
-Y, U, R = ("joint1_angle", "tip"), ("joint1_torque",), ("joint1_angle",)
+Y, U, R = ("joint1_angle", "tip_displacement"), ("joint1_torque",), ("joint1_angle",)
 
 COMPILER = shutil.which(shlex.split(os.environ.get("CC", "cc"))[0])
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here (cc, or CC=...): apt install gcc")
@@ -37,11 +37,11 @@ def linear(
     if start:
         parts["start"] = rng.standard_normal((n, ny))
     outputs, inputs = (*Y, "rate", "strain")[:ny], (*U, "other_torque", "third")[:nu]
-    law = fx.LinearLaw(TS, outputs, inputs, (*R, "tip")[:nf], **parts)
+    law = fx.LinearLaw(TS, outputs, inputs, (*R, "tip_displacement")[:nf], **parts)
     return law.limited(-limit, limit)
 
 
-def blend(seed: int = 3, mirrored: bool = False, by: str = "tip", states: tuple[int, ...] = (6, 6, 6)) -> Blended:
+def blend(seed: int = 3, mirrored: bool = False, by: str = "tip_displacement", states: tuple[int, ...] = (6, 6, 6)) -> Blended:
     """Return a blend of laws over a reading."""
     laws = tuple(linear(seed + i, n) for i, n in enumerate(states))
     first = 0.0 if mirrored else -0.4
@@ -55,7 +55,7 @@ def in_time(seed: int = 7, phases: int = 5) -> fx.ScheduledLaw:
     return fx.ScheduledLaw([0.0105 + 0.02 * i for i in range(phases - 1)], laws)
 
 
-QUANTA = {"joint1_angle": 2.0 * np.pi / 2**16, "tip": 1e-4}
+QUANTA = {"joint1_angle": 2.0 * np.pi / 2**16, "tip_displacement": 1e-4}
 KINDS: dict[str, Any] = {
     "linear": lambda: linear(),
     "no limits": lambda: fx.Delayed(fx.LinearLaw(TS, Y, U, (), A=[[0.5]], By=[[1.0, 2.0]], C=[[1.0]])),
@@ -63,8 +63,8 @@ KINDS: dict[str, Any] = {
     "one limit": lambda: linear().limited(-np.inf, 0.1),
     **{f"delay {d}": lambda d=d: fx.Delayed(linear(2), d) for d in range(4)},
     "quantised": lambda: fx.Quantised(fx.Delayed(linear(3)), QUANTA),
-    "one quantum": lambda: fx.Delayed(fx.Quantised(linear(3), {"tip": 1e-3}), 2),
-    "quantised twice": lambda: fx.Quantised(fx.Quantised(linear(3), QUANTA), {"tip": 7e-4}),
+    "one quantum": lambda: fx.Delayed(fx.Quantised(linear(3), {"tip_displacement": 1e-3}), 2),
+    "quantised twice": lambda: fx.Quantised(fx.Quantised(linear(3), QUANTA), {"tip_displacement": 7e-4}),
     "saturated": lambda: fx.Saturated(fx.Delayed(linear(4), 2), 0.2),
     "saturated inside": lambda: fx.Delayed(fx.Saturated(fx.Saturated(linear(4, limit=np.inf), 0.2), 0.3), 1),
     "two drives": lambda: fx.Delayed(linear(5, ny=4, nu=2, nf=2)),

@@ -22,9 +22,9 @@ MOVE = 0.5
 @command(
     cli,
     """
-flexctl new arm my_arm
-flexctl new controller my_law --plant my_arm.toml
-flexctl new model my_model
+flexctl new arm first_arm
+flexctl new controller first_law --plant first_arm.toml
+flexctl new model first_model
 """,
 )
 @click.argument("what", type=click.Choice(["arm", "controller", "model"]))

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARM = "tokhi_azad_1994"
 COMMANDS = [
     "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
-    "compare", "sweep", "export", "new", "doctor",
+    "compare", "sweep", "excite", "measure", "identify", "export", "new", "doctor",
 ]
 FOUR = {"plant", "model", "overrides", "version"}
 

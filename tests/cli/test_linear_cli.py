@@ -75,7 +75,7 @@ def test_margins(folder) -> None:
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (("modes", "plant.mat", "--pose", "joint1=3deg"), "is a linear plant: --pose, --load and --spin"),
+    (("modes", "plant.mat", "--pose", "joint1=3deg"), "is a linear plant: --pose, --load, --spin and"),
     (("modes", "plant.mat", "--model", "finite_segment"), "there is no other model"),
     (("modes", "plant.mat", "--set", "payload.mass=20g"), "a linear plant"),
     (("certify", "law.py", "plant.mat", "--payload", "0,20g"), "a linear plant, which has no payload"),

@@ -41,7 +41,7 @@ def test_values(text: str, unit: str, value: float) -> None:
         ("20g", "rad", '"20g" is not in rad; write 5deg'),
         ("5dg", "rad", r'unknown unit "dg" \(did you mean "deg"'),
         ("60000", "s", "write 60000ms or 60000us"),
-        ("3V", "N m", "unknown unit"),
+        ("3V", "N m", '"3V" is not in N m'), ("3bar", "N m", "unknown unit"),
         ("1e400", "s", "not a finite number"),
         ("20e9kg", "kg", "plausible bound"),
         ("9 0", "rad", "not a finite number"),

@@ -166,7 +166,7 @@ def test_octave_reads_runs_responses_and_certificates(tmp_path):
         result.save(tmp_path / f"{name}.mat")
     told = octave(
         "r = load('run.mat'); f = load('response.mat'); m = load('modes.mat');"
-        "printf('%.17g ', r.tip(end), numel(r.time), rows(r.columns), rows(f.columns), rows(m.columns));"
+        "printf('%.17g ', r.tip_displacement(end), numel(r.time), rows(r.columns), rows(f.columns), rows(m.columns));"
         "printf('%s ', r.columns{1}); x = r.units; printf('%d ', ischar(x));"
         "c = load('certificate.mat'); printf('%s ', c.name{:});", tmp_path,
     ).split()
