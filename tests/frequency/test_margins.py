@@ -392,7 +392,8 @@ def test_text_and_dictionary():
     found = margins(system([1.5], [1.0, 3.0, 2.0, 0.0]))
     text = str(found)
     assert "gain margin     4 (12 dB)" in text
-    assert len(text.splitlines()) == 5
+    assert len(text.splitlines()) == 6
+    assert "peak of S       1.904" in text
     values = found.to_dict()
     assert json.loads(json.dumps(values))["gain_margin"] == pytest.approx(4.0)
     assert values["gain_crossings"] == found.gain_crossings.tolist()

@@ -394,7 +394,7 @@ def test_vibration_ratios_are_required_of_the_worst_run_or_run_by_run() -> None:
     ratios = {"a": {"strain": 12.0, "tip": 30.0}, "b": {"strain": 5.0}}
     found = SimpleNamespace(loops=(), runs=ratios, failures={"c": "diverged"}, plant="p", ratios=ratios)
     found.unsettled, found.no_loop, found.counterexample = {}, "", None
-    found.points = found.posed = found.varied = ()
+    found.points = found.posed = found.varied = found.drawn = ()
     found.errors = found.ratio_errors = {}
 
     def verdicts(bound: object) -> list[tuple[str, str, bool]]:
