@@ -41,7 +41,9 @@ def linear(
     return law.limited(-limit, limit)
 
 
-def blend(seed: int = 3, mirrored: bool = False, by: str = "tip_displacement", states: tuple[int, ...] = (6, 6, 6)) -> Blended:
+def blend(
+    seed: int = 3, mirrored: bool = False, by: str = "tip_displacement", states: tuple[int, ...] = (6, 6, 6)
+) -> Blended:
     """Return a blend of laws over a reading."""
     laws = tuple(linear(seed + i, n) for i, n in enumerate(states))
     first = 0.0 if mirrored else -0.4

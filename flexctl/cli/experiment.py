@@ -152,7 +152,7 @@ def _input(arm: Any, name: str | None) -> Signal:
     cli,
     """
 flexctl measure tokhi_azad_1994 multisine.csv --delay 2 --encoder 20 -o record.npz
-flexctl measure my_arm.toml multisine.csv --output joint1_angle --output strain --noise strain=2e-7 -o record.csv
+flexctl measure my_arm.toml multisine.csv --output chord1_angle --noise chord1_angle=1e-5 -o record.csv
 """,
 )
 @plant_argument

@@ -56,6 +56,11 @@ def identify() -> None:
 
     DATA are records or frequency responses in .csv (with units in the head), .npz, .mat, .json or universal files
     (.uff). A joint that rubs is identified from records of two amplitudes at least.
+
+    \b
+    Examples:
+      flexctl identify frf record.csv -o frf.png
+      flexctl identify modal record.csv -o stabilisation.png
     """
 
 

@@ -28,6 +28,10 @@ COMMANDS = [
     "demo", "list", "show", "modes", "bode", "norms", "linearise", "simulate", "validity", "run", "margins", "certify",
     "compare", "sweep", "excite", "measure", "identify", "export", "new", "doctor",
 ]
+EXCITE = f"flexctl excite {ARM} --band 0.5Hz..60Hz --limit 0.1Nm -o multisine.csv"
+MEASURE = f"flexctl measure {ARM} multisine.csv --output joint1_angle --encoder 20 -o record.csv"
+BEFORE = {"measure": [EXCITE], "identify": [EXCITE, MEASURE]}
+"""What the examples of a command need."""
 FOUR = {"plant", "model", "overrides", "version"}
 
 CONTROLLER = '''"""A PD with a rate measurement, for the tests."""
@@ -102,7 +106,7 @@ class TestHelp:
         lines = call(command, "--help").stdout.partition("Examples:")[2].partition("Options:")[0].splitlines()
         examples = [line.strip().partition("  ")[0] for line in lines if line.strip()]
         assert len(examples) > 1 or command == "list"
-        for example in examples:
+        for example in [*BEFORE.get(command, ()), *examples]:
             words = shlex.split(example.partition("|")[0].partition(">")[0])
             result = call(*words[1:])
             assert result.exit_code == 0, f"{example}: {result.stderr}"

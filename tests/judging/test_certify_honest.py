@@ -318,7 +318,7 @@ class TestWhatCannotBeComputed:
 
     def test_a_load_at_an_input_that_there_is_not(self, place: Path) -> None:
         Path("law.py").write_text(HEAD.replace("BODY", PD).replace("MOVE", QUINTIC))
-        result = CliRunner().invoke(cli, ["certify", "law.py", "--load", "hub_torqe=0.05"])
+        result = CliRunner().invoke(cli, ["certify", "law.py", "--load", "joint1_torqe=0.05"])
         assert result.exit_code == 2
         assert 'did you mean "joint1_torque"' in result.stderr.replace("\n", " ")
 
