@@ -247,7 +247,7 @@ _FREQUENCY = (
 
 _LAWS = (
     _mutation(
-        "np.full(k, w.disturbance * Ts**2)", "np.full(k, w.disturbance * Ts)",
+        "np.full(k, disturbance * dt**2)", "np.full(k, disturbance * dt)",
         "test_laws.py::test_lqg_is_its_formulas_step_by_step",
     ),
     _mutation(

@@ -131,6 +131,15 @@ class OptimalTorque:
         Band in parts of the move -> time [s].
     plants : tuple of str
         Those that one torque serves.
+
+    Examples
+    --------
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
+    >>> best = fx.bound(
+    ...     {"1 kg": mass}, {"x": 1.0}, drive="force", limits={"force": 1.0}, within=0.01, longest=2.2, sample_time=0.05
+    ... )
+    >>> list(best.inputs), best.plants
+    (['force'], ('1 kg',))
     """
 
     inputs: dict[str, PiecewiseConstant]
@@ -179,6 +188,17 @@ def optimal_command(
     ------
     ConvergenceError
         When the plants cannot all arrive by `longest`, or the solver gives no answer.
+
+    Examples
+    --------
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
+    >>> weights = fx.LqgWeights(
+    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
+    ... )
+    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
+    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
+    >>> 1.8 < command.arrival < 2.1
+    True
     """
     core, delay = linear_core(law)
     require(core.sample_time > 0, "the law is continuous; an optimal command is made for a sampled one")
@@ -277,6 +297,17 @@ def load_command(path: str | Path, law: Any) -> OptimalCommand:
         The file.
     law : Controller
         The law with which it is to run.
+
+    Examples
+    --------
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
+    >>> weights = fx.LqgWeights(
+    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
+    ... )
+    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
+    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
+    >>> fx.load_command(command.save("command.json"), law).arrival == command.arrival
+    True
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

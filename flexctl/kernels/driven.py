@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from .drives import LINK, MOTOR, READINGS, SLOTS, drive
+from .drive_places import LINK, MOTOR, READINGS, SLOTS
+from .drives import drive
 from .general import no_leap
 from .idle import never, no_foresight, nothing
 from .jit import kernel

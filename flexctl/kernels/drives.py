@@ -18,19 +18,50 @@ from itertools import pairwise
 import numpy as np
 from numba import types
 
+from .drive_places import (
+    BACK,
+    BRISTLE,
+    BRISTLES,
+    CHARGE,
+    COULOMB,
+    CREEP,
+    CUBIC,
+    CURRENT,
+    CURRENT_READING,
+    CURRENTS,
+    DAMPER,
+    FLEXIBLE,
+    FRICTION,
+    FRICTION_READING,
+    GEAR,
+    INDUCTANCE,
+    INERTIA,
+    INPUT,
+    KP,
+    KV,
+    LINK,
+    MOTOR,
+    PLAY,
+    PUSH,
+    RESISTANCE,
+    ROUND,
+    SERVO,
+    SOFT,
+    SPRING,
+    STATIC,
+    STIFF,
+    STRIBECK,
+    TANH,
+    TORQUE,
+    TORQUE_READING,
+    VISCOUS,
+    VOLTAGE,
+    VOLTS,
+    WINDING,
+)
 from .jit import entry, kernel
 from .tables import MAT, PLAIN, VEC
 
-LINK, MOTOR, CHARGE, BRISTLE, SLOTS = range(5)
-NONE, TORQUE, CURRENT, VOLTAGE, WINDING, SERVO = range(6)
-"""What the input is: nothing, a torque, a current, a voltage (L = 0), a voltage (L > 0), commanded angle and rate."""
-RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
-(
-    INPUT, FLEXIBLE, FRICTION, INERTIA, VISCOUS, COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, SPRING, CUBIC, DAMPER,
-    PLAY, ROUND, PUSH, BACK, RESISTANCE, INDUCTANCE, CURRENTS, VOLTS, GEAR, KP, KV, CONSTANTS,
-) = range(26)
-"""Places in the constants of a joint; see `models.wrappers.drive.constants`."""
-CURRENT_READING, TORQUE_READING, FRICTION_READING, READINGS = range(4)
 AMPLIFIER = 100.0
 """An amplifier that limits the current pulls it back with so many times the resistance of the winding."""
 REVERSAL = 1e-5

@@ -87,7 +87,16 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
     if kind not in REGISTRY:
         outside.check_known(inner, kind, features)
     check_features(inner, kind, features)
-    model = found(inner, **chosen) if kind in REGISTRY else outside.made(kind, lambda: found(inner, **chosen))
+    try:
+        model = found(inner, **chosen) if kind in REGISTRY else outside.made(kind, lambda: found(inner, **chosen))
+    except DefinitionError as error:
+        if kind in REGISTRY or not around:
+            raise
+        joints = ", ".join(str(i + 1) for i in around)
+        raise DefinitionError(
+            f"{error}; the class does not know all that the file says of joint {joints}, so flexctl put the whole "
+            "drive around the model: leave out what the class does not know, or name it in its features"
+        ) from error
     return _with_motions(arm, _with_drives(model, around))
 
 

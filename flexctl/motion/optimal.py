@@ -40,6 +40,17 @@ class OptimalMotion:
         When the followed output is in its band, as planned [s].
     made_for : Fingerprint
         Which law it is for.
+
+    Examples
+    --------
+    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
+    >>> weights = fx.LqgWeights(
+    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
+    ... )
+    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
+    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
+    >>> command.references["x"].arrives < 2.1
+    True
     """
 
     begin: float

@@ -11,7 +11,7 @@ import numpy as np
 from .. import abilities as able
 from ..errors import NotAvailable
 from ..linear.operating import unbalanced
-from ..model import MechanicalModel, Signal, names
+from ..model import MechanicalModel, OperatingPoint, Signal, names
 from ..models.ranges import Driven
 from .differences import claim, slope, some_motion
 
@@ -248,6 +248,44 @@ def of_itself(model: Any) -> None:
     """Check nothing but the signatures: another check of `flexctl.testing` compares the results."""
 
 
+def balance(model: Any) -> None:
+    """Check the left side by inputs and accelerations against differences."""
+    x, p = some_motion(model, spread=1e-3), len(model.inputs)
+    u, change = 1e-3 * np.ones(p), np.linspace(0.5, 1.5, p)
+    by_input = slope(lambda s: model.balance(x.q, x.v, x.a, u + s * change, 0.0))
+    given = -model.input_tangent(x.q, x.v, x.a, u) @ change
+    claim(bool(np.allclose(by_input, given, rtol=1e-6, atol=1e-9 * np.abs(given).max(initial=1.0))), "input_tangent")
+    by_rate = slope(lambda s: model.balance(x.q, x.v, x.a + s * x.a, u, 0.0))
+    wanted = model.tangent(x.q, x.v, x.a, u, np.zeros(0)).mass @ x.a
+    scale = np.abs(wanted).max(initial=1e-9)
+    claim(bool(np.allclose(by_rate, wanted, rtol=1e-5, atol=1e-6 * scale)), "balance and the mass of tangent differ")
+
+
+def resting(model: Any) -> None:
+    """Check that a point of rest of the other model is one of this model."""
+    other = model.resting
+    claim(isinstance(other, MechanicalModel), "resting is not a mechanical model")
+    zero = np.zeros(len(other.coordinates))
+    at = OperatingPoint(other.reference(), zero, zero, np.zeros(len(other.inputs)), np.zeros(len(other.closures)))
+    point = model.lifted(at)
+    claim(point.q.size == len(model.coordinates), f"lifted has {point.q.size} coordinates")
+
+
+def smoothed(model: Any) -> None:
+    """Check that friction taken and left out both give a model and a point of it."""
+    at = OperatingPoint.at_rest(model, model.reference())
+    for how in ("viscous", "stick"):
+        other, point, said = model.smoothed(at, how)
+        claim(isinstance(other, MechanicalModel) and isinstance(said, str), f"smoothed({how!r}) is no model")
+        claim(point.q.size == len(other.coordinates), f"smoothed({how!r}) has {point.q.size} coordinates")
+
+
+def kinked(model: Any) -> None:
+    """Check that both answers are yes or no."""
+    for name in ("kinks", "sticks"):
+        claim(isinstance(getattr(model, name), bool), f"{name} is not True or False")
+
+
 ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Wrapping: lambda model: claim(isinstance(model.inner, MechanicalModel), "inner is not a mechanical model"),
     able.ArmModel: lambda model: claim(bool(model.arm.links), "arm has no links"),
@@ -274,6 +312,10 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.CompiledHydraulic: of_itself,
     able.ExplicitScheme: stability_limit,
     able.Analysed: analysis,
+    able.Inseparable: balance,
+    able.Resting: resting,
+    able.Smoothable: smoothed,
+    able.Kinked: kinked,
     able.Assuming: assumptions,
 }
 """Every ability of a model, and what is checked of whoever has it."""

@@ -23,12 +23,13 @@ from flexctl.linear import FirstOrder, SecondOrder, linearise
 from flexctl.linear.cascade import actuators
 from flexctl.linear.equilibrium import accelerations, equilibrium
 from flexctl.machine.arm import Arm, Joint, Link, Material, Section
+from flexctl.machine.given import as_model
 from flexctl.model import MechanicalModel, Signal, names
 from flexctl.models import build
 from flexctl.models.wrappers.hydraulic import HydraulicDriven
 from flexctl.motion.moves import Sine, quintic
 from flexctl.motion.profiles import Swing
-from flexctl.simulation.simulate import as_model, simulate
+from flexctl.simulation.simulate import simulate
 from flexctl.testing.differences import (
     Array,
     assert_near,

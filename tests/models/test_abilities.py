@@ -15,8 +15,18 @@ from flexctl.testing.abilities import ABILITIES, check_abilities
 OF_SYSTEMS = {
     able.HasModel, able.HasArm, able.Identified, able.Documented, able.PayloadChecking, able.SampledModel,
     able.KnowsPoles, able.Preparable, able.LinearFeedback, able.Knowing, able.ContinuousLoop,
+    able.IsLinear, able.Gains,
 }
 """Of plants, frequency models, laws and classes, which have no suite of models."""
+
+
+VOLTAGE = fx.Joint(
+    drive="voltage", motor=fx.Motor(gear_ratio=70.0, torque_constant=7.68e-3, resistance=2.6, inductance=0.18e-3,
+                                    rotor_inertia=4.6e-7, max_current=3.0),
+    friction_law=fx.Friction("lugre", coulomb=0.02, static=0.03, stribeck_rate=0.05, bristle_stiffness=40.0,
+                             bristle_damping=0.05),
+    stiffness=20.0, cubic_stiffness=5.0, backlash=1e-3, friction=0.004,
+)
 
 
 def around() -> dict[str, Any]:
@@ -27,10 +37,14 @@ def around() -> dict[str, Any]:
         "motion-driven and linear": fx.motion_driven("tokhi_azad_1994", {"joint1_torque": "theta"}),
         "cylinders": fx.load_plant("ralf", model={"modes": 1}).model,
         "servos": fx.load_plant("planar_2r_servo").model,
+        "motors": fx.driven_joints(planar, {"joint1_torque": VOLTAGE}),
+        "motor of the laboratory": fx.load_plant("quanser_flexible_link").model,
     }
 
 
-@pytest.mark.parametrize("name", ["motion-driven", "motion-driven and linear", "cylinders", "servos"])
+@pytest.mark.parametrize("name", [
+    "motion-driven", "motion-driven and linear", "cylinders", "servos", "motors", "motor of the laboratory",
+])
 def test_abilities_of_models_around_models(name: str) -> None:
     assert check_abilities(around()[name])
 

@@ -328,7 +328,7 @@ def test_the_long_arm_sticks_and_slides() -> None:
     run = fx.simulate(model, inputs={"joint1_voltage": step(3.0)}, duration=0.2, rtol=1e-4)
     times = (0.05, 0.1, 0.2)
     np.testing.assert_allclose(at(run, "joint1_angle", *times), [0.05656714, 0.06719024, 0.21276221], rtol=1e-3)
-    np.testing.assert_allclose(at(run, "hub_current", *times), [0.95041375, 0.96315097, 0.80031649], rtol=1e-3)
+    np.testing.assert_allclose(at(run, "joint1_current", *times), [0.95041375, 0.96315097, 0.80031649], rtol=1e-3)
 
 
 def test_two_rods_with_flexible_joints() -> None:

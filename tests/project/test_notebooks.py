@@ -380,6 +380,20 @@ def check_controller_synthesis(said: dict[str, Any]) -> None:
         assert finite == near(timoshenko, rel=5e-3)
 
 
+def check_your_own_arm(said: dict[str, Any]) -> None:
+    """What was to be found is found, as well as it claims, and serves another record and a law."""
+    modes, real = said["modes_hz"]
+    assert modes == near(real, rel=1e-3)
+    for ratio, sigma in said["found"].values():
+        assert abs(ratio - 1.0) < max(3.0 * sigma, 1e-6) < 1e-2
+    assert said["delay"] == 2
+    assert min(said["fit_percent"]) > 99.5
+    count, disk, stable = said["drawn"]
+    assert (count, stable) == (24, True)
+    assert disk == near(0.285, abs=5e-3)
+    assert said["settle_s"] == near(0.398, abs=5e-3)
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "finite_difference_arm": check_finite_difference_arm,
     "controller_synthesis": check_controller_synthesis,
@@ -390,6 +404,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "planar_arm_control": check_planar_arm_control,
     "tip_tracking": check_tip_tracking,
     "ralf": check_ralf,
+    "your_own_arm": check_your_own_arm,
 }
 
 

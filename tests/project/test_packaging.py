@@ -87,7 +87,9 @@ def report(python: Path, cwd: Path) -> dict[str, Any]:
 def test_the_wheel_holds_the_catalogue_and_nothing_stray(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     held = {name.removeprefix("flexctl/_catalogue/") for name in names if name.startswith("flexctl/_catalogue/")}
-    assert held == {f"plants/{name}.toml" for name in PLANTS} | {f"controllers/{name}.py" for name in CONTROLLERS}
+    beside = {f"controllers/{path.name}" for path in (ROOT / "controllers").glob("*.json")}
+    scripts = {f"controllers/{name}.py" for name in CONTROLLERS}
+    assert held == {f"plants/{name}.toml" for name in PLANTS} | scripts | beside
     assert "flexctl/py.typed" in names
     assert {name.split("/")[0] for name in names} == {"flexctl", f"flexctl-{fx.__version__}.dist-info"}
     assert not [name for name in names if name.endswith(".pyc") or "__pycache__" in name]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...abilities import provenance_of
 from ...errors import DefinitionError, require
 from ...frequency import FrequencyResponse
 from ...judging.certify.certificate import Certificate
@@ -78,7 +79,7 @@ def _blocks(result: Any, arm: Any) -> list[page.Block]:
 
 def _titled(result: Any) -> str:
     about: Sequence[Any] = [result] if not isinstance(result, Mapping) else list(result.values())
-    plant = dict(getattr(about[0], "provenance", {}) or {}).get("plant", "")
+    plant = provenance_of(about[0]).get("plant", "")
     if isinstance(result, Certificate):
         return f"{result.controller} on {result.plant}"
     return str(plant) or type(about[0]).__name__

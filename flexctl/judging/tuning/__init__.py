@@ -111,6 +111,16 @@ class Tuned(Tabular):
         Starts, restarts left out.
     evaluations : int
         Laws that were tried.
+
+    Examples
+    --------
+    >>> damped = {"damping.kind": "modal", "damping.ratio": 0.01}
+    >>> plant = fx.load_plant("tokhi_azad_1994", overrides=damped).linearise()
+    >>> def design(kp, kd):
+    ...     return fx.joint_pd(plant, kp=kp, kd=kd, filter_time=1e-3, sample_time=1e-3)
+    >>> found = fx.tune(design, {"kp": 1.0, "kd": 0.05}, over={"": plant}, minimise={"disk_margin": 0.5}, evaluations=20)
+    >>> sorted(found.parameters)
+    ['kd', 'kp']
     """
 
     parameters: dict[str, Any]

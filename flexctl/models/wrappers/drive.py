@@ -36,7 +36,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import DefinitionError, require
-from ...kernels import drives as kernel
+from ...kernels import drive_places as kernel
 from ...machine.arm import Arm, Joint
 from ...machine.drives import DriveCaution
 from ...model import FloatArray

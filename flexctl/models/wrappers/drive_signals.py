@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import NotAvailable, require
-from ...kernels import drives as kernel
+from ...kernels import drive_places as kernel
 from ...machine.arm import Joint
 from ...model import FloatArray, MechanicalModel, Signal
 

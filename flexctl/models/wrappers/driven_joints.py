@@ -33,6 +33,7 @@ import numpy as np
 
 from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Startable, commands_of, joints_of
 from ...errors import require, unknown
+from ...kernels import drive_places
 from ...kernels import drives as kernel
 from ...machine.arm import Joint
 from ...machine.given import ModelGiven, as_model
@@ -112,25 +113,25 @@ class DrivenJoints:
         self.lags: dict[str, Signal] = {}
         for c, name, unit in zip(self.constants, self.prefix, units, strict=True):
             turn = "rad" if unit == "N m" else "m"
-            own = [-1] * kernel.SLOTS
-            if c[kernel.FLEXIBLE]:
-                own[kernel.MOTOR] = self.n + len(added)
+            own = [-1] * drive_places.SLOTS
+            if c[drive_places.FLEXIBLE]:
+                own[drive_places.MOTOR] = self.n + len(added)
                 added.append(Signal(f"{name}_motor", turn, "angle of the motor's side, at the joint side of the gear"))
-            if c[kernel.INPUT] == kernel.WINDING:
-                own[kernel.CHARGE] = self.n + len(added)
+            if c[drive_places.INPUT] == drive_places.WINDING:
+                own[drive_places.CHARGE] = self.n + len(added)
                 added.append(Signal(f"{name}_charge", "A s", "its rate is the current"))
                 self.lags[f"{name}_charge"] = Signal(f"{name}_current", "A")
-            if c[kernel.FRICTION] == kernel.BRISTLES:
-                own[kernel.BRISTLE] = self.n + len(added)
+            if c[drive_places.FRICTION] == drive_places.BRISTLES:
+                own[drive_places.BRISTLE] = self.n + len(added)
                 added.append(Signal(f"{name}_bristle", "s", "its rate is the bristles' force by Coulomb friction"))
                 self.lags[f"{name}_bristle"] = Signal(f"{name}_bristle_force", "1")
             places.append(own)
         self.coordinates = (*model.coordinates, *added)
         self.size = self.n + len(added)
         self.places = np.array(places)
-        self.pick = np.zeros((len(places), kernel.SLOTS, self.size))
+        self.pick = np.zeros((len(places), drive_places.SLOTS, self.size))
         for rows, own, column in zip(self.pick, places, self.columns.T, strict=True):
-            rows[kernel.LINK, : self.n] = column
+            rows[drive_places.LINK, : self.n] = column
             for slot, place in enumerate(own):
                 if place >= 0:
                     rows[slot, place] = 1.0
@@ -147,32 +148,33 @@ class DrivenJoints:
                 signals.append(signal)
                 continue
             j = self.replaced.index(i)
-            for new in inputs_in_place(self.prefix[j], int(self.constants[j, kernel.INPUT]), signal, units[j]):
+            for new in inputs_in_place(self.prefix[j], int(self.constants[j, drive_places.INPUT]), signal, units[j]):
                 self.own[j].append(len(signals))
                 signals.append(new)
         self.inputs = tuple(signals)
 
     def _name_outputs(self, units: Sequence[str]) -> None:
         """Set the outputs: the sensors, with the link's side named, and what is read of the drives."""
-        link = {f"{name}_angle" for name, c in zip(self.prefix, self.constants, strict=True) if c[kernel.FLEXIBLE]}
+        joints = zip(self.prefix, self.constants, strict=True)
+        link = {f"{name}_angle" for name, c in joints if c[drive_places.FLEXIBLE]}
         side = "of the link's side"
         sensors = [s if s.name not in link else replace(s, description=side) for s in self.inner.outputs]
         self.readings: list[tuple[int, int]] = []
         for j, (c, name, unit) in enumerate(zip(self.constants, self.prefix, units, strict=True)):
             turn = "rad" if unit == "N m" else "m"
-            if c[kernel.FLEXIBLE]:
+            if c[drive_places.FLEXIBLE]:
                 side = "of the motor's side, at the joint side of the gear"
                 sensors += [Signal(f"{name}_motor_angle", turn, side), Signal(f"{name}_motor_rate", f"{turn}/s", side)]
                 self.readings += [(j, -1), (j, -2)]
-            if c[kernel.INPUT] in (kernel.CURRENT, kernel.VOLTAGE, kernel.WINDING):
+            if c[drive_places.INPUT] in (drive_places.CURRENT, drive_places.VOLTAGE, drive_places.WINDING):
                 sensors.append(Signal(f"{name}_current", "A"))
-                self.readings.append((j, kernel.CURRENT_READING))
+                self.readings.append((j, drive_places.CURRENT_READING))
             effort = "torque" if unit == "N m" else "force"
             sensors.append(Signal(f"{name}_link_{effort}", unit, "what reaches the link"))
-            self.readings.append((j, kernel.TORQUE_READING))
-            if c[kernel.FRICTION] or c[kernel.VISCOUS]:
+            self.readings.append((j, drive_places.TORQUE_READING))
+            if c[drive_places.FRICTION] or c[drive_places.VISCOUS]:
                 sensors.append(Signal(f"{name}_friction", unit, "viscous and dry, on the motor's side"))
-                self.readings.append((j, kernel.FRICTION_READING))
+                self.readings.append((j, drive_places.FRICTION_READING))
         self.outputs = tuple(sensors)
 
     # what it is, beside a model
@@ -220,7 +222,7 @@ class DrivenJoints:
         return found
 
     def _turned(self, j: int, name: str) -> str:
-        return f"{self.prefix[j]}_motor" if self.constants[j, kernel.FLEXIBLE] else name
+        return f"{self.prefix[j]}_motor" if self.constants[j, drive_places.FLEXIBLE] else name
 
     @property
     def analysis(self) -> str:
@@ -237,7 +239,7 @@ class DrivenJoints:
         whole, rates = self._extended(q), np.zeros(self.size)
         rates[: self.n] = v
         for rows in self.pick:
-            rates += rows[kernel.MOTOR] * (rows[kernel.LINK] @ rates)
+            rates += rows[drive_places.MOTOR] * (rows[drive_places.LINK] @ rates)
         return whole, rates
 
     def with_payload(self, mass: float, inertia: float) -> MechanicalModel:
@@ -277,7 +279,7 @@ class DrivenJoints:
         drives = dict(self.drives)
         for j, (name, joint) in enumerate(self.drives.items()):
             x, v = self.pick[j] @ point.q, self.pick[j] @ point.v
-            m = int(self.constants[j, kernel.FLEXIBLE])
+            m = int(self.constants[j, drive_places.FLEXIBLE])
             turning, law = v[m] != 0.0, joint.friction_law
             if law is not None and turning:
                 told.append(f"{self.prefix[j]}: {law.kind} friction about {v[m]:.4g} rad/s")
@@ -286,7 +288,7 @@ class DrivenJoints:
                 what = f"{law.kind} friction sticks" if stays else f"{law.kind} friction left out, viscous only"
                 told.append(f"{self.prefix[j]}: {what}")
                 drives[name] = joint if stays else replace(joint, friction_law=None)
-            if joint.backlash and abs(x[kernel.MOTOR] - x[kernel.LINK]) <= joint.backlash:
+            if joint.backlash and abs(x[drive_places.MOTOR] - x[drive_places.LINK]) <= joint.backlash:
                 stays = friction == "stick"
                 told.append(f"{self.prefix[j]}: within its play, which is {'open' if stays else 'taken as closed'}")
                 if not stays:
@@ -306,7 +308,7 @@ class DrivenJoints:
         whole = np.zeros(self.size)
         whole[: self.n] = q
         for rows in self.pick:
-            whole += rows[kernel.MOTOR] * (rows[kernel.LINK] @ whole)
+            whole += rows[drive_places.MOTOR] * (rows[drive_places.LINK] @ whole)
         return whole
 
     def _see(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> list[Seen]:
@@ -314,10 +316,10 @@ class DrivenJoints:
         for c, rows, own in zip(self.constants, self.pick, self.own, strict=True):
             given = np.zeros(2)
             given[: len(own)] = u[own]
-            s = kernel.SLOTS
+            s = drive_places.SLOTS
             seen = Seen(
                 np.zeros(s), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, 2)),
-                np.zeros(kernel.READINGS), np.zeros((kernel.READINGS, 14)),
+                np.zeros(drive_places.READINGS), np.zeros((drive_places.READINGS, 14)),
             )
             kernel.drive_entry(c, rows @ q, rows @ v, rows @ a, given, *seen)
             found.append(seen)
@@ -329,7 +331,7 @@ class DrivenJoints:
         for i, k in self.kept:
             full[i] = u[k]
         for i, one in zip(self.replaced, seen, strict=True):
-            full[i] = -one.r[kernel.LINK]
+            full[i] = -one.r[drive_places.LINK]
         return full
 
     def balance(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, t: float = 0.0) -> FloatArray:
@@ -394,14 +396,14 @@ class DrivenJoints:
         """Return the sensors of the arm, and what is read of the drives."""
         n, seen = self.n, self._see(q, v, a, u)
         read = [
-            (self.pick[j, kernel.MOTOR] @ (q if what == -1 else v)) if what < 0 else seen[j].y[what]
+            (self.pick[j, drive_places.MOTOR] @ (q if what == -1 else v)) if what < 0 else seen[j].y[what]
             for j, what in self.readings
         ]
         return np.concatenate([self.inner.output(q[:n], v[:n], a[:n], self._inside(u, seen)), read])
 
     def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
         """Return the derivatives of `output`."""
-        n, s, seen = self.n, kernel.SLOTS, self._see(q, v, a, u)
+        n, s, seen = self.n, drive_places.SLOTS, self._see(q, v, a, u)
         c = self.inner.output_tangent(q[:n], v[:n], a[:n], self._inside(u, seen))
         ny, N, p = len(c.position), len(self.outputs), len(self.inputs)
         rows = OutputTangent(*(np.zeros((N, width)) for width in (self.size, self.size, self.size, p)))
@@ -412,11 +414,11 @@ class DrivenJoints:
         for i, pick, own, one in zip(self.replaced, self.pick, self.own, seen, strict=True):
             through = c.input[:, i]
             for part, local in zip(rows[:3], (one.K, one.D, one.M), strict=True):
-                part[:ny] -= np.outer(through, local[kernel.LINK] @ pick)
-            rows.input[:ny, own] -= np.outer(through, one.B[kernel.LINK, : len(own)])
+                part[:ny] -= np.outer(through, local[drive_places.LINK] @ pick)
+            rows.input[:ny, own] -= np.outer(through, one.B[drive_places.LINK, : len(own)])
         for row, (j, what) in enumerate(self.readings, ny):
             if what < 0:
-                rows[0 if what == -1 else 1][row] = self.pick[j, kernel.MOTOR]
+                rows[0 if what == -1 else 1][row] = self.pick[j, drive_places.MOTOR]
                 continue
             Y = seen[j].Y[what]
             rows.acceleration[row], rows.rate[row] = Y[:s] @ self.pick[j], Y[s : 2 * s] @ self.pick[j]

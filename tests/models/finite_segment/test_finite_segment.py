@@ -328,7 +328,7 @@ def test_refusals() -> None:
         FiniteSegment(Arm("a", (BAR,), (Joint(),)), segments=0)
     with pytest.raises(DefinitionError, match=r"rotor_inertia = 0 .* give rotor_inertia"):
         FiniteSegment(Arm("a", (BAR,), (Joint(stiffness=10.0),)))
-    with pytest.raises(DefinitionError, match="rotor_inertia"):  # by the layer of driven joints, as in every formulation
+    with pytest.raises(DefinitionError, match="rotor_inertia"):
         build(Arm("a", (BAR,), (Joint(stiffness=10.0),)), "finite_difference")
     rubbing = build(Arm("a", (BAR,), (Joint(friction=0.1),)), "timoshenko_planar", elements=2)
     assert linearise(rubbing).D[0, 0] == pytest.approx(0.1)

@@ -413,8 +413,6 @@ def test_bad_arms_are_refused() -> None:
     [
         (Joint(angle=0.3), "no joint angle .joint 1."),
         (Joint(mass=0.3), "no joint mass"),
-        (Joint(drive="servo", servo_stiffness=1.0), "no servo drive"),
-        (Joint(rotor_inertia=0.3), "no rotor inertia"),
     ],
 )
 def test_what_a_model_does_not_know_is_refused_not_ignored(joint: Joint, message: str) -> None:
