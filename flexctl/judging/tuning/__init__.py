@@ -118,7 +118,9 @@ class Tuned(Tabular):
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides=damped).linearise()
     >>> def design(kp, kd):
     ...     return fx.joint_pd(plant, kp=kp, kd=kd, filter_time=1e-3, sample_time=1e-3)
-    >>> found = fx.tune(design, {"kp": 1.0, "kd": 0.05}, over={"": plant}, minimise={"disk_margin": 0.5}, evaluations=20)
+    >>> found = fx.tune(
+    ...     design, {"kp": 1.0, "kd": 0.05}, over={"": plant}, minimise={"disk_margin": 0.5}, evaluations=20
+    ... )
     >>> sorted(found.parameters)
     ['kd', 'kp']
     """
