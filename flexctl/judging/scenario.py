@@ -31,7 +31,7 @@ from ..laws.given import as_law, feedback_of
 from ..laws.linear_part import linear_law
 from ..motion.moves import InputSignal, Motion
 from ..motion.track import Track, track_of
-from ..simulation.accuracy import DEFAULT
+from ..simulation.defaults import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, simulate
 

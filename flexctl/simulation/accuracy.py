@@ -13,9 +13,8 @@ from ..errors import AccuracyWarning
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
+from .defaults import DEFAULT
 
-DEFAULT = 1e-2
-"""Part of the range of an output that its error may be."""
 MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
 SAFETY = 3.0

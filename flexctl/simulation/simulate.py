@@ -49,11 +49,11 @@ from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
 from ..support.checks import number, real_array
 from ..support.memory import room_for
-from .accuracy import DEFAULT
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
 from .curved import compare_halves
+from .defaults import DEFAULT
 from .path_stability import warn_if_unstable
 from .response import Response
 from .run import Run, Setup

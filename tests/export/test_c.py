@@ -285,8 +285,8 @@ class TestRefusals:
 def test_noise_is_left_out_with_a_note(tmp_path: Path) -> None:
     law = fx.Noisy(fx.Delayed(linear()), {"tip_displacement": 1e-4}, seed=1)
     made = fx.export_law(law, tmp_path / "out", test_steps=20)
-    assert any("noise (tip 0.0001) is left out" in note for note in made.notes)
-    assert "noise (tip 0.0001) is left out" in (made.folder / "law.h").read_text()
+    assert any("noise (tip_displacement 0.0001) is left out" in note for note in made.notes)
+    assert "noise (tip_displacement 0.0001) is left out" in (made.folder / "law.h").read_text()
 
 
 def test_sampling_is_done_and_what_it_moves_is_stated(tmp_path: Path) -> None:
