@@ -50,15 +50,15 @@ def report(
     if target.suffix.lower() != ".html":
         raise DefinitionError(f'a report is a page of HTML; "{target.name}" does not end with .html')
     blocks = [page.text(asked, "quiet")] if asked else []
-    blocks += _blocks(result, None if plant is None else plant.arm)
+    blocks += _blocks(result, plant)
     if design is not None:
         blocks += of_loop(design)
     return page.write(target, title or _titled(result), blocks)
 
 
-def _blocks(result: Any, arm: Any) -> list[page.Block]:
+def _blocks(result: Any, plant: Any) -> list[page.Block]:
     if isinstance(result, Response):
-        return of_runs({"": result}, arm)
+        return of_runs({"": result}, plant)
     if isinstance(result, Certificate):
         return of_certificate(result)
     if isinstance(result, Comparison):
@@ -74,7 +74,7 @@ def _blocks(result: Any, arm: Any) -> list[page.Block]:
         raise DefinitionError(f"{type(result).__name__} cannot be reported; give {known}")
     require(bool(result), f"there is nothing to report; give {known}")
     require(all(isinstance(x, Response) for x in result.values()), f"not every value is a run; give {known}")
-    return of_runs(result, arm)
+    return of_runs(result, plant)
 
 
 def _titled(result: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...abilities import HasArm
 from ...judging.compare import Comparison
 from ...machine.arm import Arm
 from ...model import names
@@ -21,7 +22,7 @@ MOST = 12
 """Most charts of a run."""
 
 
-def of_runs(runs: Mapping[str, Response], arm: Arm | None = None) -> list[page.Block]:
+def of_runs(runs: Mapping[str, Response], plant: Any = None) -> list[page.Block]:
     """Return scores, the runs over each other, and each with its arm in motion."""
     blocks = [page.heading("Scores"), scores(runs)] if any(run.scores for run in runs.values()) else []
     together = _over_each_other(runs) if len(runs) > 1 else []
@@ -33,8 +34,17 @@ def of_runs(runs: Mapping[str, Response], arm: Arm | None = None) -> list[page.B
         if large:
             listed = ", ".join(f"{words(signal)} {100 * part:.2g} %" for signal, part in large.items())
             blocks.append(page.text(f"Estimated error above 1 % of the range: {listed}."))
-        blocks.append(page.charts(_own(run), film=film_of(run, arm)))
+        blocks.append(page.charts(_own(run), film=film_of(run, _arm(plant, run))))
     return blocks
+
+
+def _arm(plant: Any, run: Response) -> Arm | None:
+    """Return the arm that was run, which may have other lengths than the plant; None if it is another machine's."""
+    known, arm = run.provenance, plant if isinstance(plant, HasArm) else None
+    if arm is None or known.get("plant") != plant.identity["plant"]:
+        return None
+    changed: HasArm = plant.with_(dict(known.get("overrides") or {}))
+    return changed.arm
 
 
 def scores(runs: Mapping[str, Response]) -> page.Block:
