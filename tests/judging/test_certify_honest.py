@@ -15,11 +15,13 @@ from click.testing import CliRunner
 
 import flexctl as fx
 from flexctl.__main__ import cli
+from flexctl.judging import certify as judging_certify
 from flexctl.judging.certify import loads, varied
 from flexctl.judging.certify.jobs import perform
 from flexctl.judging.certify.loops import examine
 from flexctl.judging.certify.requirements import judged
 from flexctl.judging.certify.robust import Point
+from flexctl.judging.workers import run_all
 from flexctl.laws.linear_part import linear_law
 from flexctl.motion.moves import quintic
 
@@ -175,6 +177,27 @@ class TestTheSet:
         assert 0.6e-3 < load.peak < 0.75e-3
 
 
+def test_two_certificates_of_the_same_are_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes end in an order of their own; tables have another one."""
+    kept: list[tuple[int, Any]] = []
+
+    def once(*given: Any) -> list[tuple[int, Any]]:
+        kept.extend([] if kept else run_all(*given))
+        return kept
+
+    def found() -> str:
+        damped = {"model.sections": 8, "damping": {"kind": "modal", "ratio": 0.01}}
+        item = fx.Scenario("move", quintic(0.0, 0.1, 0.3), 0.5, damped, options={"method": "march"})
+        law = fx.load_controller("tokhi_azad_pd").design(fx.load_plant("tokhi_azad_1994"))
+        told = fx.certify(law, "tokhi_azad_1994", scenarios=[item], payload=(0.0, 0.01), bits=(), workers=1)
+        return str(replace(told, elapsed=0.0))
+
+    monkeypatch.setattr(judging_certify, "run_all", once)
+    first = found()
+    kept.reverse()
+    assert found() == first
+
+
 def test_a_law_without_limits_gets_a_load_too() -> None:
     """A sixth of the largest command of its scenario; a proportional law gives way by load over gain."""
     gains = {"Dy": [[-0.4, -0.2]], "Dr": [[0.4, 0.2, 0.0]]}
@@ -186,6 +209,9 @@ def test_a_law_without_limits_gets_a_load_too() -> None:
     assert found.size == pytest.approx(item.run(law, arm).scores["joint1_torque.peak"] / 6.0, rel=1e-6)
     assert found.left == pytest.approx(found.size / 0.4, rel=0.02)
     assert math.isinf(found.recovery)
+    jump = replace(item, reference=fx.Step(0.0, 0.1))  # all of its way at the start
+    there = loads.load_step(arm, law, jump, "joint1_torque", 0.01, "")
+    assert there.left == pytest.approx(0.01 / 0.4, rel=0.02)
     idle = replace(item, reference=quintic(0.0, 0.0, 0.3))
     assert "no output that moves" in loads.load_step(arm, law, idle, "joint1_torque", size, "").failure
 

@@ -139,6 +139,7 @@ def certify(
         found[names[number]] = result
         if progress is not None:
             progress(names[number], 1.0 / len(wanted))
+    found = {name: found[name] for name in names}  # they come in the order in which they end, which is chance
     certificate = replace(collected(task, found), elapsed=time.perf_counter() - started)
     return replace(certificate, verdicts=judged(certificate, stated))
 

@@ -191,6 +191,7 @@ def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     once = {key: x for key, x in found.items() if not key.startswith(FINER)}
     notes += [f"amplitude {x.factor:g}: {x.failure}" for x in once.values() if isinstance(x, Scaling) and x.failure]
     notes += [f"{x.bits} bits: {x.failure}" for x in once.values() if isinstance(x, QuantisedRun) and x.failure]
-    notes += [f"load at {x.drive}: {x.failure}" for x in once.values() if isinstance(x, LoadStep) and x.failure]
+    loads = [x for x in once.values() if isinstance(x, LoadStep) and x.failure]
+    notes += [f"load at {x.drive} ({x.variant}): {x.failure}" for x in loads]
     points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
     return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

@@ -15,6 +15,7 @@ from .runs import Scaled, limits
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
+    from ...motion.moves import Motion
     from ...simulation.response import Response
     from ..scenario import Scenario
     from .task import Task
@@ -87,13 +88,19 @@ def _size(run: Response, drive: str) -> float:
     return PART * largest
 
 
+def _extent(motion: Motion, duration: float) -> float:
+    """Return how far a motion goes, a jump at the start included: the value before it is what is held."""
+    value = motion(np.linspace(0.0, duration, 501))[0]
+    return float(np.ptp(np.append(value, Scaled(motion, 0.0).begin)))
+
+
 def load_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, variant: str) -> LoadStep:
     """Return what a load does at an input while the law holds the arm where the scenario begins.
 
     One of infinite size becomes a sixth of the largest command of the scenario itself.
     """
     held = {name: Scaled(m, 0.0) for name, m in item.motions(law).items()}
-    moves = {name: float(np.ptp(m(np.linspace(0.0, item.duration, 501))[0])) for name, m in item.motions(law).items()}
+    moves = {name: _extent(m, item.duration) for name, m in item.motions(law).items()}
     begin, moving = FIRST * item.duration, [name for name in law.follows if moves.get(name, 0.0) > 0.0]
     if not moving:
         return LoadStep(variant, drive, size, failure="it follows no output that moves")
