@@ -12,6 +12,8 @@ from collections.abc import Iterable
 
 from .support.moved import renamed_signal
 
+MOST, NEAREST = 40, 12
+"""Up to so many known names are listed, else the nearest."""
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -138,7 +140,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def unknown(what: str, word: str, known: Iterable[str]) -> DefinitionError:
     """Return the error for a name that is not among the known ones."""
     names = sorted(known)
-    return DefinitionError(f'unknown {what} "{word}"{did_you_mean(word, names)}; known: {listed(names)}')
+    shown = names if len(names) <= MOST else difflib.get_close_matches(word, names, NEAREST, 0.0)
+    more = f" and {len(names) - len(shown)} more" if shown != names else ""
+    return DefinitionError(f'unknown {what} "{word}"{did_you_mean(word, names)}; known: {listed(shown)}{more}')
 
 
 def listed(names: Iterable[str]) -> str:

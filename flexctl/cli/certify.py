@@ -355,7 +355,7 @@ def loops(found: Sequence[Loop]) -> Table:
         for drive, m in loop.margins.items():
             numbers = (m.gain_margin, m.gain_reduction, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin)
             cells = [compact(x, 3) for x in numbers] if loop.stable else [""] * 5
-            state = drive if loop.stable else f"{drive}: UNSTABLE"
+            state = drive if loop.stable else f"{drive}: {loop.state}"
             slow = (compact(loop.decay, 3), compact(zeta, 3), compact(hertz))
             listed.add_row(loop.variant or "nominal", state, *slow, *cells)
     return listed

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 WRITTEN = (".mat", ".npz", ".json")
 """Files of linear plants that are written."""
+SHOWN = 10
+"""So many modes are shown where no number is asked for."""
 
 
 def linear_plant(
@@ -80,22 +82,26 @@ def modes(
     """
     with patiently(f"modes of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
-        found = linear.modes(count if as_json else count or 10)
+        found = linear.modes(count if as_json or count else SHOWN + 1)
     if as_json:
         print_json({**found.to_dict(), **identity(linear), **points.described(linear)})
         return
     about = identity(linear)
     heads, whose = ("mode", "frequency [Hz]", "damping ratio [1]"), any(found.owners)
     listed = table(*heads, *(["of<"] if whose else []))
-    for number, (frequency, damping) in enumerate(zip(found.frequencies_hz, found.damping, strict=True), 1):
+    shown = slice(count or SHOWN)
+    rows = zip(found.frequencies_hz[shown], found.damping[shown], strict=True)
+    for number, (frequency, damping) in enumerate(rows, 1):
         owner = f"actuator of {found.owner(number - 1)}" if found.owner(number - 1) else "arm"
         listed.add_row(str(number), f"{frequency:.6g}", f"{damping:.4g}", *([owner] if whose else []))
     print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
     stdout().print(f"rigid modes: {found.rigid_modes}")
     if found.damping_shifts and found.undamped_hz is not None:
-        stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz)}")
-    if len(found.real_poles):
-        stdout().print(f"real poles [rad/s]: {', '.join(found.told_real_poles())}")
+        stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz[shown])}")
+    for line in found.in_short():
+        stdout().print(line)
+    if count is None and len(found.frequencies_hz) > SHOWN:
+        stdout().print(f"the lowest {SHOWN} modes; --count shows more")
 
 
 @command(

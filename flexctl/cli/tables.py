@@ -173,7 +173,7 @@ def of_margins(found: Mapping[str, tuple[Margins, bool]]) -> Table:
     for variant, (m, stable) in found.items():
         numbers = (m.gain_margin, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin)
         cells = [compact(x, 3) for x in numbers] if stable else [""] * 4
-        listed.add_row(variant, "stable" if stable else "UNSTABLE", *cells)
+        listed.add_row(variant, "stable" if stable else "NOT STABLE", *cells)
     return listed
 
 

@@ -24,6 +24,7 @@ from ..laws.controller import _Wrapper
 from ..laws.given import feedback_of
 from ..laws.linear_part import linear_part
 from ..linear import LinearPlant
+from ..linear.decay import STABLE, state_of
 from ..linear.interconnect import loop_poles
 from ..model import ComplexArray, FloatArray
 
@@ -89,9 +90,14 @@ class Design(_Wrapper):
         return np.asarray(poles[np.argsort(-poles.real, kind="stable")])
 
     @property
+    def state(self) -> str:
+        """The loop in a word: "stable", "UNSTABLE", or "MARGINAL" where nothing grows and something does not decay."""
+        return state_of(self.poles, feedback_of(self.linear).dt)
+
+    @property
     def stable(self) -> bool:
-        """Whether all poles decay."""
-        return bool(self.poles.real.max(initial=-np.inf) < 0.0)
+        """Whether all poles decay, by more than rounding."""
+        return self.state == STABLE
 
     @cached_property
     def margins(self) -> dict[str, Margins]:

@@ -22,6 +22,7 @@ from ..laws.controller import Delayed, LinearLaw
 from ..laws.rigid_reference import fed_forward
 from ..linear import SecondOrder
 from ..linear.conversion import discretise
+from ..linear.decay import UNSTABLE
 from ..linear.steady import lock
 from ..machine.given import LinearGiven, as_second_order
 from ..model import names
@@ -75,7 +76,7 @@ def joint_pids(
     assumed |= {"phase_margin_deg": phase_margin_deg, "reset": reset, "sample_time": sample_time, "delay": 1}
     numbers = {f"{joint}_{key}": getattr(g, key) for joint, g in found.items() for key in ("kp", "ki", "kd")}
     design = Design(law, plant, {**assumed, "limit": bound.tolist()}, numbers)
-    if not design.stable:
+    if design.state == UNSTABLE:
         worst = design.poles[0]
         raise DefinitionError(
             f"crossovers {wc.tolist()} rad/s with {phase_margin_deg:g} deg are unstable together: a mode at "

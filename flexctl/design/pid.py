@@ -18,6 +18,7 @@ from ..errors import DefinitionError, require
 from ..laws.controller import Delayed
 from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..linear.decay import UNSTABLE
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal, index_of
 from ..support.checks import positive
@@ -167,7 +168,7 @@ def pid(
     law = Delayed(model.law(K, limit), 1)
     assumed = {"design": "PID", "crossover": crossover, "phase_margin_deg": phase_margin_deg, "spread": spread}
     result = Design(law, plant, {**assumed, "sample_time": sample_time, "delay": 1, "limit": limit}, _told(found, J))
-    if not result.stable:
+    if result.state == UNSTABLE:
         worst = result.poles[0]
         raise DefinitionError(
             f"crossover {crossover:g} rad/s with {phase_margin_deg:g} deg is unstable on the full plant: a mode at "

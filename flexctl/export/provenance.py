@@ -171,7 +171,7 @@ def _margins(design: Design | None) -> list[str]:
         ]
     except FlexctlError as error:
         return [f"margins: not known ({error})"]
-    state = "stable" if slowest < 0 else "UNSTABLE"
+    state = design.state
     return [f"closed loop on the plant of the design: {state}, slowest pole {slowest:.4g} 1/s", *lines]
 
 

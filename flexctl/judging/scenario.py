@@ -389,9 +389,11 @@ def _short(value: Any) -> str:
 
 
 def _is_stable(linear: LinearPlant, law: Any) -> bool:
+    from ..linear.decay import decays
     from ..linear.interconnect import loop_poles
 
-    return bool(loop_poles(linear, feedback_of(law)).real.max(initial=-1.0) < 0.0)
+    feedback = feedback_of(law)
+    return decays(loop_poles(linear, feedback), feedback.dt)
 
 
 def label(script: ModuleType) -> str:

@@ -34,6 +34,8 @@ __all__ = ["Modes", "NormalModes", "modal_damping", "modes", "normal_modes"]
 
 # A singular value of A below this part of the largest is an integrator: rounding leaves up to 1e-13, beams have 4e-13.
 _INTEGRATOR = 2e-13
+LISTED = 8
+"""So many real poles are told; damping in proportion to stiffness makes one or two of every fast mode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +118,14 @@ class Modes(Tabular):
         if self.damping_shifts and self.undamped_hz is not None:
             near = ", ".join(f"{f:.6g}" for f in self.undamped_hz[:8])
             lines.append(f"without damping [Hz]: {near}{', ...' if self.undamped_hz.size > 8 else ''}")
-        if self.real_poles.size:
-            more = f" and {self.real_poles.size - 8} faster" if self.real_poles.size > 8 else ""
-            lines.append("real poles [rad/s]: " + ", ".join(self.told_real_poles()[:8]) + more)
+        lines += self.in_short()
         return "\n".join(lines)
+
+    def in_short(self) -> list[str]:
+        """Return a line with the slowest real poles and how many there are besides; none without any."""
+        told = self.told_real_poles()
+        more = f" and {len(told) - LISTED} faster, down to {told[-1]}" if len(told) > LISTED else ""
+        return [f"real poles [rad/s]: {', '.join(told[:LISTED])}{more}"] if told else []
 
     def told_real_poles(self) -> list[str]:
         """Return the real poles from the slowest, each with whose it is."""

@@ -17,10 +17,11 @@ from ..abilities import Assuming, innermost
 from ..design.design import Design
 from ..errors import Caution, ConvergenceError, NotAvailable
 from ..laws.controller import DesignedForRange, layers
+from ..linear.decay import grows
 from ..model import FloatArray, Signal, names
 from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range
 from .growth import told
-from .path_stability import HiddenInstability, grows
+from .path_stability import HiddenInstability
 from .response import Response
 
 SLACK = 0.02

@@ -23,6 +23,7 @@ from ..errors import Caution, NotAvailable
 from ..laws.controller import ChangesAtTimes, is_wrapper
 from ..laws.given import as_known, feedback_of
 from ..linear import linearise
+from ..linear.decay import GROWTH
 from ..linear.interconnect import loop_poles
 from ..machine.given import as_model
 from ..model import ComplexArray, FloatArray, OperatingPoint
@@ -30,9 +31,6 @@ from ..motion.track import Track
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
-
-ROUNDING = 1e-9
-"""Growth below this part of the fastest pole is rounding: an undamped mode that the law does not see."""
 
 
 class HiddenInstability(Caution):
@@ -86,21 +84,12 @@ class PathStability:
     def stable(self) -> bool:
         """Whether nothing grows, rounding apart."""
         fastest = max(float(np.abs(p).max(initial=0.0)) for p in self.poles)
-        return self.worst <= ROUNDING * fastest
+        return self.worst <= GROWTH * fastest
 
     def __str__(self) -> str:
         k = int(self.growth.argmax())
         where = f"{self.growth[k]:+.3g} 1/s at {self.frequency[k]:.4g} Hz, t = {self.times[k]:.3g} s"
         return f"{'stable' if self.stable else 'UNSTABLE'}, {where}"
-
-
-def grows(poles: ComplexArray, period: float = 0.0) -> bool:
-    """Whether a pole [rad/s] of a loop with a control period [s] (0: continuous) grows, rounding apart."""
-    known = poles[np.isfinite(poles)]  # those of pure delays are -inf
-    fastest = float(np.abs(known).max(initial=0.0))
-    # two integrators that a sampled law does not see are a double z = 1: the square root of rounding apart
-    least = max(ROUNDING * fastest, 1e-7 / period if period else 0.0)
-    return bool(known.real.max(initial=-np.inf) > least)
 
 
 def law_at(law: Any, t: float) -> Any:

@@ -183,7 +183,7 @@ class TestContract:
         Path("bad.py").write_text(CONTROLLER.replace("-0.4, -0.05", "0.4, 0.05"))
         found = answer("run", "bad.py")["margins"]["payload.mass = 0.0"]
         assert (found["stable"], found["phase_margin_deg"]) == (False, None)
-        assert "UNSTABLE" in call("run", "bad.py").stdout
+        assert "NOT STABLE" in call("run", "bad.py").stdout
 
     def test_a_time_that_is_not_reached_is_null(self, place: Path) -> None:
         scores = answer("run", "my_controller.py", "--only", "0 g")["scores"]["0 g"]

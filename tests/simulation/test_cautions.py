@@ -13,13 +13,14 @@ import pytest
 import flexctl as fx
 from flexctl.design.pd import joint_pd
 from flexctl.laws.blended import Blended
+from flexctl.linear.decay import decays, grows, state_of
 from flexctl.machine.arm import Arm, Joint, Link, Material, Section
 from flexctl.model import names
 from flexctl.models import build
 from flexctl.models.ranges import ARC, BENDING, CHORD, turns
 from flexctl.simulation.cautions import BeyondModel, OutsideDesign, driven
 from flexctl.simulation.growth import LOOP_BLAMED, SMALLER, growth, told
-from flexctl.simulation.path_stability import HiddenInstability, grows
+from flexctl.simulation.path_stability import HiddenInstability
 
 
 def backward_pd(kp: float, kd: float, period: float, joints: int) -> fx.Delayed:
@@ -361,3 +362,28 @@ def test_the_command_line_tells_warnings_in_a_line():
     lines = [line for line in told.stderr.splitlines() if line.startswith("warning: ")]
     assert any("finite_difference: bending angle of link 1 reached" in line for line in lines)
     assert "BeyondModel" not in told.stderr
+
+
+@pytest.mark.parametrize(("poles", "period", "told"), [
+    ([-1.0, -1e-3, -1e4], 0.0, "stable"),
+    ([-1.0, -7e-12 + 400j], 0.0, "MARGINAL"),  # a mode without damping that the law does not see, to either side
+    ([-1.0, 7e-12 + 400j], 0.0, "MARGINAL"),
+    ([-1.0, 1e-11], 1e-3, "MARGINAL"),
+    ([-1.0, -1e-4, -np.inf], 1e-3, "stable"),
+    ([-1.0, 1e-3 + 1j], 1e-3, "UNSTABLE"),
+    ([], 0.0, "stable"),
+])
+def test_poles_on_the_axis_are_neither_stable_nor_unstable(poles, period, told):
+    assert state_of(np.array(poles, complex), period) == told
+    assert decays(np.array(poles, complex), period) == (told == "stable")
+
+
+def test_an_undamped_mode_that_the_law_does_not_see_leaves_a_design_marginal():
+    """Two masses apart; rounding alone decided between stable and unstable."""
+    parts = {"B": [[1.0], [0.0]], "inputs": ["u"], "outputs": ["p", "other"]}
+    told = {}
+    for damping in (0.0, 1e-3):
+        plant = fx.from_matrices(np.eye(2), np.diag([2.0, damping]), np.diag([0.0, 4e4]), **parts)
+        told[damping] = fx.Design(position_law(1.0), plant).state
+    assert told == {0.0: "MARGINAL", 1e-3: "stable"}
+    assert fx.Design(position_law(-1.0), plant).state == "UNSTABLE"

@@ -64,7 +64,7 @@ def _loops(found: Certificate) -> page.Block:
         zeta, hertz = loop.least_damped
         for drive, m in loop.margins.items():
             numbers = (m.gain_margin, m.gain_reduction, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin)
-            state = drive if loop.stable else page.cell(f"{drive}: UNSTABLE", "bad")
+            state = drive if loop.stable else page.cell(f"{drive}: {loop.state}", "bad")
             rows.append([
                 loop.variant or "nominal", state, loop.decay, zeta, hertz, *(numbers if loop.stable else [None] * 5)
             ])

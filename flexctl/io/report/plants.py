@@ -75,7 +75,7 @@ def of_loop(design: Any) -> list[page.Block]:
         for d, m in margins.items()
     ]
     heads = ["loop<", "gain\nmargin", "gain\nreduction", "phase\nmargin [deg]", "delay\nmargin [ms]", "disk\nmargin"]
-    state = page.text("The loop is stable.", "good") if design.stable else page.text("The loop is UNSTABLE.", "bad")
+    state = page.text(f"The loop is {design.state}.", "good" if design.stable else "bad")
     return [
         page.heading("The linear loop on the whole plant"), state,
         page.table("", heads, rows),

@@ -37,7 +37,7 @@ from ...linear import FirstOrder, SecondOrder
 from ...linear.interconnect import closed_loop
 from ...linear.seen import as_seen
 from ...model import ComplexArray, FloatArray, Signal, index_of, names
-from .loops import frequencies, growth
+from .loops import decaying, frequencies
 
 if TYPE_CHECKING:
     from ...laws.controller import Controller
@@ -272,7 +272,7 @@ def _attained(plant: SecondOrder, view: FirstOrder, law: Any, payload: float) ->
     feedback = feedback_of(law)
     z = closed_loop(view, feedback).poles()
     omega = frequencies(plant, z, feedback.dt)
-    if growth(z, feedback.dt) >= 0.0:
+    if not decaying(z, feedback.dt):
         k = int(np.argmax(np.abs(z) if feedback.dt else z.real))
         at = abs(np.angle(z[k])) / feedback.dt if feedback.dt else abs(z[k].imag)
         return Attained(payload, np.inf, float(at), omega, np.full(omega.size, np.nan))

@@ -54,7 +54,7 @@ def unexamined(found: Certificate) -> list[Point]:
 
 def counterexamples(found: Certificate) -> list[Counterexample]:
     """Return the nearest plant of every kind on which the loop is not stable, the nearest of all first."""
-    known = [Counterexample(f"UNSTABLE: {x.variant or found.plant}", 0.0) for x in found.loops if not x.stable]
+    known = [Counterexample(f"{x.state}: {x.variant or found.plant}", 0.0) for x in found.loops if not x.stable]
     every = (*found.points, *found.posed, *found.varied, *found.drawn, *found.dampings)
     known += [_counterexample(found, f"{p.state} at {p.where()}", _apart(found, p)) for p in every if not p.stable]
     known += [_counterexample(found, _told(x), _beyond(found, x)) for x in found.limits if x.reached]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 
 FREQUENCY_CHANGE = (-0.05, 0.05)
+PAYLOAD = "payload.mass"
 PAYLOADS, CHANGES = 5, 3
 """Points of the grid over payload and frequency."""
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -230,16 +231,17 @@ def _dampings(task: Task) -> dict[str, Job]:
     found: dict[str, Job] = {}
     for variant, one in _by_variant(task).items():
         arm = one.plant(task.plant)
-        mass = arm.arm.payload.mass if variant and not isinstance(arm, IsLinear) else None
+        parts = [part for part in variant.split(", ") if part]
+        rest = {part: True for part in parts if not part.startswith(PAYLOAD)}
+        mass = arm.arm.payload.mass if len(rest) < len(parts) and not isinstance(arm, IsLinear) else None
         for other in varied.dampings(arm):
-            about = Point(mass, 0.0, None, values={other.name: dict(other.table)}, damping=other.part)
-            found[f"damping {variant}: {other.name}"] = (_damped, (arm, task.law, one, about))
+            about = Point(mass, 0.0, None, values={**rest, other.name: dict(other.table)}, damping=other.part)
+            found[f"damping {variant}: {other.name}"] = (_damped, (arm, task.law, one, about, other.table))
     return found
 
 
-def _damped(arm: Plant, law: Any, item: Scenario, about: Point) -> Point:
-    (table,) = about.values.values()
-    extra = dict(table) if isinstance(arm, IsLinear) else {"damping": table}
+def _damped(arm: Plant, law: Any, item: Scenario, about: Point, table: Mapping[str, Any]) -> Point:
+    extra = dict(table) if isinstance(arm, IsLinear) else {"damping": dict(table)}
     return robust.loop_point(overridden(arm, extra), law, item, about)
 
 

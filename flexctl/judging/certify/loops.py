@@ -23,6 +23,7 @@ from ...frequency.disk import Together, simultaneous
 from ...frequency.grids import start_grid
 from ...laws.given import feedback_of
 from ...linear import LinearPlant
+from ...linear.decay import STABLE, decays, state_of
 from ...linear.interconnect import closed_loop
 from ...linear.modes import modes
 from ...linear.seen import as_seen
@@ -69,8 +70,8 @@ class Loop:
     ----------
     variant : str
         What tells the plant from the others, e.g. "payload.mass = 0.02".
-    stable : bool
-        Whether all poles decay.
+    state : str
+        "stable": all poles decay; "MARGINAL": nothing grows, and something does not decay; or "UNSTABLE".
     poles : ndarray
         Poles of the closed loop as s [rad/s], Im >= 0, by decay rate from the slowest; those of pure delays left out.
     margins : mapping
@@ -88,13 +89,18 @@ class Loop:
     """
 
     variant: str
-    stable: bool
+    state: str
     poles: ComplexArray
     margins: dict[str, Margins]
     spillover: Spillover
     law_pole: float
     hidden: int
     together: Mapping[str, Together] = field(default_factory=dict)
+
+    @property
+    def stable(self) -> bool:
+        """Whether all poles decay, by more than rounding."""
+        return self.state == STABLE
 
     @property
     def decay(self) -> float:
@@ -127,7 +133,8 @@ class Loop:
         keys = ("gain_margin", "gain_reduction", "phase_margin_deg", "delay_margin", "disk_margin")
         spill = self.spillover
         return {
-            "stable": self.stable, "slowest_decay_1_s": self.decay, "least_damping": zeta, "at_hz": hertz,
+            "stable": self.stable, "state": self.state, "slowest_decay_1_s": self.decay,
+            "least_damping": zeta, "at_hz": hertz,
             "poles_rad_s": {"real": self.poles.real, "imag": self.poles.imag},
             "margins": {d: {k: getattr(m, k) if self.stable else None for k in keys} for d, m in self.margins.items()},
             "disk_margin_together": {
@@ -145,6 +152,11 @@ def loop_poles(plant: LinearPlant, law: Any) -> ComplexArray:
     """Return the poles of the closed loop of a linear law, z or s."""
     feedback = feedback_of(law)
     return closed_loop(as_seen(plant, feedback.dt, names(feedback.inputs)), feedback).poles()
+
+
+def decaying(poles: ComplexArray, dt: float) -> bool:
+    """Whether all poles (z or s) decay, by more than rounding."""
+    return decays(_mapped(poles, dt), dt)
 
 
 def growth(poles: ComplexArray, dt: float) -> float:
@@ -172,16 +184,16 @@ def examine(plant: LinearPlant, law: Any, variant: str = "", with_margins: bool 
     dt = feedback.dt
     view = as_seen(plant, dt, names(feedback.inputs))
     poles = closed_loop(view, feedback).poles()
-    stable = growth(poles, dt) < 0.0
+    s = _mapped(poles, dt)
+    state = state_of(s, dt)
     loop = loop_gain(view, law) if with_margins else None
     found = {} if loop is None else {drive: margins(loop, drive) for drive in law.drives}
-    together = simultaneous(view, feedback, frequencies(plant, poles, dt)) if with_margins and stable else {}
+    together = simultaneous(view, feedback, frequencies(plant, poles, dt)) if with_margins and state == STABLE else {}
     own = feedback.poles()
     ringing = float(own.real[np.argmin(np.abs(own + 1.0))]) if dt > 0 and own.size else np.nan
     flexible = np.asarray(modes(plant).poles, complex)
     hidden = int(np.sum(flexible.imag * dt > np.pi))
-    s = _mapped(poles, dt)
-    return Loop(variant, stable, s, found, spillover(flexible, poles, dt), ringing, hidden, together)
+    return Loop(variant, state, s, found, spillover(flexible, poles, dt), ringing, hidden, together)
 
 
 def frequencies(plant: LinearPlant, poles: ComplexArray, dt: float, points: int = 300) -> FloatArray:

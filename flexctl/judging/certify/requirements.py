@@ -175,7 +175,7 @@ def judged(found: Certificate, requirements: Mapping[str, Any]) -> tuple[Verdict
 
 def _stable(found: Certificate) -> Verdict:
     """Return the verdict on the set: every loop, in every pose, and every run."""
-    wrong = [f"UNSTABLE: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
+    wrong = [f"{loop.state}: {loop.variant or found.plant}" for loop in found.loops if not loop.stable]
     wrong += [f"run {name} fails: {reason}" for name, reason in found.failures.items()]
     nearest = found.counterexample
     wrong += [nearest.what] if nearest and nearest.inside and not wrong else []

@@ -21,7 +21,7 @@ from ...model import OperatingPoint
 from ..variations import changed
 from . import bound
 from .bound import PayloadBound
-from .loops import Loop, examine, growth, loop_poles
+from .loops import Loop, decaying, examine, loop_poles
 from .runs import start_point
 from .settling import sustained
 
@@ -84,7 +84,7 @@ class Point:
     def state(self) -> str:
         """The word for it in tables and JSON."""
         if self.loop is not None and not self.loop.stable:
-            return "UNSTABLE"
+            return self.loop.state
         if self.failure:
             return "RUN FAILS"
         if self.sustained:
@@ -204,7 +204,7 @@ def stability_limit(
         arm = overridden(plant, extra)
         at = start_point(arm, item, pose)
         linear = linear_law(law, arm.model, at)
-        return growth(loop_poles(arm.linearise(at), linear), feedback_of(linear).dt) < 0.0
+        return decaying(loop_poles(arm.linearise(at), linear), feedback_of(linear).dt)
 
     return Limit(what, *bisected(stable, *span), label)
 
