@@ -141,7 +141,7 @@ class MechanicalModel(Protocol):
     >>> model = fx.load_plant("tokhi_azad_1994").model
     >>> isinstance(model, fx.MechanicalModel)
     True
-    >>> fx.names(model.inputs), fx.names(model.outputs)
+    >>> fx.names(model.inputs), fx.names(model.outputs)[:4]
     (['joint1_torque'], ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
 
@@ -343,10 +343,33 @@ class Unconstrained:
         return np.zeros(0)
 
 
+class Turned(NamedTuple):
+    """An output r (cos y_i - cos y_k), or with sines, made of outputs y_i, y_k: where a point of a circle is."""
+
+    row: int
+    """The output."""
+    sine: bool
+    """Sines, not cosines."""
+    angle: int
+    """i, an output that is linear."""
+    less: int
+    """k, or -1: nothing is taken away."""
+    radius: float
+    """r [m]."""
+
+
+def turn(y: npt.NDArray[Any], turned: Sequence[Turned]) -> None:
+    """Overwrite the turned outputs of readings (.., outputs)."""
+    for row, sine, angle, less, radius in turned:
+        part = np.sin if sine else np.cos
+        y[..., row] = radius * (part(y[..., angle]) - (part(y[..., less]) if less >= 0 else 0.0))
+
+
 class LinearMechanics(Unconstrained):
     """The methods of a model with constant M, D, K, B and linear sensors.
 
-    A subclass sets the attributes below; the reference pose is q = 0.
+    A subclass sets the attributes below; the reference pose is q = 0. `sensors` are the derivatives of the outputs
+    there; the outputs that `turned` lists are not linear, but functions of others.
     """
 
     kind: str
@@ -358,6 +381,7 @@ class LinearMechanics(Unconstrained):
     K: FloatArray
     B: FloatArray
     sensors: OutputTangent
+    turned: tuple[Turned, ...] = ()
 
     def reference(self) -> FloatArray:
         """Return q = 0."""
@@ -380,11 +404,21 @@ class LinearMechanics(Unconstrained):
         """Return the sensor readings."""
         c = self.sensors
         y: FloatArray = c.position @ q + c.rate @ v + c.acceleration @ a + c.input @ u
+        turn(y, self.turned)
         return y
 
     def output_tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> OutputTangent:
-        """Return the constant sensor matrices."""
-        return self.sensors
+        """Return the sensor matrices, constant but for the turned outputs."""
+        if not self.turned:
+            return self.sensors
+        y, rows = self.output(q, v, a, u), OutputTangent(*(part.copy() for part in self.sensors))
+        for row, sine, angle, less, radius in self.turned:
+            slope = np.cos if sine else lambda x: -np.sin(x)
+            for part in rows:
+                part[row] = radius * slope(y[angle]) * part[angle]
+                if less >= 0:
+                    part[row] -= radius * slope(y[less]) * part[less]
+        return rows
 
     def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
         """Return M, D, K."""
@@ -398,4 +432,4 @@ class LinearMechanics(Unconstrained):
         """Return the banded linear kernels with these matrices."""
         from .kernels import linear  # compiled code is loaded when a time loop needs it
 
-        return linear.compiled(self.M, self.D, self.K, self.B, self.sensors)
+        return linear.compiled(self.M, self.D, self.K, self.B, self.sensors, self.turned)

@@ -19,7 +19,7 @@ from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.given import ArmGiven, as_arm
 from ..model import ComplexArray, FloatArray, Signal
 from ..models.features import check_features, takers
-from ..models.finite_difference import OUTPUTS, added_sensors, strain_scale
+from ..models.finite_difference.sensors import OUTPUTS, added_sensors, strain_scale
 from ..models.sensors import sensor_signal
 from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
 

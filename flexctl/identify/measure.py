@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import require, unknown
 from ..machine.given import as_plant
-from ..model import FloatArray, LinearMechanics, Signal, names
+from ..model import FloatArray, LinearMechanics, Signal, Turned, names, turn
 from ..models.wrappers.driven_joints import DrivenJoints
 from ..simulation.simulate import simulate
 from .experiment import Excitation
@@ -135,19 +135,35 @@ def _readable(arm: Plant) -> list[str]:
     return own[: len(model.inner.outputs)] if isinstance(model, DrivenJoints) else own
 
 
+def _inside(arm: Plant) -> Any:
+    """Return the model without the drives around it."""
+    return arm.model.inner if isinstance(arm.model, DrivenJoints) else arm.model
+
+
 def _is_linear(arm: Plant) -> bool:
-    model: Any = arm.model
-    inner = model.inner if isinstance(model, DrivenJoints) else model
-    return isinstance(inner, LinearMechanics)
+    return isinstance(_inside(arm), LinearMechanics)
+
+
+def _linear_readings(arm: Plant, drive: Excitation, outputs: Sequence[str], delay: int) -> FloatArray:
+    """Return the outputs of the linear plant, those that are turned made of the angles that it gives."""
+    inner = _inside(arm)
+    own, turned = names(inner.outputs), inner.turned if isinstance(inner, LinearMechanics) else ()
+    bent = [one for one in turned if own[one.row] in outputs]
+    angles = {own[k] for one in bent for k in (one.angle, one.less) if k >= 0}
+    read = [*outputs, *sorted(angles.difference(outputs))]
+    plant = sampled(arm, [drive.signal.name], read, np.pi / drive.dt)
+    y = plant.outputs(drive.u[:, None], drive.dt, True, delay, 1, SUBSTEPS)
+    place = {k: read.index(name) for k, name in enumerate(own) if name in read} | {-1: -1}
+    turn(y, [Turned(place[one.row], one.sine, place[one.angle], place[one.less], one.radius) for one in bent])
+    return y[:, : len(outputs)]
 
 
 def _run(
     arm: Plant, drive: Excitation, outputs: Sequence[str], delay: int, engine: str, say: Callable[[str, float], None]
 ) -> FloatArray:
     if engine == "linear":
-        model = sampled(arm, [drive.signal.name], outputs, np.pi / drive.dt)
         say("measuring", 0.5)
-        y = model.outputs(drive.u[:, None], drive.dt, True, delay, 1, SUBSTEPS)
+        y = _linear_readings(arm, drive, outputs, delay)
         say("measuring", 1.0)
         return y
     u = np.concatenate([np.zeros(delay), drive.u[: drive.u.size - delay]])

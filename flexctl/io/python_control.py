@@ -133,7 +133,8 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     >>> path = fx.save_linear(fx.load_plant("tokhi_azad_1994").linearise(), "plant.npz")
     >>> fx.load_linear(path)
     SecondOrder(20 coordinates, ['joint1_torque'] ->
-    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle', 'chord1_rate', 'link1_deflection', 'tip_x',
+    'tip_y', 'tip_error_x', 'tip_error_y'])
     """
     record = read_record(path)
     try:

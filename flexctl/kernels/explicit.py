@@ -13,6 +13,7 @@ from numba import float64, int64, types
 
 from .jit import entry, kernel
 from .law import control
+from .linear import turn
 from .lu import factor, solve
 from .model import OUTPUT
 from .pieces import bounded
@@ -64,7 +65,7 @@ MARCH = types.NamedTuple((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), M
 
 
 class Exact(NamedTuple):
-    """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, y = C x + D u."""
+    """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, y = C x + D u and what `turned` makes of it."""
 
     Phi: np.ndarray
     G0: np.ndarray
@@ -72,9 +73,10 @@ class Exact(NamedTuple):
     G2: np.ndarray
     C: np.ndarray
     D: np.ndarray
+    turned: np.ndarray
 
 
-EXACT = types.NamedUniTuple(MAT, 6, Exact)
+EXACT = types.NamedUniTuple(MAT, 7, Exact)
 
 
 @entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE))
@@ -123,6 +125,7 @@ def run_exact(form, x, acting, course):
     start = np.empty(p)
     for k in range(course.span[0], last):
         y = form.C @ x + form.D @ u
+        turn(form.turned, y)
         control(acting.law, k, y, tables, acting.memory, acting.held, u)
         start[:] = u
         write(record, k, y, u, x, x)
@@ -131,5 +134,7 @@ def run_exact(form, x, acting, course):
         x[:] = form.Phi @ x + form.G0 @ start + form.G1 @ u + form.G2 @ tables.bulge[k]
         if not bounded(x):
             return DIVERGED, t[k + 1], 0.0, 0.0
-    write(record, last, form.C @ x + form.D @ u, u, x, x)
+    y = form.C @ x + form.D @ u
+    turn(form.turned, y)
+    write(record, last, y, u, x, x)
     return DONE, t[last], 0.0, 0.0

@@ -1,15 +1,18 @@
 """Residual, tangent and output of M a + D v + K q = B u with banded matrices, for the time loop.
 
-ints = [n, p, ny, w]; reals = M, D, K (each (2 w + 1) x n, row w + i - j, column j), B (n x p), output rows for q, v, a
-(ny x n) and u (ny x p), all row after row.
+ints = [n, p, ny, w, number of turned outputs, whether each output is turned]; reals = M, D, K (each (2 w + 1) x n, row
+w + i - j, column j), B (n x p), output rows for q, v, a (ny x n) and u (ny x p), turned outputs (`model.Turned`), all
+row after row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..model import Compiled, FloatArray, OutputTangent
-from .jit import entry
+from ..model import Compiled, FloatArray, OutputTangent, Turned
+from .jit import entry, kernel
 from .model import OUTPUT, RESIDUAL, TANGENT
 
 
@@ -40,12 +43,25 @@ def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
             out[w + d, j] = ca * reals[e] + cv * reals[size + e] + cq * reals[2 * size + e]
 
 
+@kernel
+def turn(rows, y):
+    """Overwrite the turned outputs, one for each row of `rows`; `model.turn` is the same in numpy."""
+    for k in range(rows.shape[0]):
+        one, less = y[int(rows[k, 2])], int(rows[k, 3])
+        value = np.sin(one) if rows[k, 1] else np.cos(one)
+        if less >= 0:
+            value -= np.sin(y[less]) if rows[k, 1] else np.cos(y[less])
+        y[int(rows[k, 0])] = rows[k, 4] * value
+
+
 @entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):
-    """Cq q + Cv v + Ca a + Du u."""
-    n, p, ny, w = ints[0], ints[1], ints[2], ints[3]
+    """Cq q + Cv v + Ca a + Du u, and the turned outputs."""
+    n, p, ny, w, turned = ints[0], ints[1], ints[2], ints[3], ints[4]
     start = 3 * (2 * w + 1) * n + n * p
     for i in range(ny):
+        if ints[5 + i]:
+            continue
         total = 0.0
         for j in range(n):
             e = start + i * n + j
@@ -53,6 +69,9 @@ def output(q, v, a, u, reals, ints, y):
         for j in range(p):
             total += reals[start + 3 * ny * n + i * p + j] * u[j]
         y[i] = total
+    if turned:
+        last = start + ny * (3 * n + p)
+        turn(reals[last : last + 5 * turned].reshape(turned, 5), y)
 
 
 def bandwidth(*matrices: FloatArray) -> int:
@@ -76,10 +95,19 @@ def banded(matrix: FloatArray, w: int, pivoting: bool = False) -> FloatArray:
     return out
 
 
-def compiled(M: FloatArray, D: FloatArray, K: FloatArray, B: FloatArray, sensors: OutputTangent) -> Compiled:
+def table(turned: Sequence[Turned]) -> FloatArray:
+    """Return the rows that the kernel `turn` reads."""
+    return np.array(turned, float).reshape(-1, len(Turned._fields))
+
+
+def compiled(
+    M: FloatArray, D: FloatArray, K: FloatArray, B: FloatArray, sensors: OutputTangent, turned: Sequence[Turned] = ()
+) -> Compiled:
     """Return the compiled linear model."""
     w = bandwidth(M, D, K)
     n, p, ny = M.shape[0], B.shape[1], sensors.position.shape[0]
-    parts = [banded(m, w) for m in (M, D, K)] + [B, *sensors]
+    parts = [banded(m, w) for m in (M, D, K)] + [B, *sensors, table(turned)]
     reals = np.concatenate([np.ascontiguousarray(m, float).ravel() for m in parts])
-    return Compiled(residual.load(), tangent.load(), output.load(), reals, np.array([n, p, ny, w], np.int64), w, True)
+    bent = np.isin(np.arange(ny), [one.row for one in turned])
+    ints = np.array([n, p, ny, w, len(turned), *bent], np.int64)
+    return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, w, True)

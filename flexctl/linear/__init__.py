@@ -84,7 +84,9 @@ class FirstOrder(_Analysed):
     Examples
     --------
     >>> fx.load_plant("tokhi_azad_1994").linearise().first_order(modes=2)
-    FirstOrder(6 states, ['joint1_torque'] -> ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'],
+    FirstOrder(6 states, ['joint1_torque'] ->
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle', 'chord1_rate', 'link1_deflection', 'tip_x',
+    'tip_y', 'tip_error_x', 'tip_error_y'],
     continuous)
     """
 
@@ -160,8 +162,9 @@ class SecondOrder(_Analysed):
     >>> plant = fx.load_plant("tokhi_azad_1994").linearise()
     >>> plant
     SecondOrder(20 coordinates, ['joint1_torque'] ->
-    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
-    >>> plant.M.shape, fx.names(plant.outputs)
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle', 'chord1_rate', 'link1_deflection', 'tip_x',
+    'tip_y', 'tip_error_x', 'tip_error_y'])
+    >>> plant.M.shape, fx.names(plant.outputs)[:4]
     ((20, 20), ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
     """
 
@@ -253,7 +256,8 @@ def linearise(
     --------
     >>> fx.linearise(fx.load_plant("tokhi_azad_1994").model)
     SecondOrder(20 coordinates, ['joint1_torque'] ->
-    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle'])
+    ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle', 'chord1_rate', 'link1_deflection', 'tip_x',
+    'tip_y', 'tip_error_x', 'tip_error_y'])
     """
     system, model = opened(model), as_model(model)
     about = dict(provenance or (system.identity if isinstance(system, Identified) else {"model": model.kind}))

@@ -115,7 +115,10 @@ def _joint_gains(model: SerialArm, law: LinearLaw, number: Mapping[str, int]) ->
 
 def _surround(model: MechanicalModel, law: LinearLaw, references: tuple[Signal, ...]) -> AnalogLoop | LinearLoop:
     loop = AnalogLoop(model, law, references)
-    return LinearLoop(loop) if isinstance(model, LinearMechanics) else loop
+    if not isinstance(model, LinearMechanics):
+        return loop
+    bent = {model.outputs[one.row].name for one in model.turned}
+    return loop if bent.intersection(law.measures) else LinearLoop(loop, model)
 
 
 class AnalogLoop:
@@ -261,9 +264,10 @@ class AnalogLoop:
 class LinearLoop(LinearMechanics):
     """The same around a linear model: constant matrices again."""
 
-    def __init__(self, loop: AnalogLoop) -> None:
+    def __init__(self, loop: AnalogLoop, model: LinearMechanics) -> None:
         self.kind, self.coordinates, self.inputs, self.outputs = loop.kind, loop.coordinates, loop.inputs, loop.outputs
         q, u = loop.reference(), np.zeros(len(loop.inputs))
         self.M, self.D, self.K = loop.tangent(q, q, q, u, np.zeros(0))
         self.B, self.sensors = loop.input_matrix(q), loop.output_tangent(q, q, q, u)
+        self.turned = model.turned
         self.applied, self.with_payload = loop.applied, loop.with_payload

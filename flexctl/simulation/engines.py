@@ -24,7 +24,7 @@ from ..kernels import linear as linear_kernels
 from ..kernels.engine import Plan, Stepper, check
 from ..kernels.tables import Acting, Course, Law, Record, Tables
 from ..linear.equilibrium import accelerations
-from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent
+from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent, turn
 
 
 def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
@@ -177,12 +177,14 @@ class Exact:
         C = np.hstack([c.position @ P / S, c.rate @ P]) + c.acceleration @ P @ A[n:]
         D = c.input + c.acceleration @ P @ B[n:]
         self.A, self.B, self.C, self.D = A, B, np.ascontiguousarray(C), np.ascontiguousarray(D)
+        self.turned = linear.turned
         self.x = np.concatenate([S * (P.T @ linear.M @ q), P.T @ linear.M @ v])
         self.steps: dict[float, explicit.Exact] = {}
 
     def measure(self) -> FloatArray:
         """Return the sensor readings."""
         y: FloatArray = self.C @ self.x + self.D @ self.u
+        turn(y, self.turned)
         return y
 
     def state(self) -> tuple[FloatArray, FloatArray]:
@@ -198,7 +200,8 @@ class Exact:
         for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
-                self.steps[h] = explicit.Exact(*quadratic_hold(self.A, self.B, h), self.C, np.ascontiguousarray(self.D))
+                steps = quadratic_hold(self.A, self.B, h)
+                self.steps[h] = explicit.Exact(*steps, self.C, self.D, linear_kernels.table(self.turned))
             record = self.record._replace(q=self.inside, v=self.inside)
             course = Course(self.tables, record, np.array([begin, end]))
             acting = Acting(law, memory, self.held, self.u)

@@ -27,6 +27,8 @@ Both are symmetric, K is zero for y = x theta, and Mp = 0, Ip = 0, Ih = 0 need n
 small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. For Ih = 0 the joint rate is
 y_1'/dx, the rate that the torque works on: the joint angle jumps with the torque, and this is its slope between jumps.
 
+What is read of it: `sensors`.
+
 Source: M. O. Tokhi and A. K. M. Azad, "Real-time finite difference simulation of a single-link flexible manipulator
 system", Research Report 541, ACSE, University of Sheffield, 1994: (1)-(3) the beam, (10)-(39) the scheme. Wrong there,
 and right here: sign of tau in (14) and (16); m22 = -2c after (22); F1 of (27) is EI dt^2/(Ip dx); Q4 of (30) is
@@ -43,22 +45,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DefinitionError, require, unknown
-from ...machine.arm import Actuator, Arm, Payload, Sensor
-from ...model import FloatArray, LinearMechanics, OutputTangent, Signal
+from ...errors import require, unknown
+from ...machine.arm import Actuator, Arm, Payload
+from ...model import FloatArray, LinearMechanics, Signal
 from ..features import check_bare, takers
 from ..ranges import ARC, BENDING, Driven, squared
-from ..sensors import gauge, sensor_signal
 from .inputs import InputHistory
 from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
-from .mesh import second_differences, unit_load, weights
+from .mesh import second_differences, unit_load
+from .sensors import sensor_rows, signals, turned
 
 if TYPE_CHECKING:
     from ...linear import FirstOrder
 
 FORMS = ("slope", "paper")
-OUTPUTS = {"joint1_angle": "rad", "joint1_rate": "rad/s", "tip_displacement": "m", "chord1_angle": "rad"}
-"""Outputs, named as in every planar formulation; without tip_x and tip_y, which are not linear in the joint angle."""
 
 
 class FiniteDifference(LinearMechanics):
@@ -99,10 +99,7 @@ class FiniteDifference(LinearMechanics):
         self.nodes = slice(first, first + sections)
         self.coordinates = self._coordinates()
         self.inputs = (Signal("joint1_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
-        self.outputs = (
-            *(Signal(name, unit) for name, unit in OUTPUTS.items()),
-            *(sensor_signal(sensor, []) for sensor in added_sensors(arm)),
-        )
+        self.outputs, self.turned = signals(arm), turned(arm.links[0].length)
         self.K, self.B = self._stiffness(), self._input_matrix()
         self.M = self._hub_and_link_mass()
         self._take_payload()
@@ -241,7 +238,7 @@ class FiniteDifference(LinearMechanics):
         else:
             block += Ip / self.dx**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
         self.M[end - 2 : end, end - 2 : end] = block
-        self.D, self.sensors = self._damping(), self._sensors()
+        self.D, self.sensors = self._damping(), sensor_rows(self)
 
     def _input_matrix(self) -> FloatArray:
         B = np.zeros((len(self.coordinates), len(self.inputs)))
@@ -261,67 +258,10 @@ class FiniteDifference(LinearMechanics):
             return damping.alpha * self.M + damping.beta * self.K
         return np.zeros_like(self.M)
 
-    def _sensors(self) -> OutputTangent:
-        """Return the rows of `OUTPUTS`, of which the chord's angle is y(L)/L, then those of the sensors."""
-        ny, n, p = len(self.outputs), len(self.coordinates), len(self.inputs)
-        rows = OutputTangent(*(np.zeros((ny, width)) for width in (n, n, n, p)))
-        rows.position[0, 0] = rows.rate[1, 0] = 1.0 if self.has_theta else 1.0 / self.dx
-        if self.form == "slope" and not self.has_theta:
-            rows.input[0, 0] = self.dx / (2.0 * self.arm.links[0].bending_stiffness)
-        rows.position[2, self.nodes.stop - 1] = 1.0
-        rows.position[3, self.nodes.stop - 1] = 1.0 / self.arm.links[0].length
-        for i, sensor in enumerate(added_sensors(self.arm), len(OUTPUTS)):
-            self._fill(rows, i, sensor)
-        return rows
-
-    def _fill(self, rows: OutputTangent, i: int, sensor: Sensor) -> None:
-        row = weights(sensor.position, self.sections)
-        if sensor.kind in ("displacement", "acceleration"):
-            require(sensor.position > 0, f'sensor "{sensor.name}": the root does not move; give a position above 0')
-            target = rows.position if sensor.kind == "displacement" else rows.acceleration
-            target[i, self.nodes] = row[1:]
-            return
-        scale = strain_scale(self.arm, sensor)
-        for target, per_node in zip((rows.position, rows.acceleration, rows.input), self._curvature(), strict=True):
-            target[i] = scale * row @ per_node
-
-    def _curvature(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return y_xx at nodes 0 .. n from coordinates, accelerations and inputs.
-
-        At an end: from the slope where it is a coordinate, else from the balance of moments there.
-        """
-        n, dx, EI = self.sections, self.dx, self.arm.links[0].bending_stiffness
-        N, y = len(self.coordinates), self.nodes
-        q, a, u = np.zeros((n + 1, N)), np.zeros((n + 1, N)), np.zeros((n + 1, len(self.inputs)))
-        q[1:n, y] = second_differences(n) / dx**2
-        if self.has_theta:
-            q[0, :2] = -2.0 / dx, 2.0 / dx**2
-        else:
-            u[0, 0] = -1.0 / EI
-            a[0, 0] = self.hub / (EI * dx)
-        if self.has_phi:
-            q[n, -3:] = 2.0 / dx**2, -2.0 / dx**2, 2.0 / dx
-        else:
-            a[n, y.stop - 2 : y.stop] = np.array([1.0, -1.0]) * self.arm.payload.inertia / (EI * dx)
-        return q, a, u
-
-
-def added_sensors(arm: Arm) -> list[Sensor]:
-    """Return the sensors whose readings are no outputs anyway: one of the tip's displacement may have its name."""
-    return [s for s in arm.sensors if (s.name, s.kind, s.position) != ("tip_displacement", "displacement", 1.0)]
-
 
 def _load(actuator: Actuator, n: int) -> FloatArray:
     require(actuator.end > 0, f'actuator "{actuator.name}": a force on the root does nothing; give end above 0')
     return unit_load(actuator.start, actuator.end, n)[1:]
-
-
-def strain_scale(arm: Arm, sensor: Sensor) -> float:
-    """Return what multiplies the curvature: 1, or the outermost fibre's distance for a strain."""
-    if arm.payload.inertia == 0:
-        free = f'sensor "{sensor.name}": the curvature at the free tip is zero; give a position below 1'
-        require(sensor.position < 1, free)
-    return gauge(sensor, arm.links[0])
 
 
 def _check(arm: Arm, sections: Any, form: Any) -> None:
@@ -333,6 +273,5 @@ def _check(arm: Arm, sections: Any, form: Any) -> None:
         raise unknown("form of finite_difference", str(form), FORMS)
     weight = f"gravity = {tuple(arm.gravity)} m/s^2; set it to zero, or use {takers('gravity')}"
     require(not any(arm.gravity), f"finite_difference is horizontal, {weight}")
-    sensors, actuators = {s.name for s in added_sensors(arm)}, {a.name for a in arm.actuators}
-    for name in sensors & set(OUTPUTS) | actuators & {"joint1_torque"}:
-        raise DefinitionError(f'the name "{name}" is taken by the model; choose another for the sensor or actuator')
+    taken = any(a.name == "joint1_torque" for a in arm.actuators)
+    require(not taken, 'the name "joint1_torque" is taken by the model; choose another for the actuator')

@@ -5,16 +5,20 @@
 | joint angle, rate | the joint variable; of a prismatic joint `joint1_extension` [m] and `joint1_rate` [m/s] |
 | tip_x, .., tip_acceleration_x, .. | in the base frame |
 | tip_error_x, .. | tip minus tip of the rigid arm with the same (actual) joint variables, in the base frame |
+| chord angle, rate | of the line from joint to next joint (or tip) against that of the previous link, seen along z |
+| link deflection | of the link's end from the tangent at its root, towards e2 |
 | curvature, strain | of bending towards the sensor's direction, e2 or e3: kappa3 or -kappa2, and c times that |
 | displacement | towards e2 or e3 of the root, from its tangent; direction y of a revolute joint's link: plus s phi |
 | acceleration | towards e2 or e3 of the deformed section, as an accelerometer fixed to it reads |
 
-A sensor sits on the link proper, or on the kink if the link has no length. e2, e3 are y, z of a link and x, y of the
-link's frame in its kink. Derivatives are taken by complex steps, exact to rounding.
+Chords and the deflections of links are read of arms that are planar while they do not bend: joints that turn about
+parallel axes, no kinks. A sensor sits on the link proper, or on the kink if the link has no length. e2, e3 are y, z of
+a link and x, y of the link's frame in its kink. Derivatives are taken by complex steps, exact to rounding.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +27,7 @@ import numpy.typing as npt
 from ...errors import NotAvailable
 from ...machine.arm import Arm, Sensor
 from ...model import FloatArray, OutputTangent, Signal
-from ..sensors import between_middles, check_moves, gauge, sensor_signal, within
+from ..sensors import angle_of, between_middles, check_moves, chord_signals, gauge, sensor_signal, within
 from .element import Ends, ends, strains
 from .mesh import AXES, IntArray, SpatialMesh
 from .rigid import rigid_tip
@@ -59,7 +63,10 @@ class SpatialSensors:
             ("tip_error", "m", "from the rigid arm with the same joint variables"),
         ):
             signals += [Signal(f"{name}_{letter}", unit, text) for letter in "xyz"]
-        self.stations = []
+        self.chords = chords(mesh)
+        own = [chord_signals(i + 1) for i in range(len(self.chords))]
+        signals += [s for angle, rate, _ in own for s in (angle, rate)] + [deflection for _, _, deflection in own]
+        self.stations = [Station("displacement", end - 1, root, 1.0, 0.0, 1, -1) for root, end in self.chords]
         for sensor in arm.sensors:
             signals.append(sensor_signal(sensor, signals))
             self.stations.append(_station(mesh, arm, sensor))
@@ -73,11 +80,28 @@ class SpatialSensors:
         joints = np.stack([q[..., mesh.joint], v[..., mesh.joint]], axis=-1)
         error = q[..., tip] - rigid_tip(mesh, q[..., mesh.joint])
         parts = [joints.reshape(*joints.shape[:-2], -1), q[..., tip], a[..., tip], error]
+        if self.chords:
+            parts.append(self._chords(q, v))
         if self.stations:
             parts.append(self._stations(q, v, a))
         kind = np.result_type(q, v, a)
         shape = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])).astype(kind) for x in parts], axis=-1)
+
+    def _chords(self, q: Array, v: Array) -> Array:
+        """Return angle and rate of each chord against the previous one, (.., 2 links)."""
+        mesh, angles, rates = self.mesh, [], []
+        x, w = (np.concatenate([part, 0.0 * part[..., :1]], axis=-1)[..., mesh.node[:, :2]] for part in (q, v))
+        for i, (root, end) in enumerate(self.chords):
+            turned = q[..., mesh.joint[: i + 1]].sum(axis=-1)
+            d, slip = x[..., end, :] - x[..., root, :], w[..., end, :] - w[..., root, :]
+            along = np.cos(turned) * d[..., 0] + np.sin(turned) * d[..., 1]
+            across = np.cos(turned) * d[..., 1] - np.sin(turned) * d[..., 0]
+            angles.append(turned + angle_of(across, along))
+            rates.append((d[..., 0] * slip[..., 1] - d[..., 1] * slip[..., 0]) / (d**2).sum(axis=-1))
+        both = np.stack(np.broadcast_arrays(*angles, *rates), axis=-1).reshape(*angles[0].shape, 2, -1)
+        both[..., 1:] -= both[..., :-1].copy()
+        return np.asarray(np.swapaxes(both, -1, -2).reshape(*angles[0].shape, -1))
 
     def _stations(self, q: Array, v: Array, a: Array) -> Array:
         mesh = self.part
@@ -109,6 +133,16 @@ class SpatialSensors:
             moved = [np.broadcast_to(part, unit.shape) + (1j * h * unit if k == i else 0.0) for i, part in enumerate(x)]
             found.append(np.ascontiguousarray(self.read(moved[0], moved[1], moved[2]).imag.T / h))
         return OutputTangent(found[0], found[1], found[2], np.zeros((len(self.signals), inputs)))
+
+
+def chords(mesh: SpatialMesh) -> list[tuple[int, int]]:
+    """Return the nodes from which and to which the chord of each link goes; none of an arm that is not planar."""
+    J = mesh.joint.size
+    flexible = all(mesh.segment(i, False).size for i in range(J))
+    if not flexible or mesh.prismatic.any() or mesh.kinks.any() or mesh.twist[:-1].any():
+        return []
+    nodes = [int(root) for root in mesh.root] + [len(mesh.node) - 1]
+    return list(pairwise(nodes))
 
 
 def _across(e: Ends, axes: list[Array], i: int, s: Station) -> Array:

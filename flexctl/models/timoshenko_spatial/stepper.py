@@ -77,6 +77,8 @@ def _outputs(model: TimoshenkoSpatial, place: IntArray) -> list[tuple[tuple[int,
     for kind in (channels.POSITION, channels.ACCELERATION):
         found += [((kind, x, 0, 0), plain) for x in tip]
     found += [((channels.ERROR, 0, 0, axis), plain) for axis in range(3)]
+    for i, (root, end) in enumerate(model.sensors.chords):
+        found += [((kind, 6 * end, 6 * root, i), plain) for kind in (channels.CHORD, channels.CHORD_RATE)]
     return found + [_station(s) for s in model.sensors.stations]
 
 

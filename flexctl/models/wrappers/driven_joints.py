@@ -490,6 +490,7 @@ class _LinearDrivenJoints(LinearMechanics):
         self.M, self.D, self.K = wrapped.tangent(q, q, q, u, np.zeros(0))
         self.B = wrapped.input_matrix(q)
         self.sensors = wrapped.output_tangent(q, q, q, u)
+        self.turned = wrapped.inner.turned if isinstance(wrapped.inner, LinearMechanics) else ()
         if isinstance(wrapped.inner, ArmModel):
             self.arm = wrapped.inner.arm
 

@@ -57,7 +57,7 @@ def motion_driven(model: ModelGiven, joints: Mapping[str, str]) -> MechanicalMod
     model = as_model(model)
     wrapped = MotionDriven(model, joints)
     if isinstance(model, LinearMechanics):
-        return _LinearMotionDriven(wrapped)
+        return _LinearMotionDriven(wrapped, model)
     return wrapped
 
 
@@ -216,13 +216,14 @@ class MotionDriven:
 class _LinearMotionDriven(LinearMechanics):
     """The same around a linear model: constant matrices again."""
 
-    def __init__(self, wrapped: MotionDriven) -> None:
+    def __init__(self, wrapped: MotionDriven, model: LinearMechanics) -> None:
         self._wrapped, self.kind = wrapped, wrapped.kind
         self.coordinates, self.inputs, self.outputs = wrapped.coordinates, wrapped.inputs, wrapped.outputs
         q, u = wrapped.reference(), np.zeros(len(wrapped.inputs))
         self.M, self.D, self.K = wrapped.tangent(q, q, q, u, np.zeros(0))
         self.B = wrapped.input_matrix(q)
         self.sensors = wrapped.output_tangent(q, q, q, u)
+        self.turned = model.turned
 
     def with_payload(self, mass: float, inertia: float) -> MechanicalModel:
         """Return the model with another payload [kg], [kg m^2]."""

@@ -260,6 +260,8 @@ def test_is_a_mechanical_model_with_names() -> None:
     assert isinstance(m, MechanicalModel)
     assert [str(q) for q in m.coordinates] == ["theta [rad]", *(f"y{i} [m]" for i in range(1, 6)), "phi [rad]"]
     wanted = ["joint1_angle [rad]", "joint1_rate [rad/s]", "tip_displacement [m]", "chord1_angle [rad]"]
+    wanted += ["chord1_rate [rad/s]", "link1_deflection [m]"]
+    wanted += ["tip_x [m]", "tip_y [m]", "tip_error_x [m]", "tip_error_y [m]"]
     assert [str(y) for y in m.outputs] == wanted
     assert names(mesh("hub", 5, "paper").coordinates) == ["y1", "y2", "y3", "y4", "y5"]
     assert names(mesh("no hub", 5).coordinates) == ["y1", "y2", "y3", "y4", "y5"]

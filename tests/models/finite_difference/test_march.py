@@ -303,8 +303,8 @@ def test_scheme_plant_is_the_march(form: str, alpha: float) -> None:
     plant = m.scheme_plant(dt)
     assert plant.dt == dt
     assert len(plant.states) == 2 * len(m.coordinates)
-    own = ["joint1_angle", "joint1_rate", "tip_displacement", "chord1_angle"]
-    assert names(plant.outputs) == [*own, "middle", "push", "bend"]
+    assert plant.outputs == m.outputs
+    assert names(plant.outputs)[-3:] == ["middle", "push", "bend"]
     assert str(plant.states[-1]) == ("phi_rate [rad/s]" if form == "slope" else "y12_rate [m/s]")
     torque = np.sin(0.3 * np.arange(200.0))
     torque[0] = 1.0
@@ -317,7 +317,8 @@ def test_scheme_plant_is_the_march(form: str, alpha: float) -> None:
     got, Y = np.array(y)[1:], run.coordinates
     c, v, a = m.sensors, (Y[2:] - Y[:-2]) / (2 * dt), (Y[2:] - 2 * Y[1:-1] + Y[:-2]) / dt**2
     expected = Y[1:-1] @ c.position.T + v @ c.rate.T + a @ c.acceleration.T + np.outer(torque[1:], c.input[:, 0])
-    assert got / np.abs(expected).max(axis=0) == pytest.approx(expected / np.abs(expected).max(axis=0), abs=1e-9)
+    size = np.where(expected.any(axis=0), np.abs(expected).max(axis=0), 1.0)  # along the link the tip stays, linearly
+    assert got / size == pytest.approx(expected / size, abs=1e-9)
     assert got[:, 2] == pytest.approx(run.tip_displacement[1:-1], abs=1e-12)
 
 

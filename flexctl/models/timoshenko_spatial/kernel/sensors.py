@@ -10,7 +10,7 @@ from .frames import axis_of, bend_between, carried, fill_frames, fill_left_ends,
 from .state import ACC, TURN, VV, XX
 from .vectors import add, cross, dot, more, rotated, sub, three, times
 
-POSITION, RATE, ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE = range(7)
+POSITION, RATE, ACCELERATION, ERROR, CURVATURE, DISPLACEMENT, TRANSVERSE, CHORD, CHORD_RATE = range(9)
 
 
 @kernel(**FAST)
@@ -32,11 +32,30 @@ def read_outputs(beam, state, work, rows, y):
             if not ready:
                 tip, ready = rigid_tip(beam, state, frame), True
             y[at] = state.q[base - 6 + k] - tip[k]
+        elif kind in (CHORD, CHORD_RATE):
+            y[at] = chord(state, base, (place, other, k), kind)
+            if k > 0:
+                y[at] -= chord(state, base, (other, 6 * beam.roots[k - 1], k - 1), kind)
         else:
             if not ready:
                 tip, ready = rigid_tip(beam, state, frame), True
             weight, scale = beam.gains[beam.inputs.size + 2 * row], beam.gains[beam.inputs.size + 2 * row + 1]
             y[at] = station(beam, state, work, (kind, place, other, k), weight, scale)
+
+
+@kernel(**FAST)
+def chord(state, base, link, kind):
+    """Angle or rate, seen along z, of the line that ends and starts at these coordinates, for link k from 0."""
+    end, root, k = link
+    q, v = state.q, state.v
+    dx, dy = q[end] - q[root], q[end + 1] - q[root + 1]
+    if kind == CHORD_RATE:
+        return (dx * (v[end + 1] - v[root + 1]) - dy * (v[end] - v[root])) / (dx * dx + dy * dy)
+    turned = 0.0
+    for i in range(k + 1):
+        turned += q[base + i]
+    c, s = np.cos(turned), np.sin(turned)
+    return turned + np.arctan2(c * dy - s * dx, c * dx + s * dy)
 
 
 @kernel(**FAST)
