@@ -13,24 +13,7 @@ import numpy as np
 from ..errors import require
 from ..linear import FirstOrder, LinearPlant
 from ..model import index_of
-from . import cli, points
-from .common import (
-    PICTURES,
-    as_text,
-    command,
-    csv,
-    identity,
-    json_option,
-    patiently,
-    plant_argument,
-    plant_options,
-    print_json,
-    progress,
-    report_option,
-    target,
-    tell,
-    write_report,
-)
+from . import cli, common, points
 from .linear import linear_plant
 from .margins import measured
 from .peaks import Channels, left_out, live_channels, print_peaks, shown_signals
@@ -44,7 +27,7 @@ def _hertz(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     return None if value is None else quantity(value, "Hz", parameter.opts[0])
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl bode tokhi_azad_1994 -o bode.png
@@ -53,8 +36,8 @@ flexctl bode planar_2r_flexible --pose joint2=60deg --hold joint1 --input joint2
 flexctl bode tokhi_azad_1994 --json > bode.json
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option(
     "--input", "inputs", multiple=True, metavar="NAME", help="Input of the plant; repeatable.  [default: its drives]"
 )
@@ -75,8 +58,8 @@ flexctl bode tokhi_azad_1994 --json > bode.json
 )
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .png, .pdf, .svg, .csv or .json; repeatable.")
 @points.point_options
-@report_option
-@json_option
+@common.report_option
+@common.json_option
 def bode(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
     low: float | None, high: float | None, count: int, files: tuple[str, ...], page: Path | None,
@@ -94,7 +77,7 @@ def bode(
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, a plant file of matrices, or a measured
     response in a .mat, .npz or .json file, which is drawn at its own frequencies.
     """
-    targets = [target(name, (*PICTURES, ".csv", ".json")) for name in files]
+    targets = [common.target(name, (*common.PICTURES, ".csv", ".json")) for name in files]
     _check_band(low, high)
     data = measured(plant)
     if data is not None:
@@ -102,27 +85,27 @@ def bode(
         require(not (where.moved or where.hold), f"{plant} is measured: there is no other pose, load or spin of it")
         found = _cut(data, low, high)
         _show_data(found, (inputs, outputs), targets, as_json)
-        write_report(found, page, title=plant)
+        common.write_report(found, page, title=plant)
         return
-    with patiently(f"linear plant of {plant}"):
+    with common.patiently(f"linear plant of {plant}"):
         linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     require(bool(linear.inputs), f"{plant} has no input, hence no frequency response; give it a matrix B")
-    about = {**identity(linear), **points.described(linear)}
+    about = {**common.identity(linear), **points.described(linear)}
     into, out_of = shown_signals(linear, inputs, outputs, everything)
     numbers = as_json or any(path.suffix.lower() in (".csv", ".json") for path in targets)
-    with progress() as report:
+    with common.progress() as report:
         report(f"frequency response of {about['plant'] or plant}", 0.0)
         found = _response(linear if numbers else chosen(linear, into, out_of), low, high, count)
     channels = live_channels(found, into, out_of)
     others = left_out(linear, found, len(channels))
     for path in targets:
         _write_response(found, about, path, channels)
-        tell(path)
-    write_report(found, page, title=f"{about['plant'] or plant}{points.title(linear)}")
-    if others and any(path.suffix.lower() in PICTURES for path in targets):
+        common.tell(path)
+    common.write_report(found, page, title=f"{about['plant'] or plant}{points.title(linear)}")
+    if others and any(path.suffix.lower() in common.PICTURES for path in targets):
         click.echo(f"drawn: {others}", err=True)
     if as_json:
-        print_json({**found.to_dict(), **about})
+        common.print_json({**found.to_dict(), **about})
     elif not (targets or page):
         print_peaks(found, channels, f"{about['plant']} ({about['model']}){points.title(linear)}", others)
 
@@ -143,12 +126,12 @@ def _show_data(
     into, out_of = (
         list(some) or [s.name for s in every] for some, every in zip(named, (found.inputs, found.outputs), strict=True)
     )
-    channels, about = live_channels(found, into, out_of), {**identity(found), "model": "measured"}
+    channels, about = live_channels(found, into, out_of), {**common.identity(found), "model": "measured"}
     for path in targets:
         _write_response(found, about, path, channels)
-        tell(path)
+        common.tell(path)
     if as_json:
-        print_json({**found.to_dict(), **about})
+        common.print_json({**found.to_dict(), **about})
     elif not targets:
         print_peaks(found, channels, f"{about['plant']} (measured)", "")
 
@@ -181,12 +164,12 @@ def chosen(plant: LinearPlant, inputs: Sequence[str], outputs: Sequence[str]) ->
 def _write_response(found: FrequencyResponse, about: dict[str, Any], path: Path, channels: Channels) -> None:
     from ..support.files import write_atomically
 
-    if path.suffix.lower() in PICTURES:
+    if path.suffix.lower() in common.PICTURES:
         from ..io.plot import bode as draw
 
         draw(found, channels, path=path, title=_title(about))
     elif path.suffix.lower() == ".json":
-        text = as_text({**found.to_dict(), **about})
+        text = common.as_text({**found.to_dict(), **about})
         write_atomically(path, lambda stream: stream.write(text.encode()))
     else:
         text = response_csv(found)
@@ -212,4 +195,4 @@ def response_csv(found: FrequencyResponse) -> str:
             for what, data in (("magnitude [dB]", decibel[i, j]), ("phase [deg]", degrees[i, j])):
                 heads.append(f"{output.name} from {input_.name} {what}")
                 columns.append(data)
-    return csv(heads, columns)
+    return common.csv(heads, columns)

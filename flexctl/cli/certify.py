@@ -12,29 +12,8 @@ import click
 
 from ..abilities import IsLinear
 from ..errors import DefinitionError, require
-from . import cli, precision, specs
-from .common import (
-    EXIT_FAILED,
-    PICTURES,
-    as_text,
-    command,
-    compact,
-    folder,
-    json_option,
-    load,
-    made,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    report_option,
-    stderr,
-    stdout,
-    table,
-    target,
-    tell,
-    write_report,
-)
+from . import cli, common, precision, specs
+from .common import compact
 from .points import signal_units
 from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
 from .tables import times
@@ -129,7 +108,7 @@ def pose(text: str, arm: Any) -> list[float]:
     return each("--pose", text, units)
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl certify tokhi_azad_lqg
@@ -142,7 +121,7 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 )
 @click.argument("controller", metavar="CONTROLLER")
 @click.argument("plant", metavar="[PLANT]", required=False)
-@plant_options
+@common.plant_options
 @click.option("--payload", metavar="LOW,HIGH", help="Payloads over which the loop must be stable, e.g. 0,25g.")
 @click.option(
     "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies likewise, e.g. -10%,10%."
@@ -181,8 +160,8 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
-@report_option
-@json_option
+@common.report_option
+@common.json_option
 def certify(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, payload: str | None,
     frequency: str | None, required: tuple[str, ...], varied: tuple[str, ...], draws: int | None,
@@ -222,7 +201,7 @@ def certify(
 
     place = None if output is None else _place(output)
     script = load_controller(controller)
-    arm = load(plant or own_plant(script, controller), settings, None)
+    arm = common.load(plant or own_plant(script, controller), settings, None)
     units = {**signal_units(arm.model.inputs), **signal_units(arm.model.outputs)}
     units = {"tip": "m", "ripple_at_bits": arm.model.inputs[0].unit, **units}  # ripple is that of commands
     asked: dict[str, Any] = {
@@ -233,28 +212,28 @@ def certify(
         "poses": [pose(text, arm) for text in poses], "vary": vary(varied) or None,
         "loads": named("--load", loaded, signal_units(arm.model.inputs), "input"),
     }
-    with progress(1) as bar:
+    with common.progress(1) as bar:
         # one line in a log, the name of each part on a terminal
-        report = bar if stderr().is_terminal else lambda what, part: bar("examining", part)
+        report = bar if common.stderr().is_terminal else lambda what, part: bar("examining", part)
         report("preparing", 0.0)
         found = examined(script, arm, progress=report, draws=draws, **asked)
         lost = precision.examined(script, arm, found.scenario, kind) if single else None
     whole = {**found.to_dict(), **(precision.as_json(lost) if lost is not None else {})}
     if place is not None:
         _write(place, found, whole)
-    write_report(found, page)
+    common.write_report(found, page)
     if as_json:
-        print_json(whole)
+        common.print_json(whole)
     else:
         _print(found)
         if lost is not None:
             precision.show(lost)
     if not found.passed:
-        click.get_current_context().exit(EXIT_FAILED)
+        click.get_current_context().exit(common.EXIT_FAILED)
 
 
 def _place(output: str) -> Path:
-    return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
+    return common.target(output, (*common.PICTURES, ".json")) if Path(output).suffix else common.folder(output)
 
 
 def _write(place: Path, found: Certificate, numbers: Mapping[str, Any]) -> None:
@@ -263,52 +242,52 @@ def _write(place: Path, found: Certificate, numbers: Mapping[str, Any]) -> None:
 
     name = f"{found.controller}_certificate"
     whole = not place.suffix
-    paths = [made(place) / f"{name}.json", place / f"{name}.png"] if whole else [place]
+    paths = [common.made(place) / f"{name}.json", place / f"{name}.png"] if whole else [place]
     for path in paths:
         if path.suffix.lower() == ".json":
-            text = as_text(numbers).encode()
+            text = common.as_text(numbers).encode()
             write_atomically(path, lambda stream, text=text: stream.write(text))  # type: ignore[misc]
         else:
             certificate(found, path=path)
-        tell(path)
+        common.tell(path)
 
 
 def _print(found: Certificate) -> None:
-    console = stdout()
+    console = common.stdout()
     console.print(found.holds, soft_wrap=True, markup=False)
     console.print()
     if found.loops:
-        print_table(f"{found.controller} on {found.plant}: linear loop on the whole plant", loops(found.loops))
-        print_table("All commands, or all sensors, at once", together(found.loops))
+        common.print_table(f"{found.controller} on {found.plant}: linear loop on the whole plant", loops(found.loops))
+        common.print_table("All commands, or all sensors, at once", together(found.loops))
         _print_spillover(found.loops)
-    print_table(f"Other payloads and stiffnesses ({found.scenario})", grid(found))
+    common.print_table(f"Other payloads and stiffnesses ({found.scenario})", grid(found))
     others = {
         "In other poses": found.posed, "Other dampings": found.dampings, "Ranges": found.varied,
         "Drawn plants": found.drawn,
     }
     for title, points in others.items():
         if points:
-            print_table(f"{title}: linear loop", plants(points))
+            common.print_table(f"{title}: linear loop", plants(points))
     for line in limits(found):
         console.print(line, soft_wrap=True, markup=False)
     console.print()
     if any(not x.failure for x in found.loads):
-        print_table("A constant load that comes on while the arm holds still", load_steps(found))
+        common.print_table("A constant load that comes on while the arm holds still", load_steps(found))
     if any(not q.failure for q in found.quantised):
-        print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
+        common.print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
     missing = [f"not examined: {note}" for note in (found.no_loop, *found.notes) if note]
     for line in [*predictions(found), *vibrations(found), *missing]:
         console.print(line, soft_wrap=True, markup=False)
     console.print()
-    listed = table("requirement<", "bound<", "found<", "verdict<")
+    listed = common.table("requirement<", "bound<", "found<", "verdict<")
     for v in found.verdicts:
         listed.add_row(v.name, v.bound, v.found, v.word)
-    print_table("Requirements", listed)
+    common.print_table("Requirements", listed)
 
 
 def together(found: Sequence[Loop]) -> Table:
     """Return the simultaneous disk margins of every loop, with the factor by which all gains may change at once."""
-    listed = table("plant<", "commands\n[1]", "gains\nby", "sensors\n[1]", "gains\nby")
+    listed = common.table("plant<", "commands\n[1]", "gains\nby", "sensors\n[1]", "gains\nby")
     for loop in found:
         cells = []
         for key in ("inputs", "sensors"):
@@ -321,7 +300,7 @@ def together(found: Sequence[Loop]) -> Table:
 
 def plants(points: Sequence[Point]) -> Table:
     """Return the linear loop on plants that differ, of many the unstable ones, the slowest and the first ones."""
-    listed = table("plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]")
+    listed = common.table("plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]")
     slow = sorted(points, key=lambda p: p.loop.decay if p.loop else -math.inf)[:SHOWN]
     for p in slow if len(points) > SHOWN else points:
         numbers = (compact(p.loop.decay, 3), compact(p.loop.least_damped[0], 3)) if p.loop else ("", "")
@@ -333,7 +312,7 @@ def plants(points: Sequence[Point]) -> Table:
 
 def load_steps(found: Certificate) -> Table:
     """Return what loads do."""
-    listed = table("plant<", "load at<", "size", "gives way<", "largest", "left at the end", "back to 0.1 % [s]")
+    listed = common.table("plant<", "load at<", "size", "gives way<", "largest", "left at the end", "back to 0.1 % [s]")
     for x in found.loads:
         if not x.failure:
             back = compact(x.recovery, 3) if math.isfinite(x.recovery) else f"not in {compact(x.watched, 3)}"
@@ -346,7 +325,7 @@ def load_steps(found: Certificate) -> Table:
 
 def loops(found: Sequence[Loop]) -> Table:
     """Return poles and margins of every loop."""
-    listed = table(
+    listed = common.table(
         "plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]", "at\n[Hz]", "gain\nmargin\n[1]",
         "gain\nreduction\n[1]", "phase\nmargin\n[deg]", "delay\nmargin\n[ms]", "disk\nmargin\n[1]",
     )
@@ -364,15 +343,15 @@ def loops(found: Sequence[Loop]) -> Table:
 def _print_spillover(found: Sequence[Loop]) -> None:
     hit = [loop for loop in found if loop.spillover.losing]
     if not hit:
-        stdout().print("Spill-over: no mode of the plant loses damping.\n")
+        common.stdout().print("Spill-over: no mode of the plant loses damping.\n")
         return
-    listed = table("plant<", "mode", "frequency [Hz]", "damping [1]", "with the law [1]")
+    listed = common.table("plant<", "mode", "frequency [Hz]", "damping [1]", "with the law [1]")
     for loop in hit:
         s = loop.spillover
         for i in s.losing[:3]:
             row = (compact(s.frequencies_hz[i]), compact(s.before[i], 3), compact(s.after[i], 3))
             listed.add_row(loop.variant or "nominal", str(i + 1), *row)
-    print_table("Spill-over: modes that lose damping, the worst three of each plant", listed)
+    common.print_table("Spill-over: modes that lose damping, the worst three of each plant", listed)
 
 
 def grid(found: Certificate) -> Table:
@@ -380,7 +359,7 @@ def grid(found: Certificate) -> Table:
     keys = [k for k in (next((p.scores for p in found.points if p.scores), {})) if k.endswith(SETTLING)]
     bands = {key: "to 1 %" if key.endswith(SETTLING[0]) else "to 0.1 %" for key in keys}
     heads = [f"{key.rpartition('.')[0].replace('_', ' ')}\n{band}\n[s]" for key, band in bands.items()]
-    listed = table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
+    listed = common.table("payload\n[g]", "frequencies\n[%]", "loop<", "disk\nmargin\n[1]", *heads, "<")
     for p in found.points:
         disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
         state = p.state
@@ -419,7 +398,7 @@ def encoders(found: Certificate) -> Table:
     ripples = list(next((q.ripple for q in found.quantised if q.ripple), {}))
     keys = [k for k in (next((q.scores for q in found.quantised if q.scores), {})) if k.endswith(SETTLING[0])]
     heads = [f"ripple of\n{name.replace('_', ' ')}" for name in ripples]
-    listed = table("bits", *heads, *(f"{k.rpartition('.')[0].replace('_', ' ')}\nto 1 % [s]" for k in keys))
+    listed = common.table("bits", *heads, *(f"{k.rpartition('.')[0].replace('_', ' ')}\nto 1 % [s]" for k in keys))
     for q in found.quantised:
         if not q.failure:
             ripple = [compact(q.ripple[n], 3) for n in ripples]

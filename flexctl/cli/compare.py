@@ -7,33 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import cli, specs, tables
-from .common import (
-    EXIT_FAILED,
-    PICTURES,
-    as_text,
-    command,
-    compact,
-    folder,
-    json_option,
-    made,
-    overrides,
-    print_json,
-    print_table,
-    progress,
-    report_option,
-    stdout,
-    table,
-    target,
-    tell,
-    write_report,
-)
+from . import cli, common, specs, tables
+from .common import compact
 
 if TYPE_CHECKING:
     from ..judging.compare import Comparison
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl compare tokhi_azad_pd tokhi_azad_lqg --only "5 deg, 0 g" -o compared.png
@@ -55,8 +36,8 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
-@report_option
-@json_option
+@common.report_option
+@common.json_option
 def compare(
     controllers: tuple[str, ...], plants: tuple[str, ...], settings: tuple[str, ...], models: tuple[str, ...],
     only: tuple[str, ...], workers: int | None, output: str | None, page: Path | None, as_json: bool,
@@ -75,32 +56,32 @@ def compare(
     from ..judging.compare import compare as compared
 
     place = None if output is None else _place(output)
-    with progress(1) as report:
+    with common.progress(1) as report:
         found = compared(
             controllers, plants, models=[specs.formulation(text) for text in models], only=only,
-            overrides=overrides(settings), workers=workers, progress=report,
+            overrides=common.overrides(settings), workers=workers, progress=report,
         )
     numbers = {**found.to_dict(), "controllers": list(controllers), "version": __version__}
     if place is not None:
-        _write(place, found, as_text(numbers).encode())
-    write_report(found, page, title=", ".join(Path(name).stem for name in controllers))
+        _write(place, found, common.as_text(numbers).encode())
+    common.write_report(found, page, title=", ".join(Path(name).stem for name in controllers))
     if as_json:
-        print_json(numbers)
+        common.print_json(numbers)
     else:
         _print(found)
     if any(run.failure for run in found.runs):
-        click.get_current_context().exit(EXIT_FAILED)
+        click.get_current_context().exit(common.EXIT_FAILED)
 
 
 def _place(output: str) -> Path:
-    return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
+    return common.target(output, (*common.PICTURES, ".json")) if Path(output).suffix else common.folder(output)
 
 
 def _write(place: Path, found: Comparison, numbers: bytes) -> None:
     from ..io.plot import compare as draw
     from ..support.files import write_atomically
 
-    paths = [place] if place.suffix else [made(place) / "compared.png", place / "compared.json"]
+    paths = [place] if place.suffix else [common.made(place) / "compared.png", place / "compared.json"]
     for path in paths:
         if path.suffix.lower() == ".json":
             write_atomically(path, lambda stream: stream.write(numbers))
@@ -108,7 +89,7 @@ def _write(place: Path, found: Comparison, numbers: bytes) -> None:
             draw(found.scenarios, _drawn(found) or None, path=path, titled=True)
         else:
             continue
-        tell(path)
+        common.tell(path)
 
 
 def _drawn(found: Comparison) -> list[str]:
@@ -126,7 +107,7 @@ def _print(found: Comparison) -> None:
     ratios = found.ratios
     signals = list(dict.fromkeys(x for members in ratios.values() for less in members.values() for x in less))
     heads += [f"{signal.replace('_', ' ')}\nless by\n[1]" for signal in signals]
-    listed = table("scenario<", "run<", *heads, "disk\nmargin\n[1]")
+    listed = common.table("scenario<", "run<", *heads, "disk\nmargin\n[1]")
     last = ""
     for run, response in runs:
         cells = [tables.cell(response, key) for key in keys]
@@ -136,9 +117,9 @@ def _print(found: Comparison) -> None:
         listed.add_row(run.scenario if run.scenario != last else "", run.label, *cells, margin)
         last = run.scenario
     if runs:
-        print_table("Closed loop", listed)
+        common.print_table("Closed loop", listed)
     for sentence in found.differences:
-        stdout().print(sentence)
+        common.stdout().print(sentence)
     for failed in found.runs:
         if failed.failure:
-            stdout().print(f'failed, {failed.label}, "{failed.scenario}": {failed.failure}')
+            common.stdout().print(f'failed, {failed.label}, "{failed.scenario}": {failed.failure}')

@@ -9,29 +9,14 @@ import click
 from ..abilities import kind_of
 from ..errors import require
 from ..model import Signal, names
-from . import cli
-from .common import (
-    PICTURES,
-    as_text,
-    command,
-    json_option,
-    load,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    table,
-    target,
-    tell,
-)
+from . import cli, common
 from .quantities import between, named, quantity
 from .warned import telling_warnings
 
 SERIES = (".csv", ".npz", ".mat", ".json")
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl excite tokhi_azad_1994 --band 0.5Hz..60Hz --limit 0.1Nm -o multisine.csv
@@ -39,8 +24,8 @@ flexctl excite tokhi_azad_1994 --band 0.5..60 --limit 0.1 --shape 3:1,10:0.3 -o 
 flexctl excite tokhi_azad_1994 --doublets 0.3s --limit 0.15Nm --count 4 -o doublets.csv
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option("--input", "name", metavar="NAME", help="Input that is driven.  [default: the first torque of the plant]")
 @click.option("--band", metavar="LOW..HIGH", help="Frequencies of the multisine, e.g. 0.5Hz..60Hz.")
 @click.option("--limit", required=True, metavar="VALUE", help="Largest torque (or whatever the input is), e.g. 0.1Nm.")
@@ -58,7 +43,7 @@ flexctl excite tokhi_azad_1994 --doublets 0.3s --limit 0.15Nm --count 4 -o doubl
 @click.option(
     "-o", "files", multiple=True, required=True, metavar="FILE", help=".csv, .npz, .mat, .json, or a picture."
 )
-@json_option
+@common.json_option
 def excite(
     plant: str,
     settings: tuple[str, ...],
@@ -84,8 +69,8 @@ def excite(
     """
     from .. import __version__, identify
 
-    targets = [target(file, (*SERIES, *PICTURES)) for file in files]
-    arm = load(plant, settings, kind)
+    targets = [common.target(file, (*SERIES, *common.PICTURES)) for file in files]
+    arm = common.load(plant, settings, kind)
     signal = _input(arm, name)
     most, dt = quantity(limit, signal.unit, "--limit"), quantity(sample, "s", "--sample")
     head = f"{signal.name} [{signal.unit or '1'}]"
@@ -112,13 +97,13 @@ def excite(
             seed=seed,
         )
     for path in targets:
-        if path.suffix.lower() in PICTURES:
+        if path.suffix.lower() in common.PICTURES:
             from ..io.plot.identified import excitation
 
             excitation(made, path=path)
         else:
             made.save(path)
-        tell(path)
+        common.tell(path)
     about = {
         "input": signal.name,
         "unit": signal.unit,
@@ -130,14 +115,14 @@ def excite(
         "period_s": made.period * made.dt,
     }
     if as_json:
-        print_json({**about, "plant": arm.name, "version": __version__})
+        common.print_json({**about, "plant": arm.name, "version": __version__})
         return
-    rows = table("what<", "value", "unit<")
+    rows = common.table("what<", "value", "unit<")
     for key, value in about.items():
         if isinstance(value, float | int):
             unit = "s" if key.endswith("_s") else signal.unit if key in ("largest", "rms") else ""
             rows.add_row(key.removesuffix("_s").replace("_", " "), f"{value:.6g}", unit)
-    print_table(f"{signal.name} of {arm.name}", rows)
+    common.print_table(f"{signal.name} of {arm.name}", rows)
 
 
 def _input(arm: Any, name: str | None) -> Signal:
@@ -148,16 +133,16 @@ def _input(arm: Any, name: str | None) -> Signal:
     return signals[0] if name is None else signals[index_of(f"input of {arm.name}", name, signals)]
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl measure tokhi_azad_1994 multisine.csv --delay 2 --encoder 20 -o record.npz
 flexctl measure my_arm.toml multisine.csv --output chord1_angle --noise chord1_angle=1e-5 -o record.csv
 """,
 )
-@plant_argument
+@common.plant_argument
 @click.argument("excitation", metavar="EXCITATION")
-@plant_options
+@common.plant_options
 @click.option("--input", "name", metavar="NAME", help="Input that is driven.  [default: the column of the file]")
 @click.option(
     "--output", "outputs", multiple=True, metavar="NAME", help="Sensor that is recorded; repeatable.  [default: all]"
@@ -174,7 +159,7 @@ flexctl measure my_arm.toml multisine.csv --output chord1_angle --noise chord1_a
 @click.option(
     "-o", "files", multiple=True, required=True, metavar="FILE", help=".csv, .npz, .mat, .json, or a picture."
 )
-@json_option
+@common.json_option
 def measure(
     plant: str,
     excitation: str,
@@ -200,12 +185,12 @@ def measure(
     """
     from .. import __version__, identify
 
-    targets = [target(file, (*SERIES, *PICTURES)) for file in files]
-    arm = load(plant, settings, kind)
+    targets = [common.target(file, (*SERIES, *common.PICTURES)) for file in files]
+    arm = common.load(plant, settings, kind)
     units = {s.name: s.unit for s in arm.model.outputs}
     signal = _named_input(arm, excitation, name)
     drive = identify.read_excitation(excitation, signal.name, signal.unit)
-    with progress() as report, telling_warnings():
+    with common.progress() as report, telling_warnings():
         made = identify.measure(
             arm,
             drive,
@@ -220,13 +205,13 @@ def measure(
             progress=report,
         )
     for path in targets:
-        if path.suffix.lower() in PICTURES:
+        if path.suffix.lower() in common.PICTURES:
             from ..io.plot import record
 
             record(made, path=path)
         else:
             made.save(path)
-        tell(path)
+        common.tell(path)
     ranges = {s.name: float(made.y[:, k].max() - made.y[:, k].min()) for k, s in enumerate(made.outputs)}
     if as_json:
         about = {
@@ -236,12 +221,12 @@ def measure(
             "outputs": names(made.outputs),
         }
         told = {"ranges": ranges, "engine": made.provenance["engine"], "seed": seed, "plant": arm.name}
-        click.echo(as_text({**about, **told, "version": __version__}))
+        click.echo(common.as_text({**about, **told, "version": __version__}))
         return
-    rows = table("output<", "range", "unit<")
+    rows = common.table("output<", "range", "unit<")
     for s in made.outputs:
         rows.add_row(s.name, f"{ranges[s.name]:.5g}", s.unit or "1")
-    print_table(f"{arm.name}, {made.t.size} samples of {made.dt:g} s ({made.provenance['engine']})", rows)
+    common.print_table(f"{arm.name}, {made.t.size} samples of {made.dt:g} s ({made.provenance['engine']})", rows)
 
 
 def _named_input(arm: Any, path: str, name: str | None) -> Signal:

@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import require
-from . import cli
-from .common import (
-    PICTURES,
-    command,
-    debug_option,
-    json_option,
-    load,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    table,
-    target,
-    tell,
-)
+from . import cli, common
 from .quantities import key_unit, quantity
 from .warned import telling_warnings
 
@@ -64,7 +49,7 @@ def identify() -> None:
     """
 
 
-identify.params.append(debug_option())
+identify.params.append(common.debug_option())
 
 
 def record_options(function: Any) -> Any:
@@ -122,7 +107,7 @@ def is_response(path: str) -> bool:
     return any(name.endswith(":real") for name in signals_of(path)[0])
 
 
-@command(
+@common.command(
     identify,
     """
 flexctl identify my_arm.toml small.csv large.csv --free material.steel.youngs_modulus --free friction.dry.coulomb -o
@@ -130,9 +115,9 @@ found.toml
 flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_inertia --validate doublets.npz -o fit.png
 """,
 )
-@plant_argument
+@common.plant_argument
 @click.argument("data", metavar="DATA...", nargs=-1, required=True)
-@plant_options
+@common.plant_options
 @record_options
 @click.option(
     "--free",
@@ -155,7 +140,7 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
     metavar="FILE",
     help="Write the plant (.toml), the table (.csv, .json, .npz, .mat) or a picture (.png, .pdf, .svg); repeatable.",
 )
-@json_option
+@common.json_option
 def parameters(
     plant: str,
     data: tuple[str, ...],
@@ -185,11 +170,11 @@ def parameters(
     from ..identify import parameters as identified
     from ..identify import read_frf
 
-    targets = [target(file, (".toml", *TABLES, *PICTURES)) for file in files]
-    arm = load(plant, settings, kind)
+    targets = [common.target(file, (".toml", *TABLES, *common.PICTURES)) for file in files]
+    arm = common.load(plant, settings, kind)
     keys, start = _free(free)
     how = (inputs, references, units, names, period)
-    with progress() as report, telling_warnings():
+    with common.progress() as report, telling_warnings():
         items: list[Any] = [
             read_frf(p, **pairs_of("--unit", units)) if is_response(p) else read(p, *how) for p in data
         ]
@@ -206,26 +191,26 @@ def parameters(
         tried = {Path(p).name: found.validate(r) for p, r in trials}
     for path in targets:
         _write(found, items, trials, path)
-        tell(path)
+        common.tell(path)
     if as_json:
-        print_json({**_about(found), "validation_percent": tried, **_identity(found)})
+        common.print_json({**_about(found), "validation_percent": tried, **_identity(found)})
         return
-    rows = table("parameter<", "start", "value", "sigma", "sigma %", "unit<")
+    rows = common.table("parameter<", "start", "value", "sigma", "sigma %", "unit<")
     known = {row.key: row.unit for row in found.plant.rows}
     for key, value in found.values.items():
         part = 100.0 * found.sigma[key] / value
         rows.add_row(
             key, f"{found.start[key]:.5g}", f"{value:.7g}", f"{found.sigma[key]:.2g}", f"{part:.2g}", known[key]
         )
-    print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}", rows)
-    fits = table("data<", "output<", "fit %", "lags outside the 99 % band %")
+    common.print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}", rows)
+    fits = common.table("data<", "output<", "fit %", "lags outside the 99 % band %")
     for (source, output), part in found.whiteness.items():
         fit = found.fit.get((source, output))
         fits.add_row(source, output, "" if fit is None else f"{fit:.3f}", f"{100 * part:.0f}")
     for source, outputs in tried.items():
         for output, value in outputs.items():
             fits.add_row(f"{source} (not used)", output, f"{value:.3f}", "")
-    print_table("what is left", fits)
+    common.print_table("what is left", fits)
 
 
 def _whole(text: str) -> int:
@@ -268,7 +253,7 @@ def _identity(found: Identified) -> dict[str, Any]:
 
 
 def _write(found: Identified, items: Sequence[Any], trials: Sequence[tuple[str, Record]], path: Path) -> None:
-    if path.suffix.lower() not in PICTURES:
+    if path.suffix.lower() not in common.PICTURES:
         found.save(path)
         return
     from ..identify import Record

@@ -10,22 +10,7 @@ import click
 from ..abilities import IsLinear
 from ..errors import DefinitionError, require, unknown
 from ..model import names
-from . import cli, points
-from .common import (
-    command,
-    identity,
-    json_option,
-    load,
-    patiently,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    stdout,
-    table,
-    target,
-    tell,
-)
+from . import cli, common, points
 
 if TYPE_CHECKING:
     from ..linear import FirstOrder, LinearPlant, SecondOrder
@@ -40,7 +25,7 @@ def linear_plant(
     name: str, settings: Sequence[str], kind: str | None, where: points.Where | None = None
 ) -> LinearPlant:
     """Return the linear plant of an arm about rest, or another point, or the one in a file."""
-    where, plant = where or points.Where(), load(name, settings, kind)
+    where, plant = where or points.Where(), common.load(name, settings, kind)
     if isinstance(plant, IsLinear):
         told = f"{name} is a linear plant"
         require(not where.moved, f"{told}: --pose, --load, --spin and --friction are for the plant file of an arm")
@@ -48,7 +33,7 @@ def linear_plant(
     return points.taken_at(where, plant)
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl modes tokhi_azad_1994
@@ -58,15 +43,15 @@ flexctl modes simo_vu_quoc_1986 --spin 6 --hold joint1
 flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option(
     "--count",
     type=click.IntRange(min=1),
     help="Number of flexible modes, from the lowest.  [default: 10, all with --json]",
 )
 @points.point_options
-@json_option
+@common.json_option
 def modes(
     plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, as_json: bool, where: points.Where
 ) -> None:
@@ -80,31 +65,31 @@ def modes(
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices.
     """
-    with patiently(f"modes of {plant}"):
+    with common.patiently(f"modes of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
         found = linear.modes(count if as_json or count else SHOWN + 1)
     if as_json:
-        print_json({**found.to_dict(), **identity(linear), **points.described(linear)})
+        common.print_json({**found.to_dict(), **common.identity(linear), **points.described(linear)})
         return
-    about = identity(linear)
+    about = common.identity(linear)
     heads, whose = ("mode", "frequency [Hz]", "damping ratio [1]"), any(found.owners)
-    listed = table(*heads, *(["of<"] if whose else []))
+    listed = common.table(*heads, *(["of<"] if whose else []))
     shown = slice(count or SHOWN)
     rows = zip(found.frequencies_hz[shown], found.damping[shown], strict=True)
     for number, (frequency, damping) in enumerate(rows, 1):
         owner = f"actuator of {found.owner(number - 1)}" if found.owner(number - 1) else "arm"
         listed.add_row(str(number), f"{frequency:.6g}", f"{damping:.4g}", *([owner] if whose else []))
-    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
-    stdout().print(f"rigid modes: {found.rigid_modes}")
+    common.print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
+    common.stdout().print(f"rigid modes: {found.rigid_modes}")
     if found.damping_shifts and found.undamped_hz is not None:
-        stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz[shown])}")
+        common.stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz[shown])}")
     for line in found.in_short():
-        stdout().print(line)
+        common.stdout().print(line)
     if count is None and len(found.frequencies_hz) > SHOWN:
-        stdout().print(f"the lowest {SHOWN} modes; --count shows more")
+        common.stdout().print(f"the lowest {SHOWN} modes; --count shows more")
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl linearise tokhi_azad_1994
@@ -113,15 +98,15 @@ flexctl linearise tokhi_azad_1994 --modes 3 -o plant.json   rigid and 3 flexible
 flexctl linearise spatial_3r --pose 0,-30deg,60deg -o bent.mat
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option(
     "--modes", "count", type=click.IntRange(min=0), help="Keep the rigid and this many flexible modes; first order."
 )
 @click.option("--form", help="First-order form: modal, energy or physical.  [default: the second-order plant]")
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .mat, .npz or .json; repeatable.")
 @points.point_options
-@json_option
+@common.json_option
 def linearise(
     plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, form: str | None,
     files: tuple[str, ...], as_json: bool, where: points.Where,
@@ -133,19 +118,19 @@ def linearise(
     JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and of
     pose, load, held and joint_rates what was given.
     """
-    targets = [target(name, WRITTEN) for name in files]
-    with patiently(f"linear plant of {plant}"):
+    targets = [common.target(name, WRITTEN) for name in files]
+    with common.patiently(f"linear plant of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
         if count is not None or form is not None:
             linear = _first_order(linear, form or "modal", count)
     for path in targets:
-        with patiently(f"writing {path}"):
+        with common.patiently(f"writing {path}"):
             linear.save(path)
-        tell(path)
+        common.tell(path)
     if as_json:
-        with patiently(f"poles of {plant}"):
+        with common.patiently(f"poles of {plant}"):
             summary = _summary(linear)
-        print_json({**summary, **identity(linear), **points.described(linear)})
+        common.print_json({**summary, **common.identity(linear), **points.described(linear)})
     elif not targets:
         _print_plant(linear)
 
@@ -178,19 +163,19 @@ def _summary(linear: LinearPlant) -> dict[str, Any]:
 def _print_plant(linear: LinearPlant) -> None:
     from ..linear import SecondOrder
 
-    about = identity(linear)
+    about = common.identity(linear)
     second = isinstance(linear, SecondOrder)
     columns = linear.coordinates if isinstance(linear, SecondOrder) else linear.states
-    listed = table("what<", "value<")
+    listed = common.table("what<", "value<")
     listed.add_row("equation", "M a + D v + K q = B u" if second else "x' = A x + B u, y = C x + D u")
     listed.add_row(f"{len(columns)} {'coordinates' if second else 'states'}", _few(names(columns)))
     listed.add_row(f"{len(linear.inputs)} inputs", ", ".join(map(str, linear.inputs)))
     listed.add_row(f"{len(linear.outputs)} outputs", ", ".join(map(str, linear.outputs)))
-    with patiently(f"modes of {about['plant']}"):
+    with common.patiently(f"modes of {about['plant']}"):
         found = linear.modes(5)
     listed.add_row("rigid modes", str(found.rigid_modes))
     listed.add_row("lowest modes", ", ".join(f"{f:.5g}" for f in found.frequencies_hz) + " Hz")
-    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
+    common.print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
 
 
 def _few(words: Sequence[str]) -> str:

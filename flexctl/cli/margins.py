@@ -10,20 +10,8 @@ import click
 
 from ..errors import require
 from ..machine.given import SAVED
-from . import cli
-from .common import (
-    EXIT_FAILED,
-    command,
-    compact,
-    json_option,
-    load,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    stdout,
-    table,
-)
+from . import cli, common
+from .common import compact
 from .warned import telling_warnings
 
 if TYPE_CHECKING:
@@ -47,7 +35,7 @@ def measured(name: str) -> FrequencyResponse | None:
     return found if isinstance(found, FrequencyResponse) else None
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl margins tokhi_azad_lqg --set damping.kind=modal --set damping.ratio=0.01
@@ -56,7 +44,7 @@ flexctl margins tokhi_azad_pd tokhi_azad_1994 --set damping.kind=modal --set dam
 )
 @click.argument("controller", metavar="CONTROLLER")
 @click.argument("plant", metavar="[PLANT]", required=False)
-@plant_options
+@common.plant_options
 @click.option(
     "--unstable", type=click.IntRange(min=0), metavar="COUNT",
     help="Unstable poles of a measured plant, and needed for one; integrators and rigid modes do not count.",
@@ -65,7 +53,7 @@ flexctl margins tokhi_azad_pd tokhi_azad_1994 --set damping.kind=modal --set dam
     "--design", "designed", metavar="PLANT",
     help="Plant for which the law is designed.  [default: PLANT; for a measured response what the script names]",
 )
-@json_option
+@common.json_option
 def margins(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, unstable: int | None,
     designed: str | None, as_json: bool,
@@ -89,7 +77,7 @@ def margins(
     script = load_controller(controller)
     name = plant or own_plant(script, controller)
     data = measured(name)
-    with progress() as report, telling_warnings():
+    with common.progress() as report, telling_warnings():
         report("designing", 0.0)
         if data is None:
             require(unstable is None, f"--unstable {unstable}: the poles of {name} are known; leave it out")
@@ -98,14 +86,14 @@ def margins(
             require(not settings and kind is None, f"{name} is measured: --set and --model are for plants")
             found, stable, why = _of_data(script, controller, data, unstable, designed)
     if as_json:
-        print_json({
+        common.print_json({
             "margins": {drive: m.to_dict() for drive, m in found.items()}, "stable": stable, "why_unknown": why,
             "controller": Path(controller).stem, "plant": Path(name).stem, "version": __version__,
         })
     else:
         _print(Path(controller).stem, Path(name).stem, found, stable, why)
     if not stable:
-        click.get_current_context().exit(EXIT_FAILED)
+        click.get_current_context().exit(common.EXIT_FAILED)
 
 
 def _law(script: Any, plant: Any) -> Any:
@@ -124,8 +112,8 @@ def _of_plant(
     from ..laws.linear_part import linear_law
     from ..linear.interconnect import loop_poles
 
-    arm = load(name, settings, kind)
-    known = _law(script, arm if designed is None else load(designed, (), None))
+    arm = common.load(name, settings, kind)
+    known = _law(script, arm if designed is None else common.load(designed, (), None))
     law, linear = linear_law(known, arm.model), arm.linearise()
     loop = loop_gain(linear, law)
     growth = float(loop_poles(linear, feedback_of(law)).real.max(initial=-math.inf))
@@ -141,7 +129,7 @@ def _of_data(
     from .runs import own_plant
 
     own = designed or own_plant(script, controller)
-    known = _law(script, load(own, (), None) if measured(own) is None else data)
+    known = _law(script, common.load(own, (), None) if measured(own) is None else data)
     law = linear_part(known, lambda name: 0.0)
     loop, found = loop_gain(data, law), {}
     for drive in law.drives:
@@ -155,12 +143,12 @@ def _print(controller: str, plant: str, found: dict[str, Margins], stable: bool 
 
     for drive, m in found.items():
         data = isinstance(m, MeasuredMargins)
-        listed = table("margin<", "value", *(["+- (1 sigma)"] if data else []), "unit<", "at [rad/s]")
+        listed = common.table("margin<", "value", *(["+- (1 sigma)"] if data else []), "unit<", "at [rad/s]")
         for key, (word, factor, unit) in ROWS.items():
             value, at = getattr(m, key), getattr(m, f"{key.removesuffix('_deg')}_frequency")
             spread = m.sigma.get(key, math.nan) if isinstance(m, MeasuredMargins) else math.nan
             cells = [compact(factor * spread, 2) if math.isfinite(spread) else ""] if data else []
             listed.add_row(word, compact(factor * value), *cells, unit, compact(at, 6) if math.isfinite(at) else "")
-        print_table(f"{controller} on {plant}: loop broken at {drive}", listed)
+        common.print_table(f"{controller} on {plant}: loop broken at {drive}", listed)
     word = {True: "stable", False: "UNSTABLE: these are distances, not margins", None: f"not known: {why}"}[stable]
-    stdout().print(f"closed loop: {word}", soft_wrap=True, markup=False)
+    common.stdout().print(f"closed loop: {word}", soft_wrap=True, markup=False)

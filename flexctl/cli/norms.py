@@ -7,32 +7,21 @@ from typing import Any
 
 import click
 
-from . import cli, points
+from . import cli, common, points
 from .bode import chosen
-from .common import (
-    command,
-    compact,
-    identity,
-    json_option,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    table,
-)
 from .linear import linear_plant
 from .warned import telling_warnings
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl norms tokhi_azad_1994 --output joint1_rate --json
 flexctl norms tokhi_azad_1994 --set damping.kind=modal --set damping.ratio=0.01 --hold theta
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option(
     "--input", "inputs", multiple=True, metavar="NAME", help="Input of the plant; repeatable.  [default: all]"
 )
@@ -40,7 +29,7 @@ flexctl norms tokhi_azad_1994 --set damping.kind=modal --set damping.ratio=0.01 
     "--output", "outputs", multiple=True, metavar="NAME", help="Output of the plant; repeatable.  [default: all]"
 )
 @points.point_options
-@json_option
+@common.json_option
 def norms(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
     as_json: bool, where: points.Where,
@@ -56,17 +45,17 @@ def norms(
     linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
     with telling_warnings():
         found = {"h2": linear.norm(2), "hinf": linear.norm(math.inf)}
-    about = identity(linear)
+    about = common.identity(linear)
     if as_json:
         told: dict[str, Any] = {
             key: {"value": float(n), "error": n.error, "frequency_rad_s": n.frequency, "why": n.why}
             for key, n in found.items()
         }
-        print_json({**told, **about})
+        common.print_json({**told, **about})
         return
-    listed = table("norm<", "value", "known to", "at [rad/s]", "<")
+    listed = common.table("norm<", "value", "known to", "at [rad/s]", "<")
     for key, n in found.items():
-        known = compact(n.error, 2) if math.isfinite(n.error) else ""
-        at = compact(n.frequency, 6) if math.isfinite(n.frequency) else ""
-        listed.add_row({"h2": "H2", "hinf": "H-infinity"}[key], compact(float(n), 8), known, at, n.why)
-    print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
+        known = common.compact(n.error, 2) if math.isfinite(n.error) else ""
+        at = common.compact(n.frequency, 6) if math.isfinite(n.frequency) else ""
+        listed.add_row({"h2": "H2", "hinf": "H-infinity"}[key], common.compact(float(n), 8), known, at, n.why)
+    common.print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)

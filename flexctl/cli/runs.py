@@ -12,27 +12,7 @@ import numpy as np
 from ..design.design import Design
 from ..errors import DefinitionError, require
 from ..simulation.response import Response
-from . import cli, tables
-from .common import (
-    PICTURES,
-    as_text,
-    command,
-    folder,
-    identity,
-    json_option,
-    law_as,
-    law_option,
-    load,
-    made,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    report_option,
-    target,
-    tell,
-    write_report,
-)
+from . import cli, common, tables
 from .warned import telling_warnings
 
 if TYPE_CHECKING:
@@ -41,7 +21,7 @@ if TYPE_CHECKING:
     from ..judging.scenario import Scenario
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl run tokhi_azad_lqg
@@ -53,10 +33,10 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
 )
 @click.argument("controller", metavar="CONTROLLER")
 @click.argument("plant", metavar="[PLANT]", required=False)
-@plant_options
+@common.plant_options
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--method", help="Integrate every run by this method, e.g. march, instead of the scenario's own.")
-@law_option
+@common.law_option
 @click.option(
     "--also",
     "others",
@@ -65,8 +45,8 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
     help="Run the same controller on this plant too, by default on the same one with other values; repeatable.",
 )
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
-@report_option
-@json_option
+@common.report_option
+@common.json_option
 def run(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, only: tuple[str, ...],
     method: str | None, law_kind: str, others: tuple[str, ...], output: str | None, page: Path | None, as_json: bool,
@@ -87,16 +67,16 @@ def run(
 
     place = _place(output)
     script = load_controller(controller)
-    arm = load(plant or own_plant(script, controller), settings, kind)
+    arm = common.load(plant or own_plant(script, controller), settings, kind)
     wanted = scenarios(script, arm, only)
     plants = {_plant_label(arm): arm, **_others(others, plant or own_plant(script, controller), settings, kind)}
     require(len(plants) == 1 + len(others), f"two plants are the same: {list(plants)}; give each other values")
     check_settings(1.0, method=method or "auto")
-    with progress(len(wanted) * len(plants)) as report, telling_warnings():
+    with common.progress(len(wanted) * len(plants)) as report, telling_warnings():
         report("designing", 0.0)
         law = design(script, arm)
         every = on_plants(
-            script, plants, report, controller=law, only=only, method=method, law_as=law_as(law_kind),
+            script, plants, report, controller=law, only=only, method=method, law_as=common.law_as(law_kind),
             record_states=page is not None,
         )
         report("margins", 0.0)
@@ -108,9 +88,9 @@ def run(
     payload = {
         "scores": tables.json_runs(results), "margins": tables.json_margins(certain),
         "stability": tables.json_stability(stable), "controller": label,
-        "duration_s": {item.name: item.duration for item in wanted}, "vibration_ratios": less, **identity(arm),
+        "duration_s": {item.name: item.duration for item in wanted}, "vibration_ratios": less, **common.identity(arm),
         "also": {
-            name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **identity(plants[name])}
+            name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **common.identity(plants[name])}
             for name, runs in list(every.items())[1:]
         },
     }
@@ -118,16 +98,16 @@ def run(
         _write_runs(place, label, found, payload)
     whole = results if len(every) == 1 else _by_scenario(every)
     loop = law if isinstance(law, Design) else None
-    write_report(whole, page, title=f"{label} on {arm.name}", design=loop, plant=arm)
+    common.write_report(whole, page, title=f"{label} on {arm.name}", design=loop, plant=arm)
     if as_json:
-        print_json(payload)
+        common.print_json(payload)
         return
     if certain:
-        print_table(f"{label} on {arm.name} ({arm.kind})", tables.of_margins(certain))
+        common.print_table(f"{label} on {arm.name} ({arm.kind})", tables.of_margins(certain))
     if stable:
-        print_table("Stability where the loop works", tables.of_stability(stable))
+        common.print_table("Stability where the loop works", tables.of_stability(stable))
     listed = tables.of_tracks(whole) if stable else tables.of_runs(whole, tables.times_less(whole, less))
-    print_table("Closed loop", listed)
+    common.print_table("Closed loop", listed)
 
 
 def _plant_label(arm: Any) -> str:
@@ -145,7 +125,7 @@ def _others(
         more = tuple(part for part in changes.split(",") if part)
         mine = {part.partition("=")[0] for part in more}
         kept = () if name else tuple(text for text in settings if text.partition("=")[0] not in mine)
-        other = load(name or plant, (*kept, *more), None if name else kind)
+        other = common.load(name or plant, (*kept, *more), None if name else kind)
         found[_plant_label(other)] = other
     return found
 
@@ -171,7 +151,7 @@ def own_plant(script: ModuleType, controller: str) -> str:
 def _place(output: str | None) -> Path | None:
     if output is None:
         return None
-    return target(output, (*PICTURES, ".json")) if Path(output).suffix else folder(output)
+    return common.target(output, (*common.PICTURES, ".json")) if Path(output).suffix else common.folder(output)
 
 
 def groups(found: Sequence[tuple[Scenario, Response]]) -> dict[str, dict[str, Response]]:
@@ -202,20 +182,20 @@ def _write_runs(
     from ..support.files import write_atomically
 
     everything = not place.suffix
-    home = made(place) if everything else place.parent
+    home = common.made(place) if everything else place.parent
     picture = home / f"{label}.png" if everything else place
     numbers = home / f"{label}.json" if everything else place
     tracked = all(item.track is not None for item, _ in found)
     if everything and tracked:
         _draw_tracks(home, label, found)
-    elif everything or place.suffix.lower() in PICTURES:
+    elif everything or place.suffix.lower() in common.PICTURES:
         compare(groups(found), path=picture, title=label)
-        tell(picture)
+        common.tell(picture)
     if everything or place.suffix.lower() == ".json":
-        write_atomically(numbers, lambda stream: stream.write(as_text(payload).encode()))
-        tell(numbers)
+        write_atomically(numbers, lambda stream: stream.write(common.as_text(payload).encode()))
+        common.tell(numbers)
     for item, response in found if everything else ():
-        tell(response.save(home / f"{label}_{slug(item.name)}.npz"))
+        common.tell(response.save(home / f"{label}_{slug(item.name)}.npz"))
 
 
 def _draw_tracks(home: Path, label: str, found: Sequence[tuple[Scenario, Response]]) -> None:
@@ -225,11 +205,11 @@ def _draw_tracks(home: Path, label: str, found: Sequence[tuple[Scenario, Respons
     from ..io.plot.tracking import tracking
 
     for name, figure in tracking({item.name: response for item, response in found}, title=label).items():
-        tell(save(figure, home / f"{label}_{name}.png"))
+        common.tell(save(figure, home / f"{label}_{name}.png"))
     item, response = found[-1]
     if item.track is not None:
         for suffix in (".gif", ".html"):
-            tell(animate(response, item.track, home / f"{label}{suffix}", title=f"{label}: {item.name}"))
+            common.tell(animate(response, item.track, home / f"{label}{suffix}", title=f"{label}: {item.name}"))
 
 
 def slug(text: str) -> str:

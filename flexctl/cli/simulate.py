@@ -13,27 +13,7 @@ from ..abilities import HasArm
 from ..errors import require
 from ..laws.controller import Controller
 from ..simulation.response import Response
-from . import cli, specs, tables
-from .common import (
-    PICTURES,
-    as_text,
-    command,
-    identity,
-    json_option,
-    law_as,
-    law_option,
-    load,
-    patiently,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    report_option,
-    target,
-    tell,
-    write_report,
-)
+from . import cli, common, specs, tables
 from .quantities import quantity
 from .warned import telling_warnings
 
@@ -56,7 +36,7 @@ def to_step(ctx: click.Context, parameter: click.Parameter, value: str | None) -
     return None if value is None else quantity(value, "s", parameter.opts[0], 1.0)
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1.2 -o run.png
@@ -64,8 +44,8 @@ flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --method march --pay
 flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:60deg,1.25 --duration 2.5 -o run.npz
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option("--controller", metavar="NAME", help="Controller of the catalogue, or the path of a .py file.")
 @click.option(
     "--torque",
@@ -104,14 +84,14 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     metavar="TIME:MASS[,INERTIA]",
     help="Another payload from a time on, e.g. 0.5:20g; repeatable.",
 )
-@law_option
+@common.law_option
 @click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
 @click.option(
     "-o", "files", multiple=True, metavar="FILE",
     help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
 )
-@report_option
-@json_option
+@common.report_option
+@common.json_option
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
@@ -132,36 +112,37 @@ def simulate(
     from ..judging.scenario import blamed, design
     from ..simulation.simulate import simulate as simulated
 
-    targets = [target(name, (*SERIES, ".json", *PICTURES)) for name in files]
-    with patiently(f"reading {plant}"):
-        arm = load(plant, settings, kind)
+    targets = [common.target(name, (*SERIES, ".json", *common.PICTURES)) for name in files]
+    with common.patiently(f"reading {plant}"):
+        arm = common.load(plant, settings, kind)
         model = arm.model
     inputs, payload = specs.inputs(signals, model.inputs, torques), specs.payload_changes(changes)
     require(bool(inputs) or controller is not None, "nothing moves the arm: give --torque, --input or --controller")
     script = None if controller is None else load_controller(controller)
-    turned = law_as(law_kind)
+    turned = common.law_as(law_kind)
     require(turned is None or script is not None, f"--law-as {law_kind} has no effect without --controller")
-    with patiently(f"designing {controller}"):
+    with common.patiently(f"designing {controller}"):
         law = None if script is None else design(script, arm)
         law = law if turned is None else turned(law)
     units = {signal.name: signal.unit for signal in model.outputs}
     reference = specs.reference(references, units, law.follows if isinstance(law, Controller) else (), _reach(arm))
     length = duration if duration is not None else length_of([*inputs.values()], reference, [row[0] for row in payload])
-    with progress() as report, telling_warnings(), blamed(script):
+    with common.progress() as report, telling_warnings(), blamed(script):
         found = simulated(
             arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
             record_states=states or page is not None,
             progress=lambda fraction: report(f"simulating {length:g} s", fraction),
         )
-    about = identity(arm)
+    about = common.identity(arm)
     for path in targets:
         _write(found, about, path)
-        tell(path)
-    write_report(found, page, plant=arm if isinstance(arm, HasArm) else None, title=f"{about['plant']}, {length:g} s")
+        common.tell(path)
+    drawn = arm if isinstance(arm, HasArm) else None
+    common.write_report(found, page, plant=drawn, title=f"{about['plant']}, {length:g} s")
     if as_json:
-        print_json(_scores(found, about))
+        common.print_json(_scores(found, about))
     else:
-        print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
+        common.print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
 
 
 RUN = (
@@ -198,10 +179,10 @@ def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix in SERIES:
         found.save(path)
-    elif suffix in PICTURES:
+    elif suffix in common.PICTURES:
         from ..io.plot import run
 
         run(found, path=path)
     else:
-        text = as_text(_scores(found, about))
+        text = common.as_text(_scores(found, about))
         write_atomically(path, lambda stream: stream.write(text.encode()))

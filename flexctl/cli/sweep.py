@@ -11,22 +11,7 @@ import click
 import numpy as np
 
 from ..errors import require
-from . import cli
-from .common import (
-    EXIT_FAILED,
-    as_text,
-    command,
-    compact,
-    json_option,
-    overrides,
-    plant_options,
-    print_table,
-    progress,
-    stderr,
-    stdout,
-    table,
-    tell,
-)
+from . import cli, common
 from .quantities import has_unit, key_unit, quantities, quantity
 
 if TYPE_CHECKING:
@@ -73,7 +58,7 @@ def _value(text: str, unit: str, name: str) -> Any:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else found
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl sweep tokhi_azad_lqg --over payload.mass=0,10g,20g --only "5 deg, 0 g" -o payload.csv
@@ -83,7 +68,7 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 )
 @click.argument("controller", metavar="CONTROLLER")
 @click.argument("plant", metavar="[PLANT]", required=False)
-@plant_options
+@common.plant_options
 @click.option(
     "--over", "parameters", multiple=True, metavar="NAME=VALUES",
     help="A key of the plant file, controller.NAME (an argument of design or a constant of the script, also "
@@ -104,7 +89,7 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the cases, e.g. tcp://host:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew where an interrupted sweep could be continued.")
 @click.option("-o", "output", metavar="FILE", help="Write .csv, .nc or .parquet; needed to resume a sweep.")
-@json_option
+@common.json_option
 def sweep(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, parameters: tuple[str, ...],
     draws: int, sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool,
@@ -127,10 +112,10 @@ def sweep(
         name, given = values(text)
         require(name not in over, f'--over: "{name}" is given twice')
         over[name] = given
-    changed = overrides(settings)
+    changed = common.overrides(settings)
     if kind is not None:
         changed = {"model.kind": kind, **changed}
-    with progress(1) as report:
+    with common.progress(1) as report:
         found = swept(
             controller, plant, over=over, draws=draws, method=sample, count=count, seed=seed, overrides=changed,
             scenarios=only,
@@ -138,16 +123,16 @@ def sweep(
             progress=_Told(report),
         )
     if output is not None:
-        tell(Path(output))
+        common.tell(Path(output))
     failed = sum(status != "ok" for status in found["status"])
     if as_json:
         rows = {"columns": list(found.columns), "rows": found.rows, "failed": failed}
-        click.echo(as_text({**rows, "controller": controller, "version": __version__}))
+        click.echo(common.as_text({**rows, "controller": controller, "version": __version__}))
     else:
-        print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
+        common.print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
         _print_failures(found)
     if failed:
-        click.get_current_context().exit(EXIT_FAILED)
+        click.get_current_context().exit(common.EXIT_FAILED)
 
 
 class _Told:
@@ -157,16 +142,16 @@ class _Told:
         self.report = report
 
     def __call__(self, done: int, failed: int, total: int) -> None:
-        if stderr().is_terminal or done in (0, total):
+        if common.stderr().is_terminal or done in (0, total):
             words = f"{done} of {total} cases" + (f", {failed} failed" if failed else "")
-            self.report("sweep" if stderr().is_terminal else words, done / max(total, 1))
+            self.report("sweep" if common.stderr().is_terminal else words, done / max(total, 1))
 
 
 def listed(found: Table, parameters: Sequence[str], most: int = 40) -> Any:
     """Return the first rows of a sweep and, below, the extremes of every score."""
     shown = [c for c in found.columns if c in parameters or c.endswith(("_s", ".peak", "disk_margin", "stable"))]
     shown = [c for c in shown if c != "wall_s"]
-    made = table("case", "scenario<", *(c.replace("_", " ").replace(".", "\n") for c in shown), "status<")
+    made = common.table("case", "scenario<", *(c.replace("_", " ").replace(".", "\n") for c in shown), "status<")
     columns = {c: found[c] for c in (*shown, "case", "scenario", "status")}
     for i in range(min(len(found), most)):
         cells = [_cell(columns[c][i]) for c in shown]
@@ -175,17 +160,17 @@ def listed(found: Table, parameters: Sequence[str], most: int = 40) -> Any:
         cells = [_extreme(columns[c], function) for c in shown]
         made.add_row("", word, *cells, "")
     if len(found) > most:
-        stdout().print(f"the first {most} of {len(found)} rows; -o FILE writes them all")
+        common.stdout().print(f"the first {most} of {len(found)} rows; -o FILE writes them all")
     return made
 
 
 def _cell(value: Any) -> str:
-    return compact(value) if isinstance(value, int | float) else "" if value is None else str(value)
+    return common.compact(value) if isinstance(value, int | float) else "" if value is None else str(value)
 
 
 def _extreme(column: Sequence[Any], function: Any) -> str:
     numbers = [x for x in column if isinstance(x, int | float)]
-    return compact(float(function(numbers))) if numbers else ""
+    return common.compact(float(function(numbers))) if numbers else ""
 
 
 def _print_failures(found: Table) -> None:
@@ -198,4 +183,4 @@ def _print_failures(found: Table) -> None:
     for reason, cases in groups.values():
         numbers = ", ".join(map(str, list(cases)[:10])) + (", ..." if len(cases) > 10 else "")
         several = f"failed, {len(cases)} cases ({numbers}), the first" if len(cases) > 1 else f"failed, case {numbers}"
-        stdout().print(f"{several}: {reason}")
+        common.stdout().print(f"{several}: {reason}")

@@ -5,35 +5,22 @@ from __future__ import annotations
 import click
 
 from ..errors import require
-from . import cli, specs
-from .common import (
-    command,
-    compact,
-    identity,
-    json_option,
-    load,
-    plant_argument,
-    plant_options,
-    print_json,
-    print_table,
-    progress,
-    stdout,
-    table,
-)
+from . import cli, common, specs
+from .common import compact
 from .quantities import quantities
 from .simulate import length_of, to_number, to_step
 from .warned import telling_warnings
 
 
-@command(
+@common.command(
     cli,
     """
 flexctl validity planar_2r_flexible --torque bang-bang:2,0.2 --set model.elements=4
 flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duration 1 --times 0.1,1,10 --json
 """,
 )
-@plant_argument
-@plant_options
+@common.plant_argument
+@common.plant_options
 @click.option(
     "--torque", "torques", multiple=True, metavar="[NAME=]SIGNAL",
     help=f"Torque. SIGNAL: {specs.usage(specs.SIGNALS)}, or a .csv file of time,value or of a run.",
@@ -46,7 +33,7 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the runs.  [default: twice the signals']"
 )
 @click.option("--step", metavar="SECONDS", callback=to_step, help="Longest integration step, e.g. 200us.")
-@json_option
+@common.json_option
 def validity(
     plant: str, settings: tuple[str, ...], kind: str | None, torques: tuple[str, ...], signals: tuple[str, ...],
     times: str, duration: float | None, step: float | None, as_json: bool,
@@ -62,22 +49,22 @@ def validity(
     from ..judging.validity import linear_validity
 
     factors = quantities(times, "1", "--times")
-    arm = load(plant, settings, kind)
+    arm = common.load(plant, settings, kind)
     inputs = specs.inputs(signals, arm.model.inputs, torques)
     require(bool(inputs), "nothing moves the arm: give --torque or --input")
     length = duration if duration is not None else length_of([*inputs.values()], None, [])
-    with progress(len(factors) + 1) as report, telling_warnings():
+    with common.progress(len(factors) + 1) as report, telling_warnings():
         found = linear_validity(arm, inputs, duration=length, amplitudes=factors, step=step, progress=report)
-    about = identity(arm)
+    about = common.identity(arm)
     if as_json:
-        print_json({**found.to_dict(), "duration_s": length, **about})
+        common.print_json({**found.to_dict(), "duration_s": length, **about})
         return
     heads = [f"at {factor:g} times" for factor in found.amplitudes]
-    listed = table("deviation of<", *heads, "5 % at times")
+    listed = common.table("deviation of<", *heads, "5 % at times")
     for name, factor in found.partings.items():
         least = "<= " if factor <= found.amplitudes[0] else ""
         listed.add_row(name, *(compact(float(x), 2) for x in found.outputs[name]), least + compact(factor, 3))
-    print_table(f"{about['plant']} ({about['model']}), {length:g} s, parts of the predicted range", listed)
-    stdout().print(f"linear plant and arm part (5 %) {found.where(found.parting)}")
+    common.print_table(f"{about['plant']} ({about['model']}), {length:g} s, parts of the predicted range", listed)
+    common.stdout().print(f"linear plant and arm part (5 %) {found.where(found.parting)}")
     for factor, why in found.failures.items():
-        stdout().print(f"no run at {factor:g} times the move: {why}")
+        common.stdout().print(f"no run at {factor:g} times the move: {why}")
