@@ -14,7 +14,7 @@ import numpy as np
 
 from ..abilities import ExplicitScheme, Restable, Resting, joints_of, within
 from ..errors import DefinitionError, NotAvailable, require, unknown
-from ..machine.schema import Quantity, shown
+from ..machine.schema import AsItStands, Quantity, shown
 from ..model import MechanicalModel
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(AsItStands):
     """A string."""
 
     text: str
@@ -56,14 +56,9 @@ class Text:
         """Raise `DefinitionError` unless the value is a string that says something."""
         require(isinstance(value, str) and bool(value.strip()), f"{name} = {shown(value)} is not a text")
 
-    def read(self, name: str, value: object) -> object:
-        """Return the checked string."""
-        self.check(name, value)
-        return value
-
 
 @dataclass(frozen=True)
-class Tables:
+class Tables(AsItStands):
     """A table of overrides."""
 
     text: str
@@ -73,11 +68,6 @@ class Tables:
         """Raise `DefinitionError` unless the value is a table."""
         ok = isinstance(value, Mapping)
         require(ok, f'{name} = {shown(value)} is not a table; write {{ "payload.mass" = 0.02 }}')
-
-    def read(self, name: str, value: object) -> object:
-        """Return the table."""
-        self.check(name, value)
-        return value
 
 
 @dataclass(frozen=True)

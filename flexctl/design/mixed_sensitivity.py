@@ -117,16 +117,14 @@ def hinf(
         Linear plant with as many rigid-body modes as there are inputs and followed outputs.
     weights, scales
         See there.
-    modes : int
-        Flexible modes in the design.
+    modes, measures, drive, limit
+        As for `loop_shaping`.
     sample_time : float
         Control period [s]; the delay in the design is 1.5 periods, with the hold.
-    measures, drive, follow : str or tuple of str
-        Measured outputs, inputs, and the followed outputs, which must be measured.
+    follow : str or tuple of str
+        Followed outputs, which must be measured.
     slack : float
         gamma over its verified minimum; see `hinf.synthesise`.
-    limit : float
-        Largest input.
 
     Examples
     --------

@@ -61,10 +61,8 @@ class Estimates(Tabular):
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01})
-    >>> filter = fx.observer(
-    ...     plant.linearise(), modes=3, measures="joint1_angle", drive="joint1_torque", estimates="chord1_angle",
-    ...     sample_time=1e-3, noise=3e-12
-    ... )
+    >>> signals = {"measures": "joint1_angle", "drive": "joint1_torque", "estimates": "chord1_angle"}
+    >>> filter = fx.observer(plant.linearise(), modes=3, sample_time=1e-3, noise=3e-12, **signals)
     >>> run = fx.simulate(plant, inputs={"joint1_torque": fx.bang_bang(0.1, 0.1)}, duration=0.3)
     >>> found = filter.over(run)
     >>> found.values.shape == (found.t.size, 1)
@@ -131,10 +129,8 @@ class Observer:
     Examples
     --------
     >>> plant = fx.load_plant("tokhi_azad_1994", overrides={"damping.kind": "modal", "damping.ratio": 0.01})
-    >>> filter = fx.observer(
-    ...     plant.linearise(), modes=3, measures="joint1_angle", drive="joint1_torque", estimates="chord1_angle",
-    ...     sample_time=1e-3, noise=3e-12
-    ... )
+    >>> signals = {"measures": "joint1_angle", "drive": "joint1_torque", "estimates": "chord1_angle"}
+    >>> filter = fx.observer(plant.linearise(), modes=3, sample_time=1e-3, noise=3e-12, **signals)
     >>> fx.names(filter.estimates)
     ['chord1_angle']
     """

@@ -80,14 +80,10 @@ class OptimalCommand:
 
     Examples
     --------
-    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
-    >>> weights = fx.LqgWeights(
-    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
-    ... )
-    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
-    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
-    >>> 1.8 < command.arrival < 2.1
-    True
+    >>> script = fx.load_controller("tokhi_azad_fastest")
+    >>> plan = script.commands(fx.load_plant(script.PLANT))["5 deg"]
+    >>> len(plan.plants), round(plan.arrival, 2)
+    (9, 0.52)
     """
 
     references: dict[str, OptimalMotion]
@@ -300,14 +296,10 @@ def load_command(path: str | Path, law: Any) -> OptimalCommand:
 
     Examples
     --------
-    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
-    >>> weights = fx.LqgWeights(
-    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
-    ... )
-    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
-    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
-    >>> fx.load_command(command.save("command.json"), law).arrival == command.arrival
-    True
+    >>> script = fx.load_controller("tokhi_azad_fastest")
+    >>> law = script.design(fx.load_plant(script.PLANT))
+    >>> fx.load_command(fx.find("controllers") / "tokhi_azad_fastest_5deg.json", law).sample_time
+    0.001
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -68,18 +68,10 @@ def vibration_damping(
         See there.
     scales : HinfScales
         Units of time, commands and measurements.
-    measures, drives : tuple of str
-        Measured outputs and driven inputs.
-    sample_time : float
-        Control period [s].
-    delay : int
-        Samples of computation delay.
-    corner : float
-        Corner of a high-pass of the measurements [rad/s]; 0 for none.
+    measures, drives, sample_time, delay, corner, limit
+        As for `lqg_regulator`.
     slack : float
         gamma over its verified minimum; see `hinf.synthesise`.
-    limit : float
-        Largest command of the law.
 
     Examples
     --------

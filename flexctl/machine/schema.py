@@ -128,8 +128,17 @@ class Quantity:
         return f"; {self._sentence}" + (f" ({', '.join(guesses)})" if guesses else "")
 
 
+class AsItStands:
+    """A value of a plant file that is taken as it is once it is checked."""
+
+    def read(self: Spec, name: str, value: object) -> object:
+        """Return the checked value."""
+        self.check(name, value)
+        return value
+
+
 @dataclass(frozen=True)
-class Count:
+class Count(AsItStands):
     """A whole number."""
 
     low: int
@@ -143,14 +152,9 @@ class Count:
             raise DefinitionError(f"{name} = {shown(value)} is not a whole number")
         require(self.low <= value <= self.high, f"{name} = {shown(value)} is outside {self.low} ... {self.high}")
 
-    def read(self, name: str, value: object) -> object:
-        """Return the checked value."""
-        self.check(name, value)
-        return value
-
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(AsItStands):
     """One word out of a few."""
 
     options: tuple[str, ...]
@@ -164,14 +168,9 @@ class Choice:
         if value not in self.options:
             raise unknown(name, value, self.options)
 
-    def read(self, name: str, value: object) -> object:
-        """Return the checked value."""
-        self.check(name, value)
-        return value
-
 
 @dataclass(frozen=True)
-class Name:
+class Name(AsItStands):
     """A name: letters, digits, `_` and `-`, so that it can stand in a dotted key, a file and a plot."""
 
     text: str
@@ -181,11 +180,6 @@ class Name:
         """Raise `DefinitionError` unless the value is a name."""
         ok = isinstance(value, str) and value.isascii() and value.replace("-", "_").isidentifier()
         require(ok, f"{name} = {shown(value)} is not a name; use letters, digits, _ and -, beginning with a letter")
-
-    def read(self, name: str, value: object) -> object:
-        """Return the checked value."""
-        self.check(name, value)
-        return value
 
 
 @dataclass(frozen=True)
@@ -206,16 +200,8 @@ class Reference:
         return value
 
 
-@dataclass(frozen=True)
-class References:
+class References(Reference):
     """Names of several `[table.NAME]` of the same file; in Python a tuple of the objects themselves."""
-
-    table: str
-    text: str
-    unit: str = ""
-
-    def check(self, name: str, value: object) -> None:
-        """Objects check themselves."""
 
     def read(self, name: str, value: object) -> object:
         """Return the names."""

@@ -59,6 +59,21 @@ class SerialArm(Unconstrained, ABC):
         damping = arm.damping
         self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
 
+    def _lay_out(self, coordinates: tuple[Signal, ...], outputs: tuple[Signal, ...]) -> None:
+        """Set coordinates, outputs, inputs and the matrix of these."""
+        self.coordinates, self.outputs = coordinates, outputs
+        self.inputs, self.B = self._inputs()
+
+    def _damp(self) -> None:
+        """Set the matrix of modal damping, empty where there is none."""
+        damping = self.arm.damping
+        modal = damping.kind == "modal" and damping.ratio > 0
+        self.C = self._modal_damping(damping.ratio) if modal else np.zeros((0, 0))
+
+    @abstractmethod
+    def _modal_damping(self, ratio: float) -> FloatArray:
+        """Return the damping between strains that gives every flexible mode this ratio."""
+
     def _inputs(self) -> tuple[tuple[Signal, ...], FloatArray]:
         """Return the inputs, joints first, then the force at the tip, and their constant matrix B."""
         signals: list[Signal] = []

@@ -205,12 +205,7 @@ class Polynomial(RestToRest):
 
 @dataclass(frozen=True)
 class Cycloid(RestToRest):
-    """Rest to rest with sinusoidal acceleration.
-
-    Attributes
-    ----------
-    begin, end, time, start : float
-        First and last value, duration [s], time at which it begins [s].
+    """Rest to rest with sinusoidal acceleration; its fields are those of `RestToRest`.
 
     Examples
     --------
@@ -233,14 +228,10 @@ class Trapezoid(_RestToRest):
 
     Attributes
     ----------
-    begin, end : float
-        First and last value.
-    time : float
-        Duration of the move [s].
+    begin, end, time, start : float
+        As of every `RestToRest`.
     ramp : float
         Duration of the acceleration and of the deceleration [s]; time / 2 leaves no constant rate.
-    start : float
-        Time at which it begins [s].
 
     Examples
     --------

@@ -43,14 +43,9 @@ class OptimalMotion:
 
     Examples
     --------
-    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
-    >>> weights = fx.LqgWeights(
-    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
-    ... )
-    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
-    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
-    >>> command.references["x"].arrives < 2.1
-    True
+    >>> move = fx.OptimalMotion(0.0, 1.0, 0.5, [4.0, -4.0, 0.0], 1.0, made_for=None)
+    >>> print(*move([0.0, 0.5, 1.0]))
+    [1. 1. 1.] [0. 0. 0.] [ 4. -4.  0.]
     """
 
     begin: float

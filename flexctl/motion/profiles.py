@@ -104,12 +104,7 @@ def trapezoidal_acceleration(
 
 @dataclass(frozen=True)
 class Cosine(RestToRest):
-    """Rest to rest along half a cosine wave; the acceleration jumps at both ends.
-
-    Attributes
-    ----------
-    begin, end, time, start : float
-        First and last value, duration [s], time at which it begins [s].
+    """Rest to rest along half a cosine wave, fields as in `RestToRest`; the acceleration jumps at both ends.
 
     Examples
     --------

@@ -230,13 +230,8 @@ def _y(line: Any) -> Any:
 
 
 def mode_shapes(
-    plant: LinearGiven,
-    count: int = 4,
-    *,
-    stations: FloatArray | None = None,
-    axes: Any = None,
-    path: str | Path | None = None,
-    title: str = "",
+    plant: LinearGiven, count: int = 4, *, stations: FloatArray | None = None, axes: Any = None,
+    path: str | Path | None = None, title: str = "",
 ) -> Figure:
     """Draw the displacement shapes of the lowest flexible modes, each scaled to a largest value of 1.
 

@@ -56,8 +56,7 @@ class FiniteSegment(Unconstrained):
     Parameters
     ----------
     arm : Arm
-        One or more links with revolute joints. Joints with drive "servo" have their commanded angle and its rate as
-        inputs, the others a torque.
+        One or more links with revolute joints, with inputs as of `TimoshenkoPlanar`.
     segments : int or sequence of int
         Segments per link.
     closure : str

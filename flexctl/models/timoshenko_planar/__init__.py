@@ -77,16 +77,11 @@ class TimoshenkoPlanar(SerialArm):
     ) -> None:
         super().__init__(arm, elements, analysis, stiffening)
         self.mesh = build_mesh(arm, elements)
-        self.coordinates = coordinate_signals(self.mesh)
         self.sensors = PlanarSensors(self.mesh, arm)
-        self.outputs = self.sensors.signals
-        self.inputs, self.B = self._inputs()
+        self._lay_out(coordinate_signals(self.mesh), self.sensors.signals)
         self.M, self.weight = mass_matrix(self.mesh, arm), gravity_load(self.mesh, arm)
         self.section = np.column_stack([self.mesh.EA, self.mesh.GA, self.mesh.EI])
-        damping = arm.damping
-        self.C = np.zeros((0, 0))
-        if damping.kind == "modal" and damping.ratio > 0:
-            self.C = self._modal_damping(damping.ratio)
+        self._damp()
 
     def _rigid_motion(self, angles: FloatArray, rates: FloatArray, accelerations: FloatArray) -> Motion:
         return rigid_motion(self.mesh, angles, rates, accelerations)

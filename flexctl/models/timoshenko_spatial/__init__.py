@@ -98,16 +98,12 @@ class TimoshenkoSpatial(SerialArm):
     ) -> None:
         super().__init__(arm, elements, analysis, stiffening)
         self.mesh = build_mesh(arm, elements)
-        self.coordinates = coordinate_signals(self.mesh)
         self.sensors = SpatialSensors(self.mesh, arm)
-        self.outputs = self.sensors.signals
-        self.inputs, self.B = self._inputs()
+        self._lay_out(coordinate_signals(self.mesh), self.sensors.signals)
         self.gravity = np.array(arm.gravity, float)
-        carriers, damping = self.mesh.node[self.mesh.bodies.node], arm.damping
+        carriers = self.mesh.node[self.mesh.bodies.node]
         self.body_dof = np.hstack([carriers, np.broadcast_to(self.mesh.joint, (len(carriers), self.mesh.joint.size))])
-        self.C = np.zeros((0, 0))
-        if damping.kind == "modal" and damping.ratio > 0:
-            self.C = self._modal_damping(damping.ratio)
+        self._damp()
 
     def _rigid_motion(self, angles: FloatArray, rates: FloatArray, accelerations: FloatArray) -> Motion:
         return rigid_motion(self.mesh, angles, rates, accelerations)
