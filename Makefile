@@ -1,4 +1,4 @@
-# make help | demo | test | test-all | browser | arm | octave | mutants | bench | lint | types | notebooks | clean
+# make help | demo | test | test-all | docs | picture | browser | arm | octave | mutants | bench | lint | types | notebooks | clean
 #
 # Everything is installed into .venv from pyproject.toml with the versions of constraints.txt; nothing else is touched.
 
@@ -21,14 +21,16 @@ export OPENBLAS_NUM_THREADS ?= 1
 MADE := .venv/made-$(shell pwd | cksum | cut -d' ' -f1)
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all browser arm octave mutants bench lint types notebooks clean setup setup-dev
-.PHONY: setup-bench
+.PHONY: help demo test test-all docs picture browser arm octave mutants bench lint types notebooks clean setup setup-dev
+.PHONY: setup-bench setup-docs
 
 help:
 	@echo "make demo       set up, then design and run the example: bode plot, controllers, closed loops, pictures in out/"
 	@echo "make test       set up, then lint, type check and tests"
 	@echo "make test-all   the same with the slow tests"
-	@echo "make browser    reports in a real browser (part of test-all; apt package chromium)"
+	@echo "make docs       the site with its gallery: out/docs/index.html, offline"
+	@echo "make picture    draw the picture of the README again"
+	@echo "make browser    site and reports in a real browser (apt packages chromium, npm)"
 	@echo "make arm        exported laws on Cortex-M4 and M7 in QEMU (part of test-all; apt packages: see the message)"
 	@echo "make octave     exports and files read by Octave (part of test-all; apt packages: see the message)"
 	@echo "make mutants    whether the tests notice wrong physics and control: 60 seeded faults, a few minutes"
@@ -47,10 +49,21 @@ test: lint types
 test-all: lint types
 	@$(BIN)/python -m pytest -n $(WORKERS) -m ""
 
-# apt install chromium; Playwright, which drives it, comes with the development tools
-browser: setup-dev
+docs: setup-docs
+	@$(BIN)/python docs/build.py
+
+picture: setup
+	@$(BIN)/python docs/picture.py
+
+# apt install chromium npm; Playwright, which drives it, comes with the development tools
+browser: setup-dev docs out/axe/node_modules
 	@command -v chromium >/dev/null || { echo "chromium is missing: sudo apt install --no-install-recommends chromium" >&2; exit 1; }
 	@$(BIN)/python -m pytest -m "" -rA --no-header -q tests/browser
+
+out/axe/node_modules:
+	@command -v npm >/dev/null || { echo "npm is missing: sudo apt install --no-install-recommends npm" >&2; exit 1; }
+	@mkdir -p out/axe
+	@npm install --prefix out/axe --no-save --no-audit --no-fund --silent axe-core@4.14.1
 
 # apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
 arm: setup-dev
@@ -88,6 +101,7 @@ clean:
 setup: .venv/ready-run
 setup-dev: .venv/ready-dev
 setup-bench: .venv/ready-bench
+setup-docs: .venv/ready-docs
 
 $(MADE):
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -122,6 +136,10 @@ endef
 
 .venv/ready-dev: $(SOURCES) $(MADE)
 	$(call install,[dev],run time and tests)
+	@touch .venv/ready-run
+
+.venv/ready-docs: $(SOURCES) $(MADE)
+	$(call install,[docs],run time and documentation)
 	@touch .venv/ready-run
 
 .venv/ready-bench: $(SOURCES) $(MADE)

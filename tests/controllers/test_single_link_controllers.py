@@ -118,13 +118,13 @@ class TestShaped:
             largest, left = 0.96 * scores("shaped", name)["chord1_angle.residual"], self.left(name)
             assert 0.7 * left < largest < left
 
-    def test_the_readme_has_the_ratios_of_the_scores_that_are_printed(self) -> None:
+    def test_the_page_of_laws_has_the_ratios_of_the_scores_that_are_printed(self) -> None:
         def ratio(change: str, grams: int) -> float:
             without, shaped = (scores("shaped", f"{kind}{change}, {grams} g") for kind in ("unshaped", "ZVD"))
             return float(without["chord1_angle.residual"] / shaped["chord1_angle.residual"])
 
-        readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-        row = next(line for line in readme.splitlines() if line.startswith("| `tokhi_azad_shaped`"))
+        page = (Path(__file__).parents[2] / "docs" / "laws.md").read_text(encoding="utf-8")
+        row = next(line for line in page.splitlines() if line.startswith("| `tokhi_azad_shaped`"))
         told = [float(x) for x in re.findall(r"\d+(?= / | times)", row.partition("residual")[2])]
         assert told == pytest.approx([*(ratio("", g) for g in GRAMS), ratio(" at -10 %", 0)], rel=0.02)
 

@@ -1,0 +1,47 @@
+"""What a gallery example shows: every figure it has made, and every GIF or page it has written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+SHOWN = "_shown_in_the_gallery"
+FRAME = """
+.. raw:: html
+
+    <iframe src="pages/{name}" title="{title}" loading="lazy" class="gallery-page"></iframe>
+    <p><a href="pages/{name}">Open this page by itself.</a></p>
+"""
+
+
+def figures_and_films(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Save what a block of an example has made, and return the text that shows it."""
+    from sphinx_gallery.scrapers import figure_rst
+
+    paths, pages = [], []
+    for figure in _figures(variables["example_globals"]):
+        path = next(variables["image_path_iterator"])
+        figure.savefig(path, dpi=110)
+        setattr(figure, SHOWN, True)
+        paths.append(path)
+    folder = Path(settings["src_dir"]) / "gallery_source"
+    for film in sorted(folder.glob("*.gif")):
+        path = str(Path(next(variables["image_path_iterator"])).with_suffix(".gif"))
+        shutil.move(film, path)
+        paths.append(path)
+    for page in sorted(folder.glob("*.html")):
+        target = Path(settings["src_dir"]) / "extra" / "gallery" / "pages" / page.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(page, target)
+        pages.append(FRAME.format(name=page.name, title=page.stem.replace("_", " ")))
+    title = " ".join(Path(variables["src_file"]).stem.split("_")[1:])
+    return (figure_rst(paths, settings["src_dir"], title) if paths else "") + "".join(pages)
+
+
+def _figures(names: dict[str, Any]) -> list[Any]:
+    """Return figures under any name that were not shown before, each once."""
+    from matplotlib.figure import Figure
+
+    found = {id(value): value for value in names.values() if isinstance(value, Figure) and not hasattr(value, SHOWN)}
+    return list(found.values())
