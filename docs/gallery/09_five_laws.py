@@ -1,0 +1,19 @@
+"""
+Five laws, one move
+===================
+
+5 degrees in 0.4 s with 10 g at the tip: a PD on the hub against four laws that know the first modes.
+"""
+
+import flexctl as fx
+
+names = ("pd", "lqg", "hinf", "loop_shaping", "ppf")
+arm = fx.load_plant("tokhi_azad_1994")
+move = fx.load_controller("tokhi_azad_pd")
+runs = {}
+for name in names:
+    script = fx.load_controller(f"tokhi_azad_{name}")
+    wanted = "60 deg, 10 g" if name == "ppf" else "5 deg, 10 g"
+    ((_, run),) = fx.run_scenarios(script, arm, only=[wanted])
+    runs.setdefault(wanted, {})[f"tokhi_azad_{name}"] = run
+figure = fx.plot.compare(runs, ["chord1_angle", "joint1_torque"], titled=True)

@@ -1,0 +1,13 @@
+"""
+A hydraulic cylinder and its servo
+==================================
+
+Open loop, closed loop with a gain, and what a lead compensator reaches with the same sensor.
+"""
+
+import flexctl as fx
+
+cylinder = fx.HydraulicActuator.of(fx.load_plant("ralf").arm.joints[0])
+print(f"bandwidth {cylinder.bandwidth:.1f} Hz, phase margin {cylinder.margins().phase_margin_deg:.0f} deg")
+plants = {"valve to angle": fx.from_control(cylinder.open_loop()), "command to angle": fx.from_control(cylinder.system())}
+figure = fx.plot.bode(plants)

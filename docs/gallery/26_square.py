@@ -1,0 +1,17 @@
+"""
+Corners
+=======
+
+A square at constant speed asks for jumps of the velocity. Stopping at the corners, or easing into them, costs little time and
+most of the error.
+"""
+
+import flexctl as fx
+
+script = fx.load_controller("tian_square_eased")
+runs = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=["constant speed, feedforward", "0.1 s, feedforward"])
+figure = fx.plot.tip_path({item.name: run for item, run in runs})
+
+script = fx.load_controller("tip_square")
+runs = fx.run_scenarios(script, fx.load_plant(script.PLANT, overrides={"model.elements": 2}), only=["stops, PD", "stops, feedforward"])
+stops = fx.plot.tip_errors({item.name: run for item, run in runs})
