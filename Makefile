@@ -86,7 +86,7 @@ bench: setup-bench
 	@$(BIN)/python tests/benchmarks/run.py -o out/bench.json
 
 lint: setup-dev
-	@$(BIN)/ruff check flexctl controllers tests
+	@$(BIN)/ruff check flexctl controllers tests docs
 
 types: setup-dev
 	@$(BIN)/mypy

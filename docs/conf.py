@@ -1,4 +1,4 @@
-"""Sphinx settings of the site; `make docs` (docs/build.py) calls Sphinx on a copy of this folder with what is generated."""
+"""Sphinx settings of the site; `make docs` (docs/build.py) calls Sphinx on a copy of this folder and what is generated."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
-from tools import mathml  # noqa: E402
+from tools import mathml
 
-import flexctl  # noqa: E402
+import flexctl
 
 project, author = "flexctl", "The flexctl developers"
 version = release = flexctl.__version__
 copyright = "BSD 3-clause"
 extensions = [
-    "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_gallery.gen_gallery", "sphinx_copybutton",
+    "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
 ]
 exclude_patterns = ["gallery/*.ipynb", "gallery/*.md5", "gallery_source", "extra", "README*"]
 html_extra_path = ["extra"]

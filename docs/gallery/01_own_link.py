@@ -2,7 +2,8 @@
 A plant file, and its Bode plot
 ===============================
 
-The link of *your own arm in 15 minutes*. The grid of a frequency response contains every lightly damped peak, however narrow.
+The link of *your own arm in 15 minutes*. The grid of a frequency response contains every lightly damped peak,
+however narrow.
 """
 
 import flexctl as fx

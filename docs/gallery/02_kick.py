@@ -2,7 +2,8 @@
 See it move
 ===========
 
-The same link, kicked by 5 V for 0.3 s, on the full nonlinear model. Between its ends the ruler is drawn as a cantilever.
+The same link, kicked by 5 V for 0.3 s, on the full nonlinear model. Between its ends the ruler is drawn as a
+cantilever.
 """
 
 import numpy as np

@@ -2,7 +2,8 @@
 How the arm swings
 ==================
 
-The lowest modes of the 0.96 m strip of Tokhi and Azad, free to turn: each is a rigid turn and a bend that balance each other.
+The lowest modes of the 0.96 m strip of Tokhi and Azad, free to turn: each is a rigid turn and a bend that
+balance each other.
 """
 
 import flexctl as fx

@@ -2,7 +2,8 @@
 Poles of an arm held in a servo
 ===============================
 
-Joint springs and dampers move the slow poles and hardly touch the fast ones. Undamped modes lie on the imaginary axis.
+Joint springs and dampers move the slow poles and hardly touch the fast ones. Undamped modes lie on the
+imaginary axis.
 """
 
 import flexctl as fx

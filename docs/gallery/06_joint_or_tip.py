@@ -2,8 +2,9 @@
 Joint or tip: where the zeros are
 =================================
 
-The hub angle (collocated) has an antiresonance between every two resonances, and its phase stays within 180 degrees. The
-tip has zeros on the right half-plane instead: it first moves the wrong way, and every mode costs another half turn of phase.
+The hub angle (collocated) has an antiresonance between every two resonances, and its phase stays within 180
+degrees. The tip has zeros on the right half-plane instead: it first moves the wrong way, and every mode costs
+another half turn of phase.
 """
 
 import flexctl as fx

@@ -10,4 +10,5 @@ import flexctl as fx
 script = fx.load_controller("tokhi_azad_robust")
 only = ["5 deg, 0 g", "5 deg, 10 g", "5 deg, 20 g"]
 runs = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=only)
-figure = fx.plot.compare({item.name: run for item, run in runs}, ["chord1_angle", "error:chord1_angle", "joint1_torque"])
+named = {item.name: run for item, run in runs}
+figure = fx.plot.compare(named, ["chord1_angle", "error:chord1_angle", "joint1_torque"])

@@ -2,7 +2,8 @@
 A load that the observer finds
 ==============================
 
-Loads are among the states that the observer estimates. The picture shows what it believed, beside what the run recorded.
+Loads are among the states that the observer estimates. The picture shows what it believed, beside what the run
+recorded.
 """
 
 import flexctl as fx

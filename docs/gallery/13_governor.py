@@ -2,8 +2,8 @@
 Asking for too much
 ===================
 
-60 degrees in half a second need more than 0.3 N m. The law alone saturates and fails; the governor slows the reference by as
-much as is needed.
+60 degrees in half a second need more than 0.3 N m. The law alone saturates and fails; the governor slows the
+reference by as much as is needed.
 """
 
 import flexctl as fx

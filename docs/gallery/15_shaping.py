@@ -2,8 +2,8 @@
 Shaped commands
 ===============
 
-Bang-bang torque excites every mode. The same through a two-mode ZVD shaper leaves the arm at rest, and a first mode that is
-10 % lower than thought leaves little.
+Bang-bang torque excites every mode. The same through a two-mode ZVD shaper leaves the arm at rest, and a first
+mode that is 10 % lower than thought leaves little.
 """
 
 import flexctl as fx

@@ -2,7 +2,8 @@
 A law for every pose
 ====================
 
-The plant changes with the elbow. Scheduled over its angle, four designs make one law; each of them alone fails in some pose.
+The plant changes with the elbow. Scheduled over its angle, four designs make one law; each of them alone fails
+in some pose.
 """
 
 import flexctl as fx

@@ -5,9 +5,9 @@ What the elbow does to the poles
 Joints held, the elbow from stretched to folded: the two lowest modes change places in frequency.
 """
 
-import flexctl as fx
-
 import numpy as np
+
+import flexctl as fx
 
 arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 6})
 held = {}

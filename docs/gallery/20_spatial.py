@@ -2,7 +2,8 @@
 An arm in space
 ===============
 
-Three joints, flexible tubes, gravity: PIDs from bandwidth and phase margin, and a payload that they do not know.
+Three joints, flexible tubes, gravity: PIDs from bandwidth and phase margin, and a payload that they do not
+know.
 """
 
 import flexctl as fx

@@ -9,5 +9,6 @@ import flexctl as fx
 
 cylinder = fx.HydraulicActuator.of(fx.load_plant("ralf").arm.joints[0])
 print(f"bandwidth {cylinder.bandwidth:.1f} Hz, phase margin {cylinder.margins().phase_margin_deg:.0f} deg")
-plants = {"valve to angle": fx.from_control(cylinder.open_loop()), "command to angle": fx.from_control(cylinder.system())}
+open_loop, closed_loop = fx.from_control(cylinder.open_loop()), fx.from_control(cylinder.system())
+plants = {"valve to angle": open_loop, "command to angle": closed_loop}
 figure = fx.plot.bode(plants)

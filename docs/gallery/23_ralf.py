@@ -2,8 +2,8 @@
 Strain in a hydraulic arm
 =========================
 
-One cycle of 2 degrees in both cylinders of RALF: the servo alone leaves the links ringing; strain feedback and shaped commands
-do not.
+One cycle of 2 degrees in both cylinders of RALF: the servo alone leaves the links ringing; strain feedback and
+shaped commands do not.
 """
 
 import flexctl as fx

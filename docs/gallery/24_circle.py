@@ -2,8 +2,8 @@
 The tip on a circle
 ===================
 
-A two-link arm in absolute nodal coordinates, PD alone and with feedforward and tip integral. Errors are magnified beside the
-true path.
+A two-link arm in absolute nodal coordinates, PD alone and with feedforward and tip integral. Errors are
+magnified beside the true path.
 """
 
 import flexctl as fx

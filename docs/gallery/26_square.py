@@ -2,8 +2,8 @@
 Corners
 =======
 
-A square at constant speed asks for jumps of the velocity. Stopping at the corners, or easing into them, costs little time and
-most of the error.
+A square at constant speed asks for jumps of the velocity. Stopping at the corners, or easing into them, costs
+little time and most of the error.
 """
 
 import flexctl as fx
@@ -13,5 +13,6 @@ runs = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=["constant spe
 figure = fx.plot.tip_path({item.name: run for item, run in runs})
 
 script = fx.load_controller("tip_square")
-runs = fx.run_scenarios(script, fx.load_plant(script.PLANT, overrides={"model.elements": 2}), only=["stops, PD", "stops, feedforward"])
+arm = fx.load_plant(script.PLANT, overrides={"model.elements": 2})
+runs = fx.run_scenarios(script, arm, only=["stops, PD", "stops, feedforward"])
 stops = fx.plot.tip_errors({item.name: run for item, run in runs})

@@ -2,8 +2,8 @@
 Which angle may be fed back
 ===========================
 
-Encoders are collocated: stable at any gain. The angle of the chord, which the tip moves too, is unstable on an arm with little
-damping, in some pose of the path.
+Encoders are collocated: stable at any gain. The angle of the chord, which the tip moves too, is unstable on an
+arm with little damping, in some pose of the path.
 """
 
 import flexctl as fx

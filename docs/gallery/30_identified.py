@@ -2,11 +2,11 @@
 From a record to a modal model
 ==============================
 
-A synthetic record with encoder noise, its frequency response with standard deviations, and the poles of every order.
+A synthetic record with encoder noise, its frequency response with standard deviations, and the poles of every
+order.
 """
 
 import flexctl as fx
-
 from flexctl import identify
 
 arm = fx.load_plant("tokhi_azad_1994", overrides={"damping": {"kind": "modal", "ratio": 0.01}})

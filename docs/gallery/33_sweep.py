@@ -5,9 +5,9 @@ A sweep over two parameters
 The first frequency over payload and length, and a picture of your own in the style of the others.
 """
 
-import flexctl as fx
-
 import numpy as np
+
+import flexctl as fx
 
 arm = fx.load_plant("tokhi_azad_1994")
 figure, axes = fx.plot.subplots()

@@ -5,9 +5,9 @@ Six models, one arm
 The same plant file in other formulations, against the arm without a mesh.
 """
 
-import flexctl as fx
-
 import numpy as np
+
+import flexctl as fx
 
 name = "planar_2r_flexible"
 exact = fx.TransferMatrixArm(fx.load_plant(name)).natural_frequencies(5) / (2 * np.pi)

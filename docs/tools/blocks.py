@@ -66,7 +66,7 @@ def missing(shown: list[str], printed: str) -> str | None:
 
 
 def alike(wanted: str, found: str) -> bool:
-    """Return whether two lines have the same words, and the same numbers to the last digit that is shown, give or take one."""
+    """Return whether two lines have the same words, and numbers that differ by one in the last digit at most."""
     words = [" ".join(re.sub(NUMBER, "#", text).split()) for text in (wanted, found)]
     numbers = [re.findall(NUMBER, text) for text in (wanted, found)]
     return words[0] == words[1] and all(
@@ -77,5 +77,5 @@ def alike(wanted: str, found: str) -> bool:
 def unit(text: str) -> float:
     """Return what one is in the last digit of a number; a whole number is exact."""
     digits, _, power = text.partition("e")
-    whole, point, places = digits.partition(".")
+    _, point, places = digits.partition(".")
     return 10.0 ** (int(power or 0) - len(places)) if point else 1e-9 * max(1.0, abs(float(text)))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 PLANTS = """# Plant files of the catalogue
 
-`fx.load_plant(NAME)`, `flexctl show NAME`. Any of them is a beginning for a file of your own; [plant-files.md](../plant-files.md)
-has every key.
+`fx.load_plant(NAME)`, `flexctl show NAME`. Any of them is a beginning for a file of your own;
+[plant-files.md](../plant-files.md) has every key.
 
 """
 CONTROLLERS = """# Controller scripts
@@ -30,7 +30,7 @@ def pages(root: Path) -> dict[str, str]:
         plants.append((path.stem, title))
     for path in sorted((root / "controllers").glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        first, _, rest = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
+        first, *_ = (ast.get_docstring(ast.parse(text)) or "").splitlines()
         made[f"controllers/{path.stem}.md"] = f"# {path.stem}\n\n{_code('python', text)}"
         scripts.append((path.stem, first))
     made["plants/index.md"] = PLANTS + _list(plants)

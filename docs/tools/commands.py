@@ -9,8 +9,9 @@ import click
 
 HEAD = """# Commands
 
-`flexctl COMMAND --help` prints what stands here. Numbers go to stdout, progress and messages to stderr; commands that print
-numbers take `--json`. Exit codes: 0 done, 1 failed numerically or a requirement not met, 2 wrong input, 130 interrupted.
+`flexctl COMMAND --help` prints what stands here. Numbers go to stdout, progress and messages to stderr; commands that
+print numbers take `--json`. Exit codes: 0 done, 1 failed numerically or a requirement not met, 2 wrong input,
+130 interrupted.
 [A session on the command line](command-line.md) shows them at work.
 
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
 
@@ -23,7 +24,8 @@ def _inline(visitor: Any, node: Any) -> None:
 def _block(visitor: Any, node: Any) -> None:
     from docutils import nodes
 
-    visitor.body.append(f'<div class="math" role="region" aria-label="formula" tabindex="0">{_made(visitor, node, True)}</div>')
+    formula = _made(visitor, node, True)
+    visitor.body.append(f'<div class="math" role="region" aria-label="formula" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 
@@ -31,7 +33,7 @@ def _made(visitor: Any, node: Any, block: bool) -> str:
     tex = re.sub(r"frac(\d)(\d)", r"frac{\1}{\2}", node.astext()).replace("\\dots ", "\\ldots ")
     try:
         return str(tex2mathml(tex, as_block=block))
-    except Exception as error:
+    except (MathError, SyntaxError, ValueError) as error:
         from sphinx.util import logging
 
         logging.getLogger(__name__).warning("formula %r: %s", tex, error, location=node)

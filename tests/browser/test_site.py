@@ -28,8 +28,8 @@ def built() -> None:
 class Tab:
     """One window, offline, and what has gone wrong in it."""
 
-    def __init__(self, browser: Any, width: int) -> None:
-        self.context = browser.new_context(offline=True, viewport={"width": width, "height": 900})
+    def __init__(self, program: Any, width: int) -> None:
+        self.context = program.new_context(offline=True, viewport={"width": width, "height": 900})
         self.page, self.trouble = self.context.new_page(), []
         self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))

@@ -56,7 +56,7 @@ def test_it_runs_and_prints_the_numbers_of_its_comments(code: str) -> None:
 
 @pytest.mark.parametrize("page", CONSOLES)
 def test_commands_print_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder with the files of the page; every number of the text around stands in a block, or is rounded."""
+    """In an empty folder with the files of the page."""
     monkeypatch.chdir(tmp_path)
     for name, text in blocks.files(PAGES[page]).items():
         Path(name).write_text(text, encoding="utf-8")
