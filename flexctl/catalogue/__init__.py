@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__, models
 from ..errors import DefinitionError, NotAvailable, listed, require, unknown
 from ..machine.arm import Arm, Payload
-from ..machine.given import FIT, SAVED, opened
+from ..machine.given import SAVED, is_measured, opened
 from ..machine.plausible import check_plausible
 from ..models import outside
 from ..support.moved import OldMembers
@@ -232,7 +232,8 @@ def load_plant(
     ----------
     name : str or Path
         Catalogue name (see `list_plants`) or path of a `.toml` file, or of a linear plant: .mat, .npz, .json, .mtx. A
-        linear plant has other overrides, see `flexctl.catalogue.linear_plant`.
+        linear plant has other overrides, see `flexctl.catalogue.linear_plant`. To a measured frequency response (these
+        files too, .csv, .uff) a linear plant is fitted, and it is said how well (`DataWarning`).
     model : str or mapping, optional
         Another solver than the file's, or options of the solver: `model={"sections": 40}`.
     overrides : mapping, optional
@@ -270,9 +271,13 @@ def _saved(path: Path, overrides: Mapping[str, Any]) -> Plant:
 
     require("model.kind" not in overrides, f"{path} is a linear plant, of which there is no other model")
     linear = opened(path)
-    if not isinstance(linear, SecondOrder | FirstOrder):
-        raise NotAvailable(f"{path} holds {linear!r}: this needs a plant, not a measured response; {FIT}")
-    found = LinearSystem(linear, path.stem, str(path))
+    if is_measured(linear):
+        from ..identify.fitted import fitted_file
+
+        found = fitted_file(path, linear)
+    else:
+        require(isinstance(linear, SecondOrder | FirstOrder), f"{path} holds {linear!r}, which is no plant")
+        found = LinearSystem(linear, path.stem, str(path))
     return found.with_(overrides) if overrides else found
 
 

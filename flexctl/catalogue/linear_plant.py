@@ -34,6 +34,7 @@ from ..model import MechanicalModel, OperatingPoint, names
 from . import Plant
 from .definition import Row
 from .overrides import merge
+from .uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from ..frequency import FrequencyResponse
@@ -54,8 +55,9 @@ class NoArm(NotAvailable, AttributeError):
 class LinearSystem(Plant):
     """A linear plant as a `Plant`; see the module docstring for what of it can be changed.
 
-    Made by `load_plant` of a .mat, .npz, .json or .mtx file, or of a plant file with ``[model] kind = "matrices"``, and
-    of a `SecondOrder`, `FirstOrder` or control.StateSpace wherever a plant is asked for.
+    Made by `load_plant` of a .mat, .npz, .json or .mtx file (one that holds a measured response is fitted), or of a
+    plant file with ``[model] kind = "matrices"``, and of a `SecondOrder`, `FirstOrder` or control.StateSpace wherever a
+    plant is asked for.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class LinearSystem(Plant):
 
     def __init__(
         self, linear: LinearPlant, name: str = "", source: str = "", overrides: Mapping[str, Any] | None = None,
-        title: str = "", reference: str = "", files: tuple[Path, ...] = (),
+        title: str = "", reference: str = "", files: tuple[Path, ...] = (), uncertainty: Uncertainty | None = None,
     ) -> None:
         told = str(provenance_of(linear).get("plant", "") or "linear plant")
         kind = "state_space" if isinstance(linear, FirstOrder) else "linear"
@@ -83,6 +85,7 @@ class LinearSystem(Plant):
             "name": name or told, "title": title or f"a linear plant: {linear!r}", "reference": reference,
             "kind": kind, "options": {}, "overrides": dict(overrides or {}), "expected": (), "rows": (),
             "source": source or "given in Python", "tables": {}, "given_linear": linear, "files": files,
+            "uncertainty": uncertainty,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -158,7 +161,8 @@ class LinearSystem(Plant):
             raise NotAvailable(f"{self.name} is a linear plant: there is no other model of it")
         found = {**self.overrides, **merge(overrides, None, tables)}
         return LinearSystem(
-            self.given_linear, self.name, self.source, found, self.title, self.reference, self.__dict__["files"]
+            self.given_linear, self.name, self.source, found, self.title, self.reference, self.__dict__["files"],
+            self.uncertainty,
         )
 
     def _check(self) -> None:

@@ -26,6 +26,7 @@ from ..model import FloatArray
 from ..support.files import check_writable
 from . import terminal
 from .terminal import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, say
+from .warned import telling_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -179,7 +180,8 @@ def load(name: str, settings: Sequence[str], kind: str | None) -> Plant:
     from ..catalogue import load_plant
     from .specs import formulation
 
-    return load_plant(name, model=None if kind is None else formulation(kind), overrides=overrides(settings))
+    with telling_warnings():
+        return load_plant(name, model=None if kind is None else formulation(kind), overrides=overrides(settings))
 
 
 def overrides(settings: Sequence[str]) -> dict[str, Any]:

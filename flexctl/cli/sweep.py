@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from ..errors import require
+from ..machine.given import SAVED
 from . import cli, common
 from .quantities import has_unit, key_unit, quantities, quantity
 
@@ -105,7 +106,9 @@ def sweep(
     JSON: columns, rows, failed; controller, version.
     """
     from .. import __version__
+    from ..catalogue import load_controller
     from ..judging.sweep import sweep as swept
+    from .runs import own_plant
 
     over: dict[str, Any] = {}
     for text in parameters:
@@ -115,6 +118,9 @@ def sweep(
     changed = common.overrides(settings)
     if kind is not None:
         changed = {"model.kind": kind, **changed}
+    where = plant or own_plant(load_controller(controller), controller)
+    if Path(where).suffix.lower() in SAVED:
+        common.load(where, (), None)  # what is to be said of such a file is said here, once
     with common.progress(1) as report:
         found = swept(
             controller, plant, over=over, draws=draws, method=sample, count=count, seed=seed, overrides=changed,

@@ -180,12 +180,16 @@ class FrequencyResponse(Tabular):
     _index = "omega"
 
     def _table(self) -> list[Column]:
-        """Return the frequencies [rad/s] and, for every channel "output/input", real and imaginary part."""
+        """Return the frequencies [rad/s] and, for every channel "output/input", real and imaginary part, and sigma."""
         parts = [
             Column(f"{y.name}/{u.name}:{part}", getattr(self.response[i, k], part), f"{y.unit}/({u.unit})")
             for i, y in enumerate(self.outputs) for k, u in enumerate(self.inputs) for part in ("real", "imag")
         ]
-        return [Column("omega", self.omega, "rad/s"), *parts]
+        spread = [] if self.sigma is None else [
+            Column(f"{y.name}/{u.name}:sigma", self.sigma[i, k], f"{y.unit}/({u.unit})")
+            for i, y in enumerate(self.outputs) for k, u in enumerate(self.inputs)
+        ]
+        return [Column("omega", self.omega, "rad/s"), *parts, *spread]
 
     def _about(self) -> Mapping[str, Any]:
         return {**self.provenance, "modes_outside_hz": (self.outside / (2 * np.pi)).tolist()}

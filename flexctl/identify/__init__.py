@@ -3,12 +3,14 @@
 record, read_record        measured data: arrays or .csv, .npz, .mat, .json, .uff files, with units
 spectra, frf               spectra and frequency responses of records, with coherence and standard deviation
 modal                      frequency responses to a modal model (vector fitting), over orders
+fitted_plant               the same as a plant to run, certify and vary
 subspace                   records to a state space model (PO-MOESP, output error)
 parameters                 parameters of a plant file from records and frequency responses together
 multisine, doublets        experiments; `measure` makes a synthetic record of any plant
 """
 
 from .experiment import Excitation, doublets, multisine, read_excitation
+from .fitted import fitted_plant
 from .frf import frf
 from .grey_box import Identified, parameters
 from .measure import measure
@@ -28,6 +30,7 @@ __all__ = [
     "Spectra",
     "SubspaceFit",
     "doublets",
+    "fitted_plant",
     "frf",
     "measure",
     "measured_response",

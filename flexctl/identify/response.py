@@ -126,10 +126,8 @@ class MeasuredResponse(FrequencyResponse):
         )
 
     def _table(self) -> list[Column]:
-        pairs = [(y, u, i, k) for i, y in enumerate(self.outputs) for k, u in enumerate(self.inputs)]
-        spread = [Column(f"{y.name}/{u.name}:sigma", self.sigma[i, k], f"{y.unit}/({u.unit})") for y, u, i, k in pairs]
         shared = [Column(f"{y.name}:coherence", self.coherence[i], "1") for i, y in enumerate(self.outputs)]
-        return [*super()._table(), *spread, *shared]
+        return [*super()._table(), *shared]
 
     def _about(self) -> dict[str, Any]:
         return {

@@ -3,18 +3,20 @@
     omega [rad/s] or frequency_hz [Hz]
     response, or response_real and response_imag      (outputs, inputs, lines), or a vector of one channel
     sigma                                             standard deviations sqrt(E |error|^2), of the same shape; optional
+    dt                                                sample time [s] of a sampled plant, whose input is held; optional
     inputs, outputs, input_units, output_units        names; u1, y1, .. by default
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import DefinitionError, NotAvailable, require
+from ..errors import DefinitionError, require
 from ..frequency import FrequencyResponse
 from ..linear.matrices import signals
 from ..model import FloatArray, Signal
@@ -22,20 +24,22 @@ from ..model import FloatArray, Signal
 _LINES, _GAINS = ("omega", "frequency_hz"), ("response", "response_real")
 
 
+def holds_columns(content: Mapping[str, Any]) -> bool:
+    """Whether the content of a file is a frequency response with a column for each channel, as `identify` writes it."""
+    named = content.get("columns", ())  # of a .mat file, whose own names cannot have a colon
+    columns = [str(name) for name in named] if isinstance(named, list | tuple | np.ndarray) else []
+    return any(name.endswith(":real") for name in (*content, *columns))
+
+
 def holds_gains(content: Mapping[str, Any]) -> bool:
     """Whether the content of a file is a frequency response, not a plant."""
-    columns = any(key.endswith(":real") for key in content)
-    return columns or (any(key in content for key in _LINES) and any(key in content for key in _GAINS))
+    return any(key in content for key in _LINES) and any(key in content for key in _GAINS)
 
 
 def gains_in(content: Mapping[str, Any], path: Path) -> FrequencyResponse:
     """Return the frequency response that the content of a file is."""
-    if any(key.endswith(":real") for key in content):
-        raise NotAvailable(f"{path} has a column for each channel: read it with fx.identify.read_frf")
     period = float(np.asarray(content.get("dt", 0.0)).ravel()[0])
-    if period != 0.0:
-        told = f"{path}: a response of a sampled plant, dt = {period:g} s"
-        raise NotAvailable(f"{told}: read it with fx.identify.read_frf")
+    require(math.isfinite(period) and period >= 0.0, f"{path}: dt = {period:g} s must be 0 or the sample time")
     try:
         raw = content["omega"] if "omega" in content else 2.0 * np.pi * np.asarray(content["frequency_hz"], float)
         omega = np.asarray(raw, float).ravel()
@@ -53,7 +57,13 @@ def gains_in(content: Mapping[str, Any], path: Path) -> FrequencyResponse:
     require(finite, f"{path}: the response has entries that are not finite; leave those lines out")
     u, y = _labels(content, "input", H.shape[1]), _labels(content, "output", H.shape[0])
     try:
-        return FrequencyResponse(omega, H, u, y, {"plant": path.stem, "source": path.name}, sigma=spread)
+        note = {"plant": path.stem, "source": path.name}
+        if period > 0.0:  # the input of a sampled plant is held
+            from ..identify import MeasuredResponse
+
+            known = np.zeros((0, 0, 0)) if spread is None else spread
+            return MeasuredResponse(omega, H, u, y, note, None, known, dt=period, held=True)
+        return FrequencyResponse(omega, H, u, y, note, sigma=spread)
     except DefinitionError as error:
         raise DefinitionError(f"{path}: {error}") from error
 

@@ -20,10 +20,10 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.equilibrium import accelerations
 from ..linear.matrices import from_matrices, signals
 from ..linear.realise import first_order
-from ..machine.given import LinearGiven, ModelGiven, as_linear, as_model
+from ..machine.given import MEASURED, LinearGiven, ModelGiven, as_linear, as_model
 from ..model import FloatArray, OperatingPoint, Signal, names
 from ..support.files import write_atomically
-from .gains import gains_in, holds_gains
+from .gains import gains_in, holds_columns, holds_gains
 from .records import Record, read_raw, read_record, record_bytes, suffix_of, write_record
 
 if TYPE_CHECKING:
@@ -147,8 +147,19 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
 def load_any(path: str | Path) -> SecondOrder | FirstOrder | FrequencyResponse:
     """Return the plant in a file, or the measured frequency response (`flexctl.io.gains`) that it holds."""
     place = Path(path)
+    if place.suffix.lower() in MEASURED:
+        return _of_columns(place)
     content = {} if place.suffix.lower() == ".mtx" else read_raw(place)
+    if holds_columns(content):
+        return _of_columns(place)
     return gains_in(content, place) if holds_gains(content) else load_linear(place)
+
+
+def _of_columns(path: Path) -> FrequencyResponse:
+    """Return a measured response with a column for each channel, or of a universal file."""
+    from ..identify import read_frf
+
+    return read_frf(path)
 
 
 def _own(record: Record) -> SecondOrder | FirstOrder:

@@ -142,6 +142,9 @@ def _write_json(stream: IO[bytes], record: Mapping[str, Value]) -> None:
 def _read_json(stream: IO[bytes]) -> Record:
     content = json.loads(stream.read().decode())
     require(isinstance(content, dict), "the file does not hold one JSON object")
+    if isinstance(content.get("columns"), dict):  # a table (`support.tabular`): what it is and its units are mappings
+        told = {key: json.dumps(content.get(key, {})) for key in ("about", "units")}
+        content = {**content["columns"], **told}
     return {str(k): v if isinstance(v, str) else _from_json(str(k), v) for k, v in content.items()}
 
 

@@ -4,6 +4,7 @@
     a linear plant  any of these, linearised at rest (`flexctl.rest_point`), a `SecondOrder`, a `FirstOrder`, a
                     python-control system, the path of a saved linear plant
     an arm          a `Plant`, its name or path, an `Arm`
+    what runs       a model or a linear plant, or a measured response, to which a plant is fitted (`identify.fitted`)
 
 Anything else is refused with what was given and what is taken.
 """
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 else:  # for annotations alone
     ArmGiven = ModelGiven = LinearGiven = Any
 
-SAVED = (".mat", ".npz", ".json", ".mtx")
-"""Files of linear plants; any other path is that of a plant file."""
+MEASURED = (".csv", ".uff", ".unv")
+"""Files of measured frequency responses alone."""
+SAVED = (".mat", ".npz", ".json", ".mtx", *MEASURED)
+"""Files of linear plants and of measured responses; any other path is that of a plant file."""
 FIT = "fit a plant to it first (fx.identify.modal), or ask for its margins (fx.margins, flexctl margins)"
 """What to do with a measured response where a plant is needed."""
 PLANT = "a Plant, the name of one or the path of its file"
@@ -83,7 +86,11 @@ def as_plant(given: Any) -> Plant:
     """Return a plant, or that of a name or path, a linear plant as one, or raise `DefinitionError`."""
     from ..catalogue import Plant, load_plant
 
-    found = load_plant(given) if isinstance(given, str | Path) else given
+    found: Any = load_plant(given) if isinstance(given, str | Path) else given
+    if is_measured(found):
+        from ..identify.fitted import fitted_plant
+
+        return fitted_plant(found)
     if isinstance(found, linear_kinds()) or is_control(found):
         from ..catalogue.linear_plant import LinearSystem
 
@@ -102,6 +109,12 @@ def as_arm(given: Any) -> Arm:
     return arm
 
 
+def as_runnable(given: Any) -> Any:
+    """Return a plant fitted to a measured response, or to that in a file; anything else as `opened` does."""
+    found = opened(given)
+    return as_plant(given) if is_measured(found) else found
+
+
 def as_simulated(given: Any) -> MechanicalModel:
     """Return what `simulate` runs: a model as `as_model` returns it, or a plant in states as one.
 
@@ -113,7 +126,7 @@ def as_simulated(given: Any) -> MechanicalModel:
     from ..linear import FirstOrder
     from ..linear.state_model import StateModel
 
-    found = opened(given)
+    found = as_runnable(given)
     inside = plain_model(found)
     if isinstance(inside, StateModel):
         return inside
@@ -197,6 +210,11 @@ def as_first_order(given: Any) -> FirstOrder:
 
     found = as_linear(given)
     return found if isinstance(found, FirstOrder) else found.first_order()
+
+
+def is_measured(system: Any) -> bool:
+    """Whether something is a frequency response of data, behind which there is no model."""
+    return isinstance(system, Gains) and system.source is None
 
 
 def is_control(system: Any) -> bool:

@@ -42,7 +42,7 @@ from ..laws.fingerprint import check_made_for
 from ..laws.given import as_law
 from ..laws.motion_command import MotionCommand
 from ..linear.state_model import StateModel
-from ..machine.given import as_simulated, is_control, opened
+from ..machine.given import as_runnable, as_simulated, is_control
 from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, names
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.optimal import MadeForLaw
@@ -158,7 +158,7 @@ def simulate(
     >>> print(f"{run['tip_displacement'].max():.3f} m")
     0.179 m
     """
-    system = opened(system)
+    system = as_runnable(system)
     plant, law = as_simulated(system), as_law(controller)
     inputs = {} if inputs is None else inputs
     require(isinstance(inputs, Mapping), f"inputs is a {type(inputs).__name__}; give a mapping from name to signal")

@@ -82,8 +82,6 @@ def test_margins(folder) -> None:
     (("certify", "law.py", "plant.mat", "--pose", "10deg"), "a linear plant, which has no poses"),
     (("simulate", "plant.mat", "--torque", "bang-bang:0.1,0.1", "--payload-change", "0.05:20g"), "no payload"),
     (("validity", "plant.mat", "--torque", "bang-bang:0.1,0.1"), "its own prediction"),
-    (("simulate", "frf.npz", "--torque", "bang-bang:0.1,0.1"), "fit a plant to it first"),
-    (("modes", "frf.npz"), "fit a plant to it first"), (("certify", "law.py", "frf.npz"), "fit a plant to it first"),
     (("margins", "law.py", "frf.npz"), "give unstable_poles"),
     (("margins", "law.py", "plant.mat", "--unstable", "0"), "poles of .* are known"),
     (("bode", "frf.npz", "--hold", "joint1"), "is measured"),

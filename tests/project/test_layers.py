@@ -47,6 +47,8 @@ CONVENIENCE = {
     ("catalogue.matrices", "io.python_control"): "a plant file that names files of matrices",
     ("catalogue.matrices", "io.market"): "a plant file that names files of matrices",
     ("catalogue.matrices", "io.records"): "a plant file that names files of matrices",
+    ("machine.given", "identify.fitted"): "a measured response in place of a plant, everywhere",
+    ("catalogue", "identify.fitted"): "the same from a file",
     ("machine.given", "linear"): "a plant or model in place of its linear plant, everywhere",
     ("machine.given", "linear.linear_model"): "a linear plant in place of a model, everywhere",
     ("machine.given", "io.python_control"): "a control.StateSpace or the file of a linear plant, everywhere",

@@ -17,6 +17,7 @@ import dataclasses
 import hashlib
 import inspect
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DefinitionError, FlexctlError, require, unknown
+from ...errors import DataWarning, DefinitionError, FlexctlError, require, unknown
 from ...simulation.simulate import check_settings
 from ..scenario import Scenario, blamed, label, scenarios
 
@@ -127,7 +128,9 @@ def _controller(study: Study, own: Mapping[str, Any], changed: Mapping[str, Any]
         same = study.digest in ("", digest_of(study.controller, study.plant, dict(study.overrides)))
         require(same, f"{study.controller} or {study.plant} is another file here than where the sweep was started")
         script = load_controller(study.controller)
-        nominal = load_plant(study.plant, overrides=dict(study.overrides))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # said where the sweep was started
+            nominal = load_plant(study.plant, overrides=dict(study.overrides))
         arm = nominal.with_(overrides=changed) if changed else nominal
         _KNOWN[key] = script, designed(script, arm, own), nominal
         if len(_KNOWN) > KEPT:
