@@ -134,6 +134,11 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
 )
 @click.option("--no-mesh", is_flag=True, help="Leave out the check of the mesh.")
 @click.option(
+    "--engine", type=click.Choice(["auto", "linear", "full"]), default="auto", show_default=True,
+    help="Model of records: linear about rest with dry friction, the full one, or full where joints have play, "
+    "stiffening springs or lossy gears.",
+)
+@click.option(
     "-o",
     "files",
     multiple=True,
@@ -155,6 +160,7 @@ def parameters(
     delay: str,
     others: tuple[str, ...],
     no_mesh: bool,
+    engine: str,
     files: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -186,6 +192,7 @@ def parameters(
             start=start,
             delay=delay if delay == "scan" else _whole(delay),
             mesh=not no_mesh,
+            engine=engine,
             progress=report,
         )
         tried = {Path(p).name: found.validate(r) for p, r in trials}

@@ -72,8 +72,7 @@ class Excitation(Tabular):
 
     def as_input(self) -> PiecewiseConstant:
         """Return the signal for `flexctl.simulate`, held between samples."""
-        changes = np.flatnonzero(np.diff(self.u)) + 1
-        return PiecewiseConstant(tuple(self.t[changes].tolist()), (float(self.u[0]), *self.u[changes].tolist()))
+        return held(self.t, self.u)
 
     _index = "time"
 
@@ -82,6 +81,12 @@ class Excitation(Tabular):
 
     def _about(self) -> Mapping[str, Any]:
         return {**self.provenance, "period_samples": self.period, "crest_factor": self.crest, "lines_hz": self.lines_hz}
+
+
+def held(t: FloatArray, u: FloatArray) -> PiecewiseConstant:
+    """Return samples as a signal that is held between them."""
+    changes = np.flatnonzero(np.diff(u)) + 1
+    return PiecewiseConstant(tuple(t[changes].tolist()), (float(u[0]), *u[changes].tolist()))
 
 
 def multisine(

@@ -4,30 +4,32 @@ Parameters are positive and move in their logarithms. First magnitudes alone (wh
 periodic records), with a robust loss; then complex gains over their deviations and records over the root mean square of
 their misfit, over longer and longer parts of the records; the delay is scanned in whole samples.
 
-The model is linear about rest with the dry friction of the joints (`flexctl.identify.sampled`). Records begin at rest;
-each output has an offset of its own.
+Records begin at rest; each output has an offset of its own. The model is linear about rest with the dry friction of the
+joints (`flexctl.identify.sampled`), or, of records, the full one (`flexctl.identify.full_model`): large turns, play,
+stiffening joints, limits. Frequency responses are always those of the linear model.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import require
+from ..errors import require, unknown
 from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
 from . import quality
+from .full_model import distance, enough_steps, limits, outputs_of, reasons
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import sampled
-from .search import cost_of, first_guess, fitted, horizons, reweighted, scanned
+from .sampled import delayed, sampled
+from .search import DELAYS, cost_of, first_guess, fitted, horizons, reweighted, scanned
 from .subspace import fit_percent
 from .trust import Trust, mesh_of, refined, trust
 
@@ -39,6 +41,11 @@ WEIGHTED = 6
 """Times that weights are taken from what is left, and the parameters fitted again."""
 MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
+ENGINES = ("auto", "linear", "full")
+PARTED = 0.3
+"""What the full model is off the linear one, as a part of what is left unexplained, that is told."""
+TRIED = 1500
+"""Samples on which it is tried how many steps a sample needs."""
 FINEST = 330
 """Coordinates of the finest mesh that is taken without being asked for."""
 
@@ -71,6 +78,8 @@ class Identified(Tabular):
         What is to be known of the result, as it was warned of.
     misfit : mapping
         (data, output) -> measured minus modelled.
+    substeps : int
+        Steps in a sample with which the full model follows records; 0: they are those of the linear one.
 
     Examples
     --------
@@ -98,6 +107,7 @@ class Identified(Tabular):
     misfit: Mapping[tuple[str, str], FloatArray]
     formal: Mapping[str, float]
     mesh: Mapping[str, float]
+    substeps: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -107,8 +117,11 @@ class Identified(Tabular):
     def predict(self, data: Record) -> FloatArray:
         """Return the outputs of the plant under the inputs of a record, from rest, with the offsets of that record."""
         data = data.choose(outputs=[n for n in names(data.outputs) if n in names(self.plant.model.outputs)])
-        model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
-        y = model.outputs(data.u, data.dt, data.held, self.delay, self.late)
+        if self.substeps:
+            y = delayed(outputs_of(self.plant, data, data.t.size, self.substeps), self.delay)
+        else:
+            model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
+            y = model.outputs(data.u, data.dt, data.held, self.delay, self.late)
         return np.asarray(y + (data.y - y).mean(axis=0))
 
     def validate(self, data: Record) -> dict[str, float]:
@@ -179,6 +192,7 @@ def parameters(
     start: Mapping[str, float] | None = None,
     delay: int | str = "scan",
     mesh: bool = True,
+    engine: str = "auto",
     progress: Callable[[str, float], None] | None = None,
 ) -> Identified:
     """Return parameters of a plant file that fit measurements best, with standard deviations.
@@ -199,14 +213,18 @@ def parameters(
     mesh : bool
         Whether to find out how far the parameters depend on the mesh of the model, and to refine it where they do by
         more than 0.1 % and half their deviation; this is told.
+    engine : str
+        Model of the records: "linear" (about rest, with dry friction), "full" (the nonlinear one: slower), or "auto":
+        full where joints have play, a stiffening spring or a gear that loses power by direction.
     progress : callable, optional
         Called with what is running and the fraction done.
 
     Warns
     -----
     DataWarning
-        For parameters that the data do not tell apart or hardly determine, misfits that are not noise, modes that are
-        not excited, outputs that the plant does not have, a mesh that is too coarse.
+        For records on which linear and full model part by more than is left unexplained, for parameters that the data
+        do not tell apart or hardly determine, misfits that are not noise, modes that are not excited, outputs that the
+        plant does not have, a mesh that is too coarse.
 
     Examples
     --------
@@ -221,7 +239,10 @@ def parameters(
     """
     whole = delay == "scan" or (isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0)
     require(whole, f'delay = {delay!r} must be a whole number of samples or "scan"')
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
     found, told = problem(as_plant(plant), data, free, dict(start) if start else None)
+    found = _with_engine(found, engine, told)
     for r in found.records:
         told += r.warnings()
     say = progress or (lambda what, part: None)
@@ -229,16 +250,20 @@ def parameters(
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
     items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
-    feeds = any(found.model(x, item).has_feed for item in items if item.dt > 0.0)
+    # sensors of the full model read before the input jumps
+    feeds = not found.full and any(found.model(x, item).has_feed for item in items if item.dt > 0.0)
     lengths = horizons(found, guessed)
-    x, at = scanned(found, x, wanted, feeds, lengths[0], say)
+    # the beginning of a record tells no delay from play
+    x, at = scanned(found, x, wanted, feeds, 0 if found.full else lengths[0], say)
     for number, length in enumerate(lengths[1:] or [0]):
         x, _ = fitted(found, x, at, length, 10, say, f"part {number + 1} of {len(lengths)}")
     x, cost = _weighted(found, x, at, say)
-    y, other = _neighbours(found, x, at, cost, wanted, feeds, say)
-    if other != at:
+    for _ in range(DELAYS):
+        y, other = _neighbours(found, x, at, cost, wanted, feeds, say)
+        if other == at:
+            break
         x, at = y, other
-        x, _ = _weighted(found, x, at, say)
+        x, cost = _weighted(found, x, at, say)
     say("deviations", 0.0)
     how_far = trust(found, x, at, mesh)
     say("deviations", 1.0)
@@ -246,6 +271,40 @@ def parameters(
     if times > 1:
         found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
     return _told(found, x, at, how_far, told)
+
+
+def _with_engine(found: Problem, engine: str, told: list[str]) -> Problem:
+    """Return the problem with the model that its records are compared with; what decided it is told."""
+    why = reasons(found.plant)
+    if engine == "linear" or not found.records or not (why or engine == "full"):
+        return found
+    if engine == "auto":
+        told.append(f"records are compared with the full model, which has {', '.join(why)}; it is slower")
+    longest = max(found.records, key=lambda r: r.t.size)
+    count = min(longest.t.size, TRIED)
+    return replace(found, full=True, substeps=enough_steps(found.plant, longest, count))
+
+
+def _parted(found: Problem, x: FloatArray, at: Setting) -> list[str]:
+    """Return a word where the full model is further from the linear one than the data are."""
+    plant = found.plant_at(x)
+    why = [*reasons(plant), *limits(plant)]
+    if found.full or not why:
+        return []
+    words = []
+    for data in found.records:
+        model = found.model(x, data)
+        linear = model.shifted(found.simulated(x, data, data.t.size), data.u, 0, at.late)
+        left = np.sqrt(np.mean(found.misfit(x, data, at) ** 2, axis=0))
+        off = distance(plant, data, linear)
+        k = int(np.argmax(off / np.maximum(left, 1e-300)))
+        if off[k] > PARTED * left[k]:
+            words.append(
+                f"the full model ({', '.join(why)}) is {off[k]:.3g} {data.outputs[k].unit} rms from the linear one in "
+                f"{data.outputs[k].name}, where {left[k]:.3g} is left over: identify with engine='full' "
+                "(--engine full), or with smaller motions"
+            )
+    return words
 
 
 def _weighted(
@@ -338,7 +397,7 @@ def _neighbours(
 def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list[str]) -> Identified:
     values = found.start * np.exp(x)
     sigma = values * how_far.sigma
-    told = [*told, *unexcited(found, x), *_cautions(found, values, sigma, how_far)]
+    told = [*told, *unexcited(found, x), *_parted(found, x, at), *_cautions(found, values, sigma, how_far)]
     fits: dict[tuple[str, str], float] = {}
     left: dict[tuple[str, str], FloatArray] = {}
     for k, data in enumerate(found.records):
@@ -369,6 +428,7 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
         left,
         dict(zip(keys, (values * how_far.formal).tolist(), strict=True)),
         dict(zip(keys, (values * how_far.mesh).tolist(), strict=True)),
+        found.substeps if found.full else 0,
         {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
     )
 

@@ -19,6 +19,7 @@ from ..model import FloatArray, LinearMechanics, Signal, Turned, names, turn
 from ..models.wrappers.driven_joints import DrivenJoints
 from ..simulation.simulate import simulate
 from .experiment import Excitation
+from .full_model import limits, reasons
 from .record import Record, repeating
 from .sampled import sampled
 
@@ -67,7 +68,7 @@ def measure(
         Of the noise.
     engine : str
         "linear" (about rest, with the joints' dry friction), "full" (the nonlinear model), or "auto": linear where the
-        model is.
+        model is, and the joints have no play, stiffening springs, limits or lossy gears.
     progress : callable, optional
         Called with what is running and the fraction done.
 
@@ -141,7 +142,7 @@ def _inside(arm: Plant) -> Any:
 
 
 def _is_linear(arm: Plant) -> bool:
-    return isinstance(_inside(arm), LinearMechanics)
+    return isinstance(_inside(arm), LinearMechanics) and not (reasons(arm) or limits(arm))
 
 
 def _linear_readings(arm: Plant, drive: Excitation, outputs: Sequence[str], delay: int) -> FloatArray:

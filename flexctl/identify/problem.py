@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DefinitionError, FlexctlError, require, unknown
+from ..errors import ConvergenceError, DefinitionError, FlexctlError, require, unknown
 from ..model import FloatArray, names
 from .frf import frf
+from .full_model import outputs_of
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import SUBSTEPS, Sampled, sampled
+from .sampled import SUBSTEPS, Sampled, delayed, sampled
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
 ASSUMED = 0.01
 STEP = 1e-3
+PRIOR = 3.0
+"""Weight of the start while parts of a record are fitted on the full model: a factor e counts like so many samples that
+are off by the scale, squared."""
 """Change of a logarithm for differences."""
 KEPT = 60
 """Models and runs that are kept: enough for the differences of one Jacobian."""
@@ -54,6 +58,7 @@ class Problem:
     scales: list[FloatArray] = field(default_factory=list)
     kept: dict[Any, Any] = field(default_factory=dict)
     substeps: int = SUBSTEPS
+    full: bool = False  # records are those of the full model
 
     def plant_at(self, x: FloatArray) -> Plant:
         """Return the plant with parameters exp(x) times the start."""
@@ -71,10 +76,13 @@ class Problem:
         return found
 
     def simulated(self, x: FloatArray, data: Record, count: int) -> FloatArray:
-        """Return the outputs without delay and feed-through; the last few are kept: delays only shift them."""
+        """Return the outputs without delay, and of the linear model without feed-through; the last few are kept."""
         key = (x.tobytes(), id(data), count)
         if key not in self.kept:
-            y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
+            if self.full:
+                y = outputs_of(self.plant_at(x), data, count, self.substeps)
+            else:
+                y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
             _make_room(self.kept)
             self.kept[key] = y
         found: FloatArray = self.kept[key]
@@ -84,6 +92,8 @@ class Problem:
         """Return all residuals over their standard deviations; of records the first `horizon` samples."""
         parts = [self.frequency_part(x, r, at) for r in self.responses]
         parts += [self.time_part(x, k, at, horizon) for k in range(len(self.records))]
+        if self.full and horizon:  # the beginning of a record does not tell of play and stops: do not run away there
+            parts.append(np.asarray(PRIOR * x, float))
         return np.concatenate(parts)
 
     def frequency_part(self, x: FloatArray, data: MeasuredResponse, at: Setting) -> FloatArray:
@@ -100,9 +110,9 @@ class Problem:
     def misfit(self, x: FloatArray, data: Record, at: Setting, horizon: int = 0) -> FloatArray:
         """Return measured minus modelled outputs, offsets taken out."""
         count = min(horizon, data.t.size) if horizon else data.t.size
-        model = self.model(x, data)
-        y = model.shifted(self.simulated(x, data, count), data.u[:count], at.delay, at.late)
-        e = data.y[:count] - y
+        y = self.simulated(x, data, count)
+        late = delayed(y, at.delay) if self.full else self.model(x, data).shifted(y, data.u[:count], at.delay, at.late)
+        e = data.y[:count] - late
         return np.asarray(e - e.mean(axis=0))
 
     def blocks(self, horizon: int = 0) -> list[Block]:
@@ -132,15 +142,23 @@ class Problem:
         """Return the derivatives of the residual by the logarithms."""
         J = np.zeros((r.size, x.size))
         for k in range(x.size) if which is None else which:
-            ahead = x.copy()
-            ahead[k] += STEP
-            up = self.residual(ahead, at, horizon)
-            if central:
-                ahead[k] -= 2.0 * STEP
-                J[:, k] = (up - self.residual(ahead, at, horizon)) / (2.0 * STEP)
-            else:
-                J[:, k] = (up - r) / STEP
+            up, down = self._beside(x, k, STEP, at, horizon), None
+            if central or up is None:  # a value on the bound of what is plausible has one side only
+                down = self._beside(x, k, -STEP, at, horizon)
+            if up is None and down is None:
+                raise ConvergenceError(f"{self.keys[k]} cannot be moved by {STEP:g} of itself either way")
+            first, second = (r if y is None else y for y in (up, down))
+            J[:, k] = (first - second) / (STEP * ((up is not None) + (down is not None)))
         return J
+
+    def _beside(self, x: FloatArray, k: int, step: float, at: Setting, horizon: int) -> FloatArray | None:
+        """Return the residual with one logarithm moved, None where the plant is refused."""
+        moved = x.copy()
+        moved[k] += step
+        try:
+            return self.residual(moved, at, horizon)
+        except DefinitionError:
+            return None
 
 
 def _make_room(kept: dict[Any, Any]) -> None:

@@ -4,7 +4,7 @@
     y[k] = C x[k] + D u[k - late]                           late = 1: sensors read before the input jumps
 
 Modes far above the Nyquist frequency follow statically. What is not linear beside dry friction (large turns, play,
-limits of an amplifier) is not in it; `parameters` says how far the full model is from it.
+limits of an amplifier) is in the full model alone (`full_model`).
 """
 
 from __future__ import annotations
@@ -132,13 +132,13 @@ class Sampled:
         """Return the outputs at the samples, from rest (or a state), under inputs that come `delay` samples late."""
         if start is None:  # from rest nothing happens before the input comes
             return self.shifted(self.undelayed(u, dt, held, substeps), u, delay, late)
-        late_u = _delayed(u, delay)
+        late_u = delayed(u, delay)
         return self.shifted(self.undelayed(late_u, dt, held, substeps, start), late_u, 0, late)
 
     def shifted(self, y: FloatArray, u: FloatArray, delay: int, late: int) -> FloatArray:
         """Return the outputs with delay and feed-through from those of `undelayed`."""
         feed = np.asarray(self.plant.D)[: self.ny, : self.p]
-        return np.asarray(_delayed(y, delay) + _delayed(u, delay + late) @ feed.T)
+        return np.asarray(delayed(y, delay) + delayed(u, delay + late) @ feed.T)
 
     def undelayed(
         self, u: FloatArray, dt: float, held: bool, substeps: int = SUBSTEPS, start: FloatArray | None = None
@@ -221,7 +221,7 @@ def _resolvent(A: FloatArray, B: FloatArray, C: FloatArray, s: ComplexArray) -> 
     return np.asarray(np.einsum("yn,nps->yps", c, X))
 
 
-def _delayed(u: FloatArray, samples: int) -> FloatArray:
+def delayed(u: FloatArray, samples: int) -> FloatArray:
     """Return inputs so many samples later; nothing acts before the record."""
     if samples == 0:
         return np.ascontiguousarray(u)

@@ -131,8 +131,8 @@ def _mesh_shift(
 def _step_shift(
     found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
 ) -> FloatArray:
-    """Return how far the parameters would move if runs with dry friction took finer steps."""
-    if not any(len(found.model(x, data).laws) for data in found.records):
+    """Return how far the parameters would move if runs on the full model, or with dry friction, took finer steps."""
+    if not found.full and not any(len(found.model(x, data).laws) for data in found.records):
         return np.zeros(x.size)
     finer = replace(found, substeps=4 * found.substeps, kept={})
     return np.asarray(-inverse @ (J.T @ (finer.residual(x, at) - r)))
@@ -146,9 +146,7 @@ def refined(found: Problem, times: int) -> Problem | None:
         return None
     value = rows[key]
     finer = [times * n for n in value] if isinstance(value, list | tuple) else times * int(value)
-    return Problem(
-        found.plant.with_({key: finer}), found.keys, found.start, found.records, found.responses, list(found.scales)
-    )
+    return replace(found, plant=found.plant.with_({key: finer}), scales=list(found.scales), kept={})
 
 
 def mesh_of(found: Problem) -> str | None:

@@ -1,0 +1,68 @@
+"""Grey boxes on the full model: play, large turns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl import identify
+
+COUNT = 2.0 * np.pi / 4096.0
+KEYS = {"joint.1.backlash": 0.03, "joint.1.stiffness": 1.0142308, "joint.1.friction": 0.004}
+
+
+def record(delay: int) -> tuple[fx.Plant, identify.Record]:
+    plant = fx.load_plant("quanser_flexible_joint", overrides={"joint.1.backlash": 0.03})
+    drive = identify.doublets("joint1_voltage [V]", 2.0, count=2)
+    read = ["joint1_motor_angle", "joint1_angle"]
+    return plant, identify.measure(plant, drive, read, delay=delay, quanta=dict.fromkeys(read, COUNT))
+
+
+def test_a_synthetic_record_has_the_play_of_the_joint() -> None:
+    _plant, data = record(0)
+    assert data.provenance["engine"] == "full"
+    wound = data.y[:, 0] - data.y[:, 1]
+    assert np.ptp(wound) > 0.025  # play of 0.03 rad from end to end, without a link to wind it up at first
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")
+@pytest.mark.parametrize("delay", [1, pytest.param("scan", marks=pytest.mark.slow)])
+def test_play_is_identified(delay: int | str) -> None:
+    plant, data = record(1)
+    start = plant.with_({"joint.1.backlash": 0.015, "joint.1.stiffness": 1.6, "joint.1.friction": 6e-3})
+    found = identify.parameters(start, data, list(KEYS), delay=delay)
+    assert found.delay == 1
+    assert found.substeps > 0
+    for key, value in KEYS.items():
+        true = {row.key: row.value for row in plant.rows}[key]
+        assert found.values[key] == pytest.approx(true, rel=2e-3)
+        assert found.values[key] == pytest.approx(true, abs=4 * found.sigma[key])
+        assert value == pytest.approx(true, rel=1e-4)
+    assert found.validate(data)["joint1_angle"] == pytest.approx(found.fit["record 1", "joint1_angle"], abs=1e-6)
+
+
+def pendulum() -> fx.Plant:
+    return fx.load_plant(
+        "planar_2r_rigid", model={"kind": "finite_segment", "segments": 1},
+        overrides={"gravity.y": 0.0, "joint.1.friction": 1.0, "joint.2.friction": 0.5, "payload.mass": 5.0},
+    )
+
+
+def test_the_linear_model_says_when_a_record_has_large_turns() -> None:
+    plant = pendulum()
+    drive = identify.doublets("joint2_torque [N m]", 4.0, count=1)
+    data = identify.measure(plant, drive, ["joint1_angle", "joint2_angle"], engine="full")
+    assert 0.15 < np.ptp(data.y[:, 1]) < 0.25
+    start = plant.with_({"payload.mass": 3.0})
+    with pytest.warns(fx.DataWarning, match=r"the full model \(large turns\) is .* identify with engine='full'"):
+        linear = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False)
+    full = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False, engine="full")
+    assert full.values["payload.mass"] == pytest.approx(5.0, rel=1e-3)
+    assert abs(full.values["payload.mass"] - 5.0) < 0.1 * abs(linear.values["payload.mass"] - 5.0)
+
+
+def test_unknown_engines_are_refused() -> None:
+    plant, data = record(0)
+    with pytest.raises(fx.DefinitionError, match='unknown engine "fast"'):
+        identify.parameters(plant, data, ["joint.1.friction"], engine="fast")
