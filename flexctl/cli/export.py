@@ -27,6 +27,7 @@ def export() -> None:
       flexctl export law tip_circle --to c --tables -o out/circle
       flexctl export law tokhi_azad_lqg --to fmu -o out/lqg_fmu
       flexctl export plant tokhi_azad_1994 --to fmu -o out/arm
+      flexctl export plant planar_2r_flexible --nonlinear --to fmu -o out/beams
       flexctl export plant tokhi_azad_1994 --to matlab -o out/matlab
     """
 
@@ -92,6 +93,7 @@ def law(
     """
 flexctl export plant tokhi_azad_1994 --to fmu -o out/arm                  co-simulation and model exchange, FMI 2.0
 flexctl export plant planar_2r_flexible --pose joint2=60deg --hold all --modes 4 --to fmu -o out/bent
+flexctl export plant planar_2r_flexible --nonlinear --step 0.5ms --to fmu -o out/beams    the arm itself
 flexctl export plant tokhi_azad_1994 --set payload.mass=20g --to matlab -o out/matlab
 flexctl export plant plant.mat --to json -o out/json
 """,
@@ -103,19 +105,26 @@ flexctl export plant plant.mat --to json -o out/json
 @click.option("-o", "output", required=True, metavar="DIR", help="Folder to be made.")
 @click.option("--name", default="", metavar="NAME", help="Name of the export.  [default: the plant's]")
 @click.option("--modes", type=click.IntRange(min=0), help="Keep the rigid and this many of the lowest flexible modes.")
-@click.option("--step", metavar="SECONDS", callback=_seconds, help="FMU: the step that importers begin with.")
+@click.option(
+    "--step", metavar="SECONDS", callback=_seconds,
+    help="FMU: the step that importers begin with; nonlinear: the longest inner step too.  [default there: 1ms]",
+)
 @click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: the time that importers simulate at first.")
 @click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
-@click.option("--nonlinear", is_flag=True, default=None, help="FMU: the arm itself. Not available yet; says why.")
+@click.option(
+    "--nonlinear", is_flag=True, default=None,
+    help="FMU for co-simulation of the arm itself, large motions and all, in place of its linear plant.",
+)
 @json_option
 def plant(
     plant: str, settings: tuple[str, ...], kind: str | None, where: points.Where, form: str, output: str, name: str,
     as_json: bool, **options: Any,
 ) -> None:
-    """Write the linear plant of an arm for another program.
+    """Write the linear plant of an arm, or with --nonlinear the arm itself, for another program.
 
     PLANT is a name of the catalogue (see `flexctl list`), the path of a TOML file, or a linear plant in a .mat, .npz or
-    .json file. It is taken about rest under the weight, or where --pose, --hold, --load and --spin say.
+    .json file. It is taken about rest under the weight, or where --pose, --hold, --load and --spin say. An arm itself
+    begins in its reference pose without inputs; with --pose or --load in equilibrium there, held by its inputs.
 
     JSON: folder, files, notes, and the numbers of the export.
     """
@@ -123,9 +132,14 @@ def plant(
     given = {key: value for key, value in options.items() if value is not None}
     with progress() as report:
         report(f"exporting {plant}", 0.0)
-        linear = linear_plant(plant, settings, kind, where)
-        title = "" if linear.provenance.get("plant") else Path(plant).stem
-        made = exports.export_plant(linear, place, form, name=name or title, **given)
+        if given.get("nonlinear"):
+            arm = load(plant, settings, kind)
+            given |= points.rest_of(where, arm)
+            made = exports.export_plant(arm, place, form, name=name, **given)
+        else:
+            linear = linear_plant(plant, settings, kind, where)
+            title = "" if linear.provenance.get("plant") else Path(plant).stem
+            made = exports.export_plant(linear, place, form, name=name or title, **given)
     _told(made, as_json)
 
 

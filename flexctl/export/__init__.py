@@ -118,8 +118,8 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
     ),
     ("plant", "fmu"): Writer(
-        "fmu.plant", ("modes", "step", "stop", "binary", "nonlinear"),
-        "linear, FMI 2.0, co-simulation and model exchange",
+        "fmu.plant", ("modes", "step", "stop", "binary", "nonlinear", "pose", "load"),
+        "FMI 2.0: linear, co-simulation and model exchange; nonlinear, co-simulation",
     ),
     ("law", "matlab"): Writer(
         "matlab.law", ("sample_time", "method"), "NAME.m with law, plant and closed loop as ss objects, and NAME.mat"
@@ -203,7 +203,9 @@ def export_plant(plant: Any, folder: str | Path, to: str = "fmu", *, name: str =
         Name of the export; by default that of the plant.
     **options
         modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the step and
-        the time that importers begin with; binary=False leaves the sources alone; nonlinear=True is refused, and why.
+        the time that importers begin with; binary=False leaves the sources alone. nonlinear=True writes the arm itself,
+        with `step` (1 ms) as its longest inner step; it begins at rest in its reference pose without inputs, or in
+        equilibrium at pose={"joint2": 0.5} [rad or m] under load={"tip_force_y": 5.0} [unit of the input].
 
     Returns
     -------

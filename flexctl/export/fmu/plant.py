@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import __version__
-from ...errors import NotAvailable, require
+from ...errors import require
 from ...linear import FirstOrder, SecondOrder
 from ...machine.given import as_linear
 from ...model import FloatArray, Signal, names
@@ -31,7 +31,11 @@ def write(request: Request) -> Written:
 
     options = dict(request.options)
     if options.get("nonlinear"):
-        raise NotAvailable(_NO_ARM)
+        from .arm import write as write_arm
+
+        return write_arm(request)
+    for key in ("pose", "load"):
+        require(not options.get(key), f"{key} is of nonlinear=True; a linear plant is taken where it was linearised")
     found = as_linear(request.thing)
     plant = first_order_of(found, options.get("modes"))
     stop = horizon(plant) if options.get("stop") is None else _positive("stop", options["stop"])
@@ -61,13 +65,6 @@ def write(request: Request) -> Written:
         "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
     }
     return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
-
-
-_NO_ARM = (
-    "FMU of nonlinear arms are not written: their equations are Python that is compiled on this machine, and an FMU "
-    "must run without Python; export the linear plant at the pose that matters (--pose, --hold), or run the nonlinear "
-    "arm in flexctl with the law as C code (simulate)"
-)
 
 
 def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:

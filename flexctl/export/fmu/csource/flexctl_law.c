@@ -40,7 +40,14 @@ static fmi2Status model_derivatives(unit *c, double rates[])
     return fmi2OK;
 }
 
-static double *model_states(unit *c) { return c->now.u; } /* there are none: no number of it is read */
+/* There are no states. */
+static double *model_state(unit *c, long i)
+{
+    (void)i;
+    return c->now.u;
+}
+
+static void model_start(unit *c) { (void)c; }
 
 static const double *model_nominals(void)
 {

@@ -29,7 +29,9 @@ static int model_directions(const double x[], const double u[], double y[], doub
     return 1;
 }
 
-static double *model_states(unit *c) { return c->now.model.x; }
+static double *model_state(unit *c, long i) { return &c->now.model.x[i]; }
+
+static void model_start(unit *c) { (void)c; }
 
 static const double *model_nominals(void) { return NOMINAL; }
 

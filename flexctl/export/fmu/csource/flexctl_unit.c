@@ -22,6 +22,7 @@ static void start_values(unit *c)
 {
     memset(&c->now, 0, sizeof c->now);
     c->now.mode = INSTANTIATED;
+    model_start(c);
 }
 
 const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -173,7 +174,7 @@ fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], s
             }
             value[i] = y[at - FIRST_OUTPUT];
         } else if (at < FIRST_RATE) {
-            value[i] = model_states(c)[at - FIRST_STATE];
+            value[i] = *model_state(c, at - FIRST_STATE);
         } else {
             if (!has_rates) {
                 fmi2Status status = model_derivatives(c, rates);
@@ -196,14 +197,16 @@ fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference vr[], s
     }
     for (size_t i = 0; i < n; i++) {
         const long at = (long)vr[i];
-        const int start = (c->now.mode & (INSTANTIATED | INITIALISING)) != 0;
+        const int start = (c->now.mode & (INSTANTIATED | INITIALISING)) != 0 && STATES_MAY_BE_SET;
         if (at >= 0 && at < FIRST_OUTPUT) {
             c->now.u[at] = value[i];
         } else if (at >= FIRST_STATE && at < FIRST_RATE && start) {
-            model_states(c)[at - FIRST_STATE] = value[i];
+            *model_state(c, at - FIRST_STATE) = value[i];
         } else {
             return tell(c, fmi2Error, "fmi2SetReal: value reference %u is no input%s", vr[i],
-                        at >= FIRST_STATE && at < FIRST_RATE ? "; start values of states are set before the run" : "");
+                        at < FIRST_STATE || at >= FIRST_RATE ? ""
+                        : STATES_MAY_BE_SET  ? "; start values of states are set before the run"
+                                             : "; closures tie the coordinates of this arm, it begins in its pose");
         }
     }
     return fmi2OK;
@@ -450,7 +453,9 @@ fmi2Status fmi2SetContinuousStates(fmi2Component component, const fmi2Real x[], 
     if (!may(c, CONTINUOUS, "fmi2SetContinuousStates") || !sized(c, n, N_STATES, "fmi2SetContinuousStates")) {
         return fmi2Error;
     }
-    memcpy(model_states(c), x, n * sizeof *x);
+    for (size_t i = 0; i < n; i++) {
+        *model_state(c, (long)i) = x[i];
+    }
     return fmi2OK;
 }
 
@@ -478,7 +483,9 @@ fmi2Status fmi2GetContinuousStates(fmi2Component component, fmi2Real x[], size_t
         !sized(c, n, N_STATES, "fmi2GetContinuousStates")) {
         return fmi2Error;
     }
-    memcpy(x, model_states(c), n * sizeof *x);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = *model_state(c, (long)i);
+    }
     return fmi2OK;
 }
 

@@ -20,6 +20,9 @@
 
 typedef enum { INSTANTIATED = 1, INITIALISING = 2, EVENT = 4, CONTINUOUS = 8, STEPPED = 16, TERMINATED = 32 } unit_mode;
 #define ANY_MODE 63
+#ifndef STATES_MAY_BE_SET
+#define STATES_MAY_BE_SET 1 /* before the run */
+#endif
 
 /* All that changes while the unit runs. */
 typedef struct {
@@ -66,7 +69,8 @@ static fmi2Status model_begin(unit *c);                  /* the end of the initi
 static fmi2Status model_advance(unit *c, double h);      /* a communication step, inputs held */
 static void model_outputs(unit *c, double y[]);
 static fmi2Status model_derivatives(unit *c, double rates[]);
-static double *model_states(unit *c);
+static double *model_state(unit *c, long i);             /* where state i stands */
+static void model_start(unit *c);                        /* start values of the state; all else is zero */
 static const double *model_nominals(void);
 static int model_directions(const double x[], const double u[], double y[], double rates[]); /* 0: not available */
 static void model_forget(unit *c);                       /* frees what flexctl_model_cache holds */

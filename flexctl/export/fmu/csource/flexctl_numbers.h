@@ -1,0 +1,370 @@
+/* What translated code works with: arrays, complex numbers, and functions of whole numbers as Python has them.
+
+   An array is a pointer and its lengths; one with an s behind its name has gaps between its entries, and knows how far
+   neighbours are apart. The file that includes this one has defined ROOMS, the number of places in its code where an
+   array is made. Such an array stands in a room of its own, which is used again when the code comes by again. */
+#ifndef FLEXCTL_NUMBERS_H
+#define FLEXCTL_NUMBERS_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define FX_UNUSED __attribute__((unused))
+#else
+#define FX_UNUSED
+#endif
+#define FX static inline FX_UNUSED
+
+typedef struct { double re, im; } fx_complex;
+
+typedef struct {
+    void *room[ROOMS + 1];
+    size_t size[ROOMS + 1];
+    jmp_buf out; /* where to go when there is no memory left */
+} fx_context;
+
+typedef struct { double *p; int64_t n0; } fx_f1;
+typedef struct { double *p; int64_t n0, s0; } fx_f1s;
+typedef struct { double *p; int64_t n0, n1; } fx_f2;
+typedef struct { double *p; int64_t n0, n1, s0, s1; } fx_f2s;
+typedef struct { double *p; int64_t n0, n1, n2; } fx_f3;
+typedef struct { double *p; int64_t n0, n1, n2, s0, s1, s2; } fx_f3s;
+typedef struct { int64_t *p; int64_t n0; } fx_i1;
+typedef struct { int64_t *p; int64_t n0, s0; } fx_i1s;
+typedef struct { int64_t *p; int64_t n0, n1; } fx_i2;
+typedef struct { int64_t *p; int64_t n0, n1, s0, s1; } fx_i2s;
+typedef struct { int64_t *p; int64_t n0, n1, n2; } fx_i3;
+typedef struct { int64_t *p; int64_t n0, n1, n2, s0, s1, s2; } fx_i3s;
+typedef struct { fx_complex *p; int64_t n0; } fx_c1;
+typedef struct { fx_complex *p; int64_t n0, s0; } fx_c1s;
+typedef struct { fx_complex *p; int64_t n0, n1; } fx_c2;
+typedef struct { fx_complex *p; int64_t n0, n1, s0, s1; } fx_c2s;
+typedef struct { fx_complex *p; int64_t n0, n1, n2; } fx_c3;
+typedef struct { fx_complex *p; int64_t n0, n1, n2, s0, s1, s2; } fx_c3s;
+
+FX int64_t fx_at(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
+
+FX int64_t fx_bound(int64_t i, int64_t n)
+{
+    const int64_t at = i < 0 ? i + n : i;
+    return at < 0 ? 0 : at > n ? n : at;
+}
+
+FX int64_t fx_between(int64_t low, int64_t high) { return high > low ? high - low : 0; }
+
+FX int64_t fx_floor_div(int64_t a, int64_t b)
+{
+    const int64_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+FX int64_t fx_floor_mod(int64_t a, int64_t b)
+{
+    const int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+FX int64_t fx_size_i(int64_t a) { return a < 0 ? -a : a; }
+FX int64_t fx_max_i(int64_t a, int64_t b) { return b > a ? b : a; }
+FX int64_t fx_min_i(int64_t a, int64_t b) { return b < a ? b : a; }
+FX double fx_max_f(double a, double b) { return b > a ? b : a; }
+FX double fx_min_f(double a, double b) { return b < a ? b : a; }
+FX double fx_square(double a) { return a * a; }
+FX double fx_cube(double a) { return a * a * a; }
+FX double fx_sign(double a) { return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a; }
+
+FX fx_complex fx_complex_of(double re, double im)
+{
+    fx_complex z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
+
+FX fx_complex fx_plus(fx_complex a, fx_complex b) { return fx_complex_of(a.re + b.re, a.im + b.im); }
+FX fx_complex fx_less(fx_complex a, fx_complex b) { return fx_complex_of(a.re - b.re, a.im - b.im); }
+FX fx_complex fx_minus(fx_complex a) { return fx_complex_of(-a.re, -a.im); }
+FX fx_complex fx_conjugate(fx_complex a) { return fx_complex_of(a.re, -a.im); }
+FX fx_complex fx_scaled(double s, fx_complex a) { return fx_complex_of(s * a.re, s * a.im); }
+FX double fx_modulus(fx_complex a) { return hypot(a.re, a.im); }
+FX int fx_same(fx_complex a, fx_complex b) { return a.re == b.re && a.im == b.im; }
+
+FX fx_complex fx_times(fx_complex a, fx_complex b)
+{
+    return fx_complex_of(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+
+/* Smith's way, which does not overflow where the quotient does not. */
+FX fx_complex fx_over(fx_complex a, fx_complex b)
+{
+    if (fabs(b.re) >= fabs(b.im)) {
+        const double r = b.im / b.re, d = b.re + b.im * r;
+        return fx_complex_of((a.re + a.im * r) / d, (a.im - a.re * r) / d);
+    } else {
+        const double r = b.re / b.im, d = b.re * r + b.im;
+        return fx_complex_of((a.re * r + a.im) / d, (a.im * r - a.re) / d);
+    }
+}
+
+FX void *fx_room(fx_context *fx, int room, int64_t count, size_t each, int zeros)
+{
+    const size_t size = (size_t)(count > 0 ? count : 1) * each;
+    if (size > fx->size[room]) {
+        void *more = realloc(fx->room[room], size);
+        if (more == NULL) {
+            longjmp(fx->out, 1);
+        }
+        fx->room[room] = more;
+        fx->size[room] = size;
+    }
+    if (zeros) {
+        memset(fx->room[room], 0, size);
+    }
+    return fx->room[room];
+}
+
+FX double *fx_room_f(fx_context *fx, int room, int64_t count, int zeros)
+{
+    return (double *)fx_room(fx, room, count, sizeof(double), zeros);
+}
+
+FX int64_t *fx_room_i(fx_context *fx, int room, int64_t count, int zeros)
+{
+    return (int64_t *)fx_room(fx, room, count, sizeof(int64_t), zeros);
+}
+
+FX fx_complex *fx_room_c(fx_context *fx, int room, int64_t count, int zeros)
+{
+    return (fx_complex *)fx_room(fx, room, count, sizeof(fx_complex), zeros);
+}
+
+FX void fx_fill_f1(fx_f1s x, double value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = value;
+    }
+}
+
+FX void fx_put_f1(fx_f1s x, fx_f1s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = y.p[i0 * y.s0];
+    }
+}
+
+FX fx_f1 fx_copy_f1(fx_f1 to, fx_f1s from)
+{
+    fx_f1s whole = {to.p, to.n0, 1};
+    fx_put_f1(whole, from);
+    return to;
+}
+
+FX void fx_fill_f2(fx_f2s x, double value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = value;
+        }
+    }
+}
+
+FX void fx_put_f2(fx_f2s x, fx_f2s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
+        }
+    }
+}
+
+FX fx_f2 fx_copy_f2(fx_f2 to, fx_f2s from)
+{
+    fx_f2s whole = {to.p, to.n0, to.n1, to.n1, 1};
+    fx_put_f2(whole, from);
+    return to;
+}
+
+FX void fx_fill_f3(fx_f3s x, double value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
+            }
+        }
+    }
+}
+
+FX void fx_put_f3(fx_f3s x, fx_f3s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
+            }
+        }
+    }
+}
+
+FX fx_f3 fx_copy_f3(fx_f3 to, fx_f3s from)
+{
+    fx_f3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
+    fx_put_f3(whole, from);
+    return to;
+}
+
+FX void fx_fill_i1(fx_i1s x, int64_t value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = value;
+    }
+}
+
+FX void fx_put_i1(fx_i1s x, fx_i1s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = y.p[i0 * y.s0];
+    }
+}
+
+FX fx_i1 fx_copy_i1(fx_i1 to, fx_i1s from)
+{
+    fx_i1s whole = {to.p, to.n0, 1};
+    fx_put_i1(whole, from);
+    return to;
+}
+
+FX void fx_fill_i2(fx_i2s x, int64_t value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = value;
+        }
+    }
+}
+
+FX void fx_put_i2(fx_i2s x, fx_i2s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
+        }
+    }
+}
+
+FX fx_i2 fx_copy_i2(fx_i2 to, fx_i2s from)
+{
+    fx_i2s whole = {to.p, to.n0, to.n1, to.n1, 1};
+    fx_put_i2(whole, from);
+    return to;
+}
+
+FX void fx_fill_i3(fx_i3s x, int64_t value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
+            }
+        }
+    }
+}
+
+FX void fx_put_i3(fx_i3s x, fx_i3s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
+            }
+        }
+    }
+}
+
+FX fx_i3 fx_copy_i3(fx_i3 to, fx_i3s from)
+{
+    fx_i3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
+    fx_put_i3(whole, from);
+    return to;
+}
+
+FX void fx_fill_c1(fx_c1s x, fx_complex value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = value;
+    }
+}
+
+FX void fx_put_c1(fx_c1s x, fx_c1s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        x.p[i0 * x.s0] = y.p[i0 * y.s0];
+    }
+}
+
+FX fx_c1 fx_copy_c1(fx_c1 to, fx_c1s from)
+{
+    fx_c1s whole = {to.p, to.n0, 1};
+    fx_put_c1(whole, from);
+    return to;
+}
+
+FX void fx_fill_c2(fx_c2s x, fx_complex value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = value;
+        }
+    }
+}
+
+FX void fx_put_c2(fx_c2s x, fx_c2s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
+        }
+    }
+}
+
+FX fx_c2 fx_copy_c2(fx_c2 to, fx_c2s from)
+{
+    fx_c2s whole = {to.p, to.n0, to.n1, to.n1, 1};
+    fx_put_c2(whole, from);
+    return to;
+}
+
+FX void fx_fill_c3(fx_c3s x, fx_complex value)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
+            }
+        }
+    }
+}
+
+FX void fx_put_c3(fx_c3s x, fx_c3s y)
+{
+    for (int64_t i0 = 0; i0 < x.n0; i0++) {
+        for (int64_t i1 = 0; i1 < x.n1; i1++) {
+            for (int64_t i2 = 0; i2 < x.n2; i2++) {
+                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
+            }
+        }
+    }
+}
+
+FX fx_c3 fx_copy_c3(fx_c3 to, fx_c3s from)
+{
+    fx_c3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
+    fx_put_c3(whole, from);
+    return to;
+}
+
+#endif
