@@ -17,6 +17,8 @@ ALLOWED = {
     "catalogue.definition": "strerror of an error of the operating system",
     "catalogue.overrides": "item() of a number of numpy",
     "cli.common": "tolist() of an array",
+    "export.translate.reading": "the Python text of a compiled function",
+    "export.translate.types": "the names in a named tuple",
     "io.hdf5": "a dataset or a group of h5py",
     "judging.certify.task": "a controller script: REQUIREMENTS, POSES, __file__",
     "judging.scenario": "a controller script: PLANT, scenarios, __file__; a plant of any kind in a message",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import __version__
-from ...abilities import Identified, provenance_of
+from ...abilities import Identified, kind_of, provenance_of
 from ...errors import NotAvailable, require
 from ...linear.operating import rest_point
 from ...machine.given import as_simulated, opened
@@ -74,8 +74,7 @@ def _arm(thing: Any) -> MechanicalModel:
     """Return the model to be exported, or say why it is none."""
     model = as_simulated(opened(thing))
     if not isinstance(model, MechanicalModel) or isinstance(model, LinearMechanics):
-        kind = getattr(model, "kind", type(model).__name__)
-        raise NotAvailable(f"{kind} is linear: leave --nonlinear out, its FMU is exact at any step")
+        raise NotAvailable(f"{kind_of(model)} is linear: leave --nonlinear out, its FMU is exact at any step")
     return model
 
 

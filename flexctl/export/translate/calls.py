@@ -49,7 +49,7 @@ class Calls(Expressions):
         made = self._built_in(found, node)
         if made is not None:
             return made
-        if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
+        if isinstance(found, type) and issubclass(found, tuple):
             return self._named(found, node)
         return self._compiled(found, node)
 
@@ -88,7 +88,7 @@ class Calls(Expressions):
         values = [self.value(argument) for argument in node.args]
         common = max((letter(v) for v in values), key=ORDER.index)
         common = "i" if common == "b" else common
-        word = "fx_max" if getattr(node.func, "id", "") == "max" else "fx_min"
+        word = "fx_max" if self.value(node.func).known is max else "fx_min"
         code = number(values[0], common)
         for value in values[1:]:
             code = f"{word}_{common}({code}, {number(value, common)})"

@@ -282,7 +282,7 @@ class Body(Calls):
     def _do_augassign(self, node: ast.AugAssign) -> None:
         loaded = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node)
         for inner in ast.walk(loaded):
-            if hasattr(inner, "lineno"):
+            if isinstance(inner, ast.expr):
                 inner.lineno = node.lineno
         self._give(node.target, self.value(ast.copy_location(ast.BinOp(loaded, node.op, node.value), node)))
 
