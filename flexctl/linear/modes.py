@@ -34,6 +34,8 @@ __all__ = ["Modes", "NormalModes", "modal_damping", "modes", "normal_modes"]
 
 # A singular value of A below this part of the largest is an integrator: rounding leaves up to 1e-13, beams have 4e-13.
 _INTEGRATOR = 2e-13
+_ROUNDING = 1e-13
+"""Damping of an oscillation below this is what eigenvalues leave of none."""
 LISTED = 8
 """So many real poles are told; damping in proportion to stiffness makes one or two of every fast mode."""
 
@@ -278,7 +280,7 @@ def _energy_eigenvectors(C: FloatArray, normal: NormalModes) -> tuple[ComplexArr
     eta = np.zeros((n, poles.size), complex)
     with np.errstate(divide="ignore", invalid="ignore"):
         eta[moving] = np.where(poles == 0.0, 0.0, vectors[flexible:] / poles)
-    return np.asarray(poles, complex), eta
+    return _rounded(np.asarray(poles, complex)), eta
 
 
 def _normalised(shapes: ComplexArray, M: FloatArray) -> ComplexArray:
@@ -309,7 +311,13 @@ def _first_order_poles(plant: FirstOrder) -> tuple[ComplexArray, int]:
     poles = np.linalg.eigvals(A).astype(complex)
     if plant.dt:
         poles = np.log(poles[np.abs(poles + 1.0) > 1e-8] + 1.0) / plant.dt
-    return poles, chains[0] if chains else 0
+    return _rounded(poles), chains[0] if chains else 0
+
+
+def _rounded(poles: ComplexArray) -> ComplexArray:
+    """Return eigenvalues; oscillations whose damping is rounding have none."""
+    none = (poles.imag != 0.0) & (np.abs(poles.real) <= _ROUNDING * np.abs(poles))
+    return np.where(none, 1j * poles.imag, poles)
 
 
 def _collect(

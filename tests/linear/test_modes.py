@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import analytical_frequency as exact
 import beams
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import flexctl as fx
+from flexctl.__main__ import cli
 from flexctl.errors import DefinitionError
 from flexctl.linear import FirstOrder, SecondOrder
 from flexctl.linear.modes import modal_damping, modes, normal_modes
@@ -336,3 +339,31 @@ def test_modal_damping_has_its_ratio_however_the_joints_are_driven(model, drives
     found = fx.load_plant("planar_2r_flexible", model=model, overrides=changes).modes(6)
     assert found.rigid_modes == 2
     np.testing.assert_allclose(found.damping, 0.01, rtol=1e-6)
+
+
+@pytest.mark.parametrize("words", [("spatial_rp", "--set", "gravity.z=-9.81"), ("simo_vu_quoc_1986", "--spin", "6")])
+def test_an_arm_without_damping_has_none(words: tuple[str, ...]) -> None:
+    """Eigenvalues of the first-order form left damping ratios of +-1e-14, which said that a mode grows."""
+    told = json.loads(CliRunner().invoke(cli, ["modes", *words, "--json"]).stdout)
+    assert len(told["damping"]) > 10
+    assert not any(told["damping"][:10])
+
+
+def test_long_lists_of_poles_and_modes_say_what_they_leave_out() -> None:
+    """Damping in proportion to stiffness makes every fast mode two real poles."""
+    damped = ["--set", "damping.kind=rayleigh", "--set", "damping.beta=1e-3"]
+    told = CliRunner().invoke(cli, ["modes", "planar_2r_flexible", *damped]).stdout
+    (line,) = (line for line in told.replace("\n", " ").split("real poles")[1:])
+    assert " faster, down to -" in line
+    assert line.count(",") < 12
+    few = CliRunner().invoke(cli, ["modes", "planar_2r_flexible"]).stdout
+    assert "the lowest 10 modes; --count" in few
+    assert "--count" not in CliRunner().invoke(cli, ["modes", "planar_2r_flexible", "--count", "3"]).stdout
+
+
+def test_of_many_known_names_the_nearest_are_told() -> None:
+    told = CliRunner().invoke(cli, ["modes", "planar_2r_flexible", "--hold", "joint1=10deg"]).stderr
+    assert 'did you mean "joint1"?' in told
+    assert "joint2" in told
+    assert len(told) < 400
+    assert " more" in told
