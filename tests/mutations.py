@@ -261,7 +261,7 @@ _LAWS = (
     ),
     _mutation(
         "+ self.D22 @ ux", "- self.D22 @ ux",
-        "test_hinf.py::test_gamma_is_achieved_and_a_lower_one_is_not",
+        "test_hinf.py::test_the_closed_loop_has_its_feedthrough_in_it",
     ),
     _mutation(
         "np.array([[1.0 - a]])", "np.array([[1.0 + a]])",
@@ -288,7 +288,7 @@ _LAWS = (
 _JUDGES = (
     _mutation(
         "_extended(plant, np.sqrt(half) * e, v)", "_extended(plant, half * e, v)",
-        "test_certify_bound.py::test_the_blocks_are_the_payload",
+        "test_certify_bound.py::test_a_piece_closed_by_its_block_is_the_loop_at_that_payload",
     ),
     _mutation(
         "(error * np.sign(move)).max()", "error.max()",

@@ -56,6 +56,30 @@ def test_gamma_is_achieved_and_a_lower_one_is_not(modes):
         assert found.norm == pytest.approx(1.028, rel=3e-3)  # computed independently
 
 
+def test_the_closed_loop_has_its_feedthrough_in_it() -> None:
+    """Against the fraction P11 + P12 K (1 - P22 K)^-1 P21 at single frequencies; u appears in y at once."""
+    random = np.random.default_rng(3)
+    n, m1, m2, p1, p2, k = 4, 3, 2, 3, 2, 3
+
+    def matrix(rows: int, columns: int) -> np.ndarray:
+        return 0.4 * random.normal(size=(rows, columns))
+
+    p = Problem(
+        A=matrix(n, n), B1=matrix(n, m1), B2=matrix(n, m2), C1=matrix(p1, n), C2=matrix(p2, n), D11=matrix(p1, m1),
+        D12=matrix(p1, m2), D21=matrix(p2, m1), D22=matrix(p2, m2),
+    )
+    K = (matrix(k, k), matrix(k, p2), matrix(m2, k), matrix(m2, p2))
+
+    def at(s: complex, A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> np.ndarray:
+        return C @ np.linalg.solve(s * np.eye(len(A)) - A, B) + D
+
+    for s in (0.3j, 2.0j, 40.0j):
+        whole = at(s, p.A, np.hstack([p.B1, p.B2]), np.vstack([p.C1, p.C2]), np.block([[p.D11, p.D12], [p.D21, p.D22]]))
+        law = at(s, *K)
+        inner = np.linalg.solve(np.eye(p2) - whole[p1:, m1:] @ law, whole[p1:, :m1])
+        assert at(s, *p.loop(K)) == pytest.approx(whole[:p1, :m1] + whole[:p1, m1:] @ law @ inner, rel=1e-9, abs=1e-11)
+
+
 def _none_below(p: Problem, gamma: float) -> bool:
     """Whether the Riccati conditions of Glover and Doyle fail at gamma: independent of the solver."""
     R1 = np.linalg.inv(sla.sqrtm(p.D12.T @ p.D12).real)

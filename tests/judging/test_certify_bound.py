@@ -138,3 +138,19 @@ def test_the_damping_blocks_contain_the_dampings_of_the_piece() -> None:
         delta = inverse @ change @ inverse.T
         assert np.linalg.norm(delta, 2) <= 1.0, mass
         assert np.linalg.norm(change - inside @ delta @ inside.T, 2) <= 3e-3, mass
+
+
+@pytest.mark.parametrize("part", [-1.0, -0.3, 1.0])
+def test_a_piece_closed_by_its_block_is_the_loop_at_that_payload(part: float) -> None:
+    """A block of size 1 is the whole change of the payload from the middle to an end of the piece."""
+    arm = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 8})
+    law = fx.LinearLaw(0.0, ("joint1_angle", "joint1_rate"), ("joint1_torque",), Dy=[[-0.4, -0.1]])
+    search = bounds._Search(lambda mass: arm.with_(overrides={"payload.mass": mass}).linearise(), law)
+    piece, omega = bounds._Piece.of(search, 0.002, 0.010), np.array([2.0, 20.0, 70.0, 150.0, 600.0])
+    M, k = piece.response(omega), sum(piece.sizes) - piece.commands
+    change = part * np.eye(k) @ np.linalg.inv(np.eye(k) - part * M[:, :k, :k])
+    closed = (M[:, k:, k:] + M[:, k:, :k] @ change @ M[:, :k, k:])[:, 0, 0]
+    masses = [0.006 + sign * part * 0.004 for sign in (1.0, -1.0)]  # of which sign the block is does not matter
+    loops = [fx.loop_gain(search.plant(mass), law).transfer(1j * omega)[0, 0] for mass in masses]
+    wanted = [0.3 * np.abs(L / (1.0 + L)) for L in loops]
+    assert min(np.abs(np.abs(closed) - one).max() / one.max() for one in wanted) < 1e-6
