@@ -83,6 +83,8 @@ def _names(folder: str) -> list[str]:
 
 def locate(folder: str, name: str | Path) -> tuple[Path, str]:
     """Return the file of a catalogue name or a path, and how messages call it."""
+    told = "a name of the catalogue or the path of a file"
+    require(isinstance(name, str | Path), f"{folder.removesuffix('s')} {name!r} is not {told}")
     ending, path = ENDINGS[folder], Path(name)
     if folder == "plants" and path.suffix.lower() in SAVED:
         return path, str(name)

@@ -31,6 +31,7 @@ from ..machine.measured import Measured, link_of
 from ..machine.plausible import check_plausible
 from ..machine.schema import Ascending, Choice, Field, Name, Quantity, schema, shown
 from ..models import REGISTRY, outside
+from ..support.checks import table
 from .expected import Expected
 from .uncertainty import Uncertainty, read_uncertainty
 
@@ -339,6 +340,7 @@ def _read_expected(content: Any) -> tuple[Expected, ...]:
 
 def flatten(tables: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (dotted key, value) of nested tables; an empty inner table is a value."""
+    table("overrides", tables, '{"payload.mass": 0.02}')
     for key, value in tables.items():
         dotted = f"{prefix}.{key}" if prefix else str(key)
         if isinstance(value, Mapping) and value:

@@ -155,6 +155,9 @@ def verify(plant: Plant) -> list[Check]:
     >>> all(check.passed for check in checks)
     True
     """
+    from ..machine.given import as_plant
+
+    plant = as_plant(plant)
     return [check_one(plant.with_(entry.overrides) if entry.overrides else plant, entry) for entry in plant.expected]
 
 

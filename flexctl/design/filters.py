@@ -22,6 +22,7 @@ from ..linear.conversion import discretise
 from ..linear.discrete import exact_pair
 from ..model import FloatArray, Signal
 from ..motion.moves import Motion, Tabulated
+from ..support.checks import positive
 from .design import Design
 
 
@@ -70,7 +71,7 @@ def low_pass(omega: float, damping: float = 0.7) -> FirstOrder:
     >>> print(abs(fx.low_pass(100.0).transfer(np.array([100j]))).round(4).item())
     0.7143
     """
-    require(omega > 0 and damping > 0, f"omega = {omega} rad/s and damping = {damping} must be positive")
+    omega, damping = positive("omega", omega, "rad/s"), positive("damping", damping)
     A = np.array([[0.0, omega], [-omega, -2.0 * damping * omega]])
     return _filter(A, np.array([[0.0], [omega]]), np.array([[1.0, 0.0]]), 0.0, omega)
 

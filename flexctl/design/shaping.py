@@ -39,6 +39,7 @@ from ..model import FloatArray
 from ..motion.moves import Motion, Part
 from ..motion.resting import Rest
 from ..motion.signals import InputSignal
+from ..support.checks import real_array
 
 KINDS = ("zv", "zvd", "ei")
 EI_TOLERANCE = 0.05
@@ -130,7 +131,7 @@ def _one_mode(kind: str, frequency_hz: float, damping: float) -> Shaper:
         "zvd": [1.0, 2.0 * K, K * K],
         "ei": [1.0 + V, 2.0 * (1.0 - V) * K, (1.0 + V) * K * K],
     }
-    if kind not in sizes:
+    if not (isinstance(kind, str) and kind in sizes):
         raise unknown("kind of shaper", kind, KINDS)
     a = np.array(sizes[kind])
     return Shaper(half * np.arange(a.size), a / a.sum())
@@ -154,9 +155,12 @@ def shaper(kind: str, frequencies_hz: Sequence[float], damping: Sequence[float] 
     >>> print(zv.times.round(4), zv.amplitudes.round(4))
     [0.   0.25] [0.5 0.5]
     """
-    f = np.atleast_1d(np.asarray(frequencies_hz, float))
+    f = np.atleast_1d(real_array("frequencies_hz", frequencies_hz))
+    require(f.ndim == 1, f"frequencies_hz has shape {f.shape}; give a row of numbers")
     require(f.size > 0, "no frequency given; name at least one mode")
-    zeta = np.broadcast_to(np.asarray(damping, float), f.shape)
+    ratios = real_array("damping", damping)
+    require(ratios.shape in ((), (1,), f.shape), f"{ratios.size} damping ratios for {f.size} modes; give one or each")
+    zeta = np.broadcast_to(ratios, f.shape)
     return reduce(Shaper.__mul__, [_one_mode(kind, float(a), float(b)) for a, b in zip(f, zeta, strict=True)])
 
 

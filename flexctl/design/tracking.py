@@ -135,6 +135,7 @@ def tip_tracking(
     >>> fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3).drives
     ('joint1_torque', 'joint2_torque')
     """
+    require(isinstance(track, Track), f"track is a {type(track).__name__}; give fx.Track(arm, path)")
     if angles not in ANGLES:
         raise unknown("angles", angles, ANGLES)
     sets = (gains,) if isinstance(gains, TrackingGains) else tuple(gains)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..abilities import Identified, provenance_of
 from ..catalogue import load_controller, own_plant
-from ..errors import DefinitionError
+from ..errors import DefinitionError, require
 from ..judging.scenario import design
 from ..laws.controller import Controller
 from ..laws.given import as_law
@@ -37,6 +37,7 @@ def law_of(law: Any, plant: Any = None) -> tuple[Any, str, Any, Any]:
 
 def _as_law(law: Any) -> Any:
     """Return a law as it is, with its design; a linear system as a law."""
+    require(law is not None, "law = None is no law; give the name of a script, a design or a law")
     return law if isinstance(law, Controller) else as_law(law)
 
 

@@ -254,6 +254,6 @@ def frequency_response(
 
 def _checked(omega: npt.ArrayLike) -> FloatArray:
     at = np.atleast_1d(real_array("omega", omega))
-    if at.ndim != 1 or not np.isfinite(at).all() or np.any(at < 0.0) or np.any(np.diff(at) <= 0.0):
+    if at.ndim != 1 or not at.size or not np.isfinite(at).all() or np.any(at < 0.0) or np.any(np.diff(at) <= 0.0):
         raise DefinitionError("omega must be a list of finite frequencies >= 0 rad/s in ascending order, none twice")
     return at

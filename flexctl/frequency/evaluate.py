@@ -25,12 +25,14 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..abilities import Preparable, sample_time_of
+from ..errors import require
 from ..linear import FirstOrder, LinearPlant, SecondOrder
 from ..linear.balance import balanced, check_same
 from ..linear.eigen import NormalModes, damping_in_modes, is_modal, normal_modes
 from ..linear.modes import has_normal_modes
 from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, FrequencyModel
+from ..support.checks import complex_numbers
 
 Transfer = Callable[[ComplexArray], ComplexArray]
 Order = npt.NDArray[np.intp]
@@ -53,7 +55,9 @@ def transfer(plant: LinearGiven, s: npt.ArrayLike) -> ComplexArray:
     [0.25, 0.3333]
     """
     plant = as_linear(plant)
-    return evaluator(plant)(np.atleast_1d(np.asarray(s, complex)))
+    at = complex_numbers("s", s, "rad/s")
+    require(bool(np.isfinite(at).all()), "s has entries that are not finite")
+    return evaluator(plant)(at)
 
 
 def evaluator(plant: LinearPlant) -> Transfer:

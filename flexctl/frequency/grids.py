@@ -28,6 +28,7 @@ from ..linear.modes import modes
 from ..machine.given import as_linear
 from ..model import ComplexArray, FloatArray, FrequencyModel
 from ..models import REGISTRY
+from ..support.checks import real
 from .evaluate import Transfer, axis, on_axis
 
 SHOWN = 10  # flexible modes of a discretised arm in the default range
@@ -105,7 +106,8 @@ def span(
     if poles is None and (lo is None or hi is None):
         raise DefinitionError("the poles of this model are not known: give lo and hi [rad/s]")
     low, high = _default_span(np.zeros(0, complex) if poles is None else poles, shown)
-    low, high = low if lo is None else float(lo), min(high if hi is None else float(hi), nyquist)
+    low = low if lo is None else real("lo", lo, "rad/s")
+    high = min(high if hi is None else real("hi", hi, "rad/s"), nyquist)
     if lo is None and low >= high:
         low = high / 1e3
     if hi is None and low >= high:

@@ -34,6 +34,7 @@ from ..motion.track import Track, track_of
 from ..simulation.defaults import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, simulate
+from ..support.checks import table
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -100,6 +101,11 @@ class Scenario:
     law: Any = None
     formulation: str | Mapping[str, Any] = ""
     against: str = ""
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.name, str), f"name = {self.name!r} of a scenario is not a text")
+        for key in ("overrides", "inputs", "options"):
+            table(f'{key} of scenario "{self.name}"', getattr(self, key), '{"NAME": value}')
 
     @property
     def track(self) -> Track | None:

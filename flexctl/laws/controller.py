@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
-from ..support.checks import number, real_array
+from ..support.checks import number, positive, real_array, table
 from .ordered import as_data, period, product, readings
 
 
@@ -401,10 +401,10 @@ class Quantised(_Wrapper):
     quanta: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, quantum in self.quanta.items():
+        for name, quantum in table("quanta", self.quanta, '{"joint1_angle": 1e-4}').items():
             measured = name in self.measures
             require(measured, f'quantised output "{name}" is not measured; the law measures {list(self.measures)}')
-            require(quantum > 0, f"quantum of {name} = {quantum} is not positive")
+            positive(f"quantum of {name}", quantum)
 
     @property
     def steps(self) -> FloatArray:
@@ -434,10 +434,10 @@ class Noisy(_Wrapper):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, deviation in self.deviations.items():
+        for name, deviation in table("deviations", self.deviations, '{"joint1_angle": 1e-4}').items():
             measured = name in self.measures
             require(measured, f'noisy output "{name}" is not measured; the law measures {list(self.measures)}')
-            require(bool(deviation >= 0), f"noise deviation of {name} = {deviation} is negative")
+            require(number(f"noise deviation of {name}", deviation) >= 0, f"noise deviation of {name} is negative")
 
     def sequence(self, periods: int) -> FloatArray:
         """Return the noise of the first periods, one row each."""

@@ -17,7 +17,7 @@ from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closure_forces, index_of, names
 from ..models.continuation import Balance, Outcome, follow
 from ..models.ranges import check_rest
-from ..support.checks import real, real_array
+from ..support.checks import real, real_array, table
 
 
 def accelerations(
@@ -106,7 +106,7 @@ def equilibrium(
             iterations=iterations,
         )
         return model.lifted(rests)
-    p, held = len(model.inputs), dict(hold or {})
+    p, held = len(model.inputs), table("hold", {} if hold is None else hold, '{"joint1": 0.5}')
     indices = {
         index_of("coordinate", name, model.coordinates): real(f"hold {name}", value) for name, value in held.items()
     }

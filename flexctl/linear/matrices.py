@@ -167,7 +167,7 @@ def _matrix(label: str, value: Any) -> FloatArray:
         raise DefinitionError(f"matrix {label} is not a matrix of numbers: {error}") from error
     require(matrix.ndim <= 2, f"matrix {label} has {matrix.ndim} dimensions")
     bad = np.argwhere(~np.isfinite(matrix))
-    if bad.size:
+    if len(bad):  # of a single number an index is empty
         where = ", ".join(str(i + 1) for i in bad[0]) or "1"
         raise DefinitionError(f"matrix {label} has an entry that is not finite, at ({where})")
     return matrix

@@ -24,6 +24,7 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require
 from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, names
+from ..support.checks import whole
 from ..support.tabular import Column, Tabular
 from . import FirstOrder, SecondOrder
 from .balance import balanced
@@ -182,6 +183,7 @@ def modes(plant: LinearGiven, count: int | None = None) -> Modes:
        2         31.8621      200.195            0
     """
     plant = as_linear(plant)
+    count = None if count is None else whole("count", count)
     require(count is None or count >= 1, f"count = {count} modes: ask for at least 1")
     if isinstance(plant, SecondOrder) and has_normal_modes(plant):
         return _second_order(plant, count)

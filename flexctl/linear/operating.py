@@ -176,6 +176,8 @@ def linearisation_point(model: MechanicalModel) -> OperatingPoint:
 
 def check_balanced(model: MechanicalModel, point: OperatingPoint) -> None:
     """Warn when an arm would not stay at a point at which it is linearised at rest."""
+    remedy = "take flexctl.rest_point(plant, angles) or flexctl.equilibrium"
+    require(isinstance(point, OperatingPoint), f"the point of linearisation is a {type(point).__name__}; {remedy}")
     moving = [value for value, s in zip(point.v, model.coordinates, strict=True) if s.name not in lags_of(model)]
     if not (any(moving) or point.a.any()):
         remedy = "take flexctl.rest_point or flexctl.equilibrium"

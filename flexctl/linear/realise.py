@@ -24,6 +24,7 @@ import scipy.linalg as sla
 from ..errors import DefinitionError, require, unknown
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
+from ..support.checks import whole
 from . import FirstOrder, SecondOrder
 from .balance import check_same
 from .cascade import actuators, cascade
@@ -97,6 +98,7 @@ def modal_coordinates(plant: SecondOrder, modes: int | None = None, static_corre
         return result
     always = sum(not c.name.startswith("mode") for c in result.coordinates)
     available = len(result.coordinates) - always
+    modes = whole("modes", modes)
     require(0 <= modes <= available, f"modes = {modes} is not between 0 and the plant's {available} flexible modes")
     return _truncate(result, always + modes, static_correction)
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..errors import ConvergenceError, DefinitionError, require, unknown
 from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, Signal
+from ..support.checks import whole
 from . import FirstOrder, SecondOrder
 from .balance import balanced, check_same
 from .realise import first_order
@@ -187,6 +188,7 @@ def balanced_truncation(
     u, y = _scales(split.flexible, scales or {})
     kept, stable = len(split.rigid.states), len(split.flexible.states)
     if order is not None:
+        order = whole("order", order)
         require(
             kept <= order <= kept + stable,
             f"order = {order} is not between {kept} (rigid, unstable) and {kept + stable}",

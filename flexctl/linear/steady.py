@@ -25,6 +25,7 @@ from ..abilities import Spinning, kind_of
 from ..errors import ConvergenceError, NotAvailable, require
 from ..machine.given import LinearGiven, as_model, as_second_order, opened
 from ..model import FloatArray, OperatingPoint, index_of
+from ..support.checks import real_array, several
 from . import SecondOrder, linearise
 
 
@@ -45,7 +46,7 @@ def lock(plant: LinearGiven, coordinates: Sequence[str]) -> SecondOrder:
     >>> print(f"{held.modes(1).frequencies_hz[0]:.3f} Hz")
     3.808 Hz
     """
-    plant = as_second_order(plant)
+    plant, coordinates = as_second_order(plant), several("coordinates", coordinates, '["joint1"]')
     held = {index_of("coordinate", name, plant.coordinates) for name in coordinates}
     # a joint that a cylinder moves has its acceleration as a state of its own
     held |= {i for i, s in enumerate(plant.coordinates) if s.name in {f"{name}_acceleration" for name in coordinates}}
@@ -156,7 +157,10 @@ def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
 def _check(model: Any, rates: Sequence[float]) -> None:
     if not isinstance(model, Spinning):
         raise NotAvailable(f"{kind_of(model)} has no frames that turn with its links")
-    given, joints = len(list(rates)), len(model.arm.joints)
+    array = real_array("joint rates", several("joint rates", rates, "[6.0], one for every joint"))
+    require(array.ndim == 1, f"joint rates have shape {array.shape}; write [6.0], one for every joint")
+    rates = array.tolist()
+    given, joints = len(rates), len(model.arm.joints)
     require(given == joints, f"{given} joint rates given; the arm has {joints} joints")
     require(len(model.joints) == joints, "a joint with a servo is not held at an angle; give it another drive")
     require(bool(np.isfinite(list(rates)).all()), f"joint rates {list(rates)} rad/s must be finite")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, require
 from ..model import FloatArray
+from ..support.checks import number, positive, several
 
 Point = tuple[float, float]
 Sample = tuple[FloatArray, FloatArray, FloatArray]
@@ -89,8 +90,12 @@ class Circle:
     turns: float = 1.0
 
     def __post_init__(self) -> None:
-        finite = bool(np.isfinite([*self.centre, self.radius, self.start, self.turns]).all())
-        require(finite and self.radius > 0, f"radius = {self.radius} m must be positive, and all numbers finite")
+        for value in several("centre", self.centre, "(x, y) in m"):
+            number("centre", value, "m")
+        require(len(self.centre) == 2, f"centre = {self.centre!r} has {len(self.centre)} numbers; write (x, y) in m")
+        positive("radius", self.radius, "m")
+        for name in ("start", "turns"):
+            number(name, getattr(self, name))
         require(self.turns != 0, "turns = 0 is no path; give a number of revolutions")
 
     @property

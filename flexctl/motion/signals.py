@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..errors import require
 from ..model import FloatArray
+from ..support.checks import number, positive, real
 
 
 @runtime_checkable
@@ -61,7 +62,8 @@ class PiecewiseConstant:
     def __post_init__(self) -> None:
         jumps, given = len(self.times), len(self.values)
         require(given == jumps + 1, f"{jumps} jumps need {jumps + 1} values, got {given}")
-        require(bool(np.isfinite([*self.times, *self.values]).all()), "times and values must be finite")
+        for value in (*self.times, *self.values):
+            number("times and values", value)
         require(all(a < b for a, b in pairwise(self.times)), f"times {self.times} s are not ascending")
         object.__setattr__(self, "breakpoints", tuple(self.times))
 
@@ -79,7 +81,8 @@ def bang_bang(amplitude: float, half_time: float, start: float = 0.0) -> Piecewi
     >>> print(fx.bang_bang(0.1, 0.3)(np.array([0.0, 0.3, 0.6])))
     [ 0.1 -0.1  0. ]
     """
-    require(bool(np.isfinite(half_time) and half_time > 0), f"half_time = {half_time} s must be positive and finite")
+    positive("half_time", half_time, "s")
+    start, amplitude = number("start", start, "s"), number("amplitude", amplitude)
     times = (start, start + half_time, start + 2 * half_time)
     return PiecewiseConstant(times, (0.0, amplitude, -amplitude, 0.0))
 
@@ -109,9 +112,10 @@ class Sine:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        proper = bool(np.isfinite([self.amplitude, self.frequency, self.start]).all())
-        require(proper, "amplitude, frequency and start of a sine must be finite")
-        require(self.end > self.start, f"end = {self.end} s must lie after start = {self.start} s")
+        for name, unit in (("amplitude", ""), ("frequency", "Hz"), ("start", "s")):
+            number(f"{name} of a sine", getattr(self, name), unit)
+        later = real("end of a sine", self.end, "s") > self.start
+        require(later, f"end = {self.end} s must lie after start = {self.start} s")
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

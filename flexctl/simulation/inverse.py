@@ -19,6 +19,7 @@ from ..errors import DefinitionError, NotAvailable
 from ..machine.given import as_model, opened
 from ..model import FloatArray
 from ..motion.moves import Motion
+from ..support.checks import table
 from .response import Response
 from .simulate import simulate
 
@@ -85,6 +86,7 @@ def inverse_dynamics(
     if not isinstance(model, RigidDynamics):
         raise NotAvailable(f"{model.kind} has no rigid arm to compare with")
     torques = {joint: torque for torque, joint in joints_of(model).items()}
+    motions = table("motions", motions, '{"joint1": fx.Cycloid(0.0, 1.0, 0.5)}')
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
     for joint in wanted:
         if joint not in torques:

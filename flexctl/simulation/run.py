@@ -18,7 +18,7 @@ from ..laws.controller import ChangesAtTimes, check_answer, initial_at
 from ..linear.state_model import StateModel
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
-from ..support.checks import real_array
+from ..support.checks import real_array, several
 from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .response import Response
 from .scores import scores
@@ -112,7 +112,9 @@ class Run:
         plant, model = self.setup.plant, self.setup.model
         if self.setup.initial is None:
             return model.reference(), np.zeros(len(model.coordinates))
-        q, v = (real_array("initial state", x) for x in self.setup.initial)
+        pair = several("initial", self.setup.initial, "(q, v)")
+        require(len(pair) == 2, f"initial has {len(pair)} entries; give the pair (q, v) of coordinates and rates")
+        q, v = (real_array("initial state", x) for x in pair)
         shape = (len(plant.coordinates),)
         fits = q.shape == v.shape == shape
         require(fits, f"initial state has shapes {q.shape}, {v.shape}; {plant.kind} needs {shape} twice")

@@ -47,7 +47,7 @@ from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, name
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
-from ..support.checks import number, real_array
+from ..support.checks import number, real_array, several
 from ..support.memory import room_for
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
@@ -250,13 +250,15 @@ def check_settings(
     part = isinstance(rtol, int | float | np.number) and not isinstance(rtol, bool) and LEAST_RTOL <= rtol <= 1.0
     require(part, f"rtol = {rtol!r} must be a number from {LEAST_RTOL:g} to 1, a part of the range of each output")
     for name, value in (("duration", duration), ("step", step)):
-        number = value is None or (isinstance(value, int | float | np.number) and not isinstance(value, bool))
-        require(number, f"{name} = {value!r} is not a number; give seconds")
+        given = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        require(given or (value is None and name == "step"), f"{name} = {value!r} is not a number; give seconds")
     require(bool(np.isfinite(duration) and duration > 0), f"duration = {duration} s must be positive and finite")
     proper = step is None or bool(np.isfinite(step) and step > 0)
     require(proper, f"step = {step} s must be positive and finite")
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
+    if not isinstance(method, str) or method not in METHODS:
+        raise unknown("method", str(method), METHODS)
+    known = scheme is None or isinstance(scheme, Scheme)
+    require(known, f"scheme = {scheme!r} is no scheme; give fx.trapezoidal() and the like, or its name as method")
     used = scheme is None or method in ("auto", *SCHEMES)
     require(used, f'scheme has no effect with method = "{method}"; leave one of them out')
 
@@ -319,9 +321,14 @@ def _period(model: MechanicalModel, law: Any, step: float | None) -> float | Non
     return check_sampled(model, law, step)
 
 
+def _size(row: Any) -> int:
+    flat = isinstance(row, Sequence | np.ndarray) and all(np.ndim(x) == 0 for x in row)
+    return len(row) if flat else 0
+
+
 def _payload(rows: Sequence[Sequence[float]], duration: float) -> tuple[tuple[float, float, float], ...]:
-    for row in rows:
-        triple = np.shape(row) == (3,) and bool(np.isfinite(real_array("payload change", row)).all())
+    for row in several("payload", rows, "[(time, mass, inertia), ...]"):
+        triple = _size(row) == 3 and bool(np.isfinite(real_array("payload change", row)).all())
         wanted = "time [s], mass [kg], inertia [kg m^2]"
         require(triple, f"payload change {row!r} must be three finite numbers: {wanted}")
         require(0 <= row[0] <= duration, f"payload change at {row[0]} s lies outside the run, 0 to {duration:g} s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -45,6 +46,37 @@ def real_array(name: str, value: Any) -> npt.NDArray[np.float64]:
         if isinstance(error, DefinitionError):
             raise
         raise DefinitionError(f"{name} = {_short(value)} is not an array of real numbers") from error
+
+
+def complex_numbers(name: str, value: Any, unit: str) -> npt.NDArray[np.complex128]:
+    """Return one complex number or a row of them as a row."""
+    try:
+        found = np.atleast_1d(np.asarray(value)).astype(complex, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"{name} = {_short(value)} is not a row of complex numbers [{unit}]") from error
+    require(found.ndim == 1, f"{name} has shape {found.shape}; give a row of complex numbers [{unit}]")
+    return found
+
+
+def several(name: str, value: Any, example: str) -> list[Any]:
+    """Return the entries of a sequence; a single value, a text and a mapping are refused with how it is written."""
+    single = np.ndim(value) == 0 if isinstance(value, np.ndarray) else not isinstance(value, Iterable)
+    wrong = single or isinstance(value, str | bytes | Mapping)
+    require(not wrong, f"{name} = {_short(value)} is not a sequence; write {example}")
+    return list(value)
+
+
+def table(name: str, value: Any, example: str) -> dict[Any, Any]:
+    """Return a mapping as a dict; anything else is refused with how it is written."""
+    require(isinstance(value, Mapping), f"{name} = {_short(value)} is not a mapping; write {example}")
+    return dict(value)
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number, also one that is written as 3.0."""
+    found = number(name, value)
+    require(found == int(found), f"{name} = {found:g} is not a whole number")
+    return int(found)
 
 
 def _short(value: Any) -> str:

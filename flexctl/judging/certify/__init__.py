@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...abilities import IsLinear
 from ...errors import require
+from ...support.checks import real_array, several
 from ..scenario import Progress, Scenario
 from ..workers import run_all
 from .bound import CrossedBounds, PayloadBound
@@ -119,6 +120,10 @@ def certify(
     'tokhi_azad_pd'
     """
     started = time.perf_counter()
+    bits = several("bits", bits, "(12, 16)")
+    poses = [real_array("pose", several("a pose", pose, "(0.0, 1.57) in rad")).tolist() for pose in several(
+        "poses", poses, "[(0.0, 1.57), ...] in rad"
+    )]
     task = prepared(controller, plant, requirements, scenarios, scenario, model)
     if isinstance(task.plant, IsLinear):
         told = f"{task.plant.name} is a linear plant, which has no"

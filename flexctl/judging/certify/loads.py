@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FlexctlError, NotAvailable, require, unknown
+from ...errors import FlexctlError, NotAvailable, unknown
 from ...model import names
 from ...motion.signals import PiecewiseConstant
+from ...support.checks import number, table
 from .runs import Scaled, limits
 
 if TYPE_CHECKING:
@@ -72,10 +73,11 @@ def sizes(law: Any, given: Mapping[str, float]) -> dict[str, float]:
 def checked_loads(loads: Mapping[str, float], task: Task) -> dict[str, float]:
     """Return the loads that are asked for, or refuse one that is not finite or acts at no input of the plant."""
     known = [*names(task.chosen.plant(task.plant).model.inputs), *task.law.drives]
+    loads = table("loads", loads, '{"joint1_torque": 0.05}')
     for drive, size in loads.items():
         if drive not in known:
             raise unknown("load: input", drive, known)
-        require(bool(np.isfinite(size)), f"load {drive} = {size} is not finite")
+        number(f"load {drive}", size)
     return dict(loads)
 
 

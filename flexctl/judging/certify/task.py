@@ -13,6 +13,7 @@ from ...errors import DefinitionError, require, unknown
 from ...laws.given import as_law
 from ...machine.given import as_plant
 from ...model import names
+from ...support.checks import several, table
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
 from .requirements import concerns
@@ -83,10 +84,13 @@ def prepared(
     if where is None:
         raise DefinitionError("name the plant: the controller does not say which (PLANT)")
     arm = as_plant(where)
+    given = several("scenarios", () if given is None else given, "[fx.Scenario(...), ...]")
+    require(all(isinstance(item, Scenario) for item in given), f"scenarios = {given!r}: give fx.Scenario objects")
+    requirements = table("requirements", {} if requirements is None else requirements, '{"disk_margin": 0.3}')
     if is_script:
         law, items = design(script, arm), list(given or judged_by.scenarios(script, arm))
     else:
-        law, items = controller, list(given or ())
+        law, items = controller, list(given)
         require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
     every, law, items = items, as_law(law), [item for item in items if item.law is None]
     require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
@@ -99,7 +103,7 @@ def prepared(
         raise unknown("scenario", str(only), [item.name for item in items])
     own = getattr(script, "REQUIREMENTS", {})  # of these, what speaks of the scenarios given
     own = {key: bound for key, bound in own.items() if not given or any(concerns(key, item.name) for item in items)}
-    stated = {**own, **(requirements or {})}
+    stated = {**own, **requirements}
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
     left = isinstance(arm, IsLinear) and bool(poses)
