@@ -437,7 +437,8 @@ class Noisy(_Wrapper):
         for name, deviation in table("deviations", self.deviations, '{"joint1_angle": 1e-4}').items():
             measured = name in self.measures
             require(measured, f'noisy output "{name}" is not measured; the law measures {list(self.measures)}')
-            require(number(f"noise deviation of {name}", deviation) >= 0, f"noise deviation of {name} is negative")
+            found = number(f"noise deviation of {name}", deviation)
+            require(found >= 0, f"noise deviation of {name} = {found} is negative")
 
     def sequence(self, periods: int) -> FloatArray:
         """Return the noise of the first periods, one row each."""
