@@ -17,6 +17,7 @@ from .common import compact
 from .points import signal_units
 from .quantities import between, each, has_unit, key_unit, named, quantities, quantity
 from .tables import times
+from .warned import telling_warnings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -212,7 +213,7 @@ def certify(
         "poses": [pose(text, arm) for text in poses], "vary": vary(varied) or None,
         "loads": named("--load", loaded, signal_units(arm.model.inputs), "input"),
     }
-    with common.progress(1) as bar:
+    with common.progress(1) as bar, telling_warnings():
         # one line in a log, the name of each part on a terminal
         report = bar if common.stderr().is_terminal else lambda what, part: bar("examining", part)
         report("preparing", 0.0)

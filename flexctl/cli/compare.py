@@ -9,6 +9,7 @@ import click
 
 from . import cli, common, specs, tables
 from .common import compact
+from .warned import telling_warnings
 
 if TYPE_CHECKING:
     from ..judging.compare import Comparison
@@ -56,7 +57,7 @@ def compare(
     from ..judging.compare import compare as compared
 
     place = None if output is None else _place(output)
-    with common.progress(1) as report:
+    with common.progress(1) as report, telling_warnings():
         found = compared(
             controllers, plants, models=[specs.formulation(text) for text in models], only=only,
             overrides=common.overrides(settings), workers=workers, progress=report,

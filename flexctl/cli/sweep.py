@@ -14,6 +14,7 @@ from ..errors import require
 from ..machine.given import SAVED
 from . import cli, common
 from .quantities import has_unit, key_unit, quantities, quantity
+from .warned import telling_warnings
 
 if TYPE_CHECKING:
     from ..judging.sweep import Table
@@ -121,7 +122,7 @@ def sweep(
     where = plant or own_plant(load_controller(controller), controller)
     if Path(where).suffix.lower() in SAVED:
         common.load(where, (), None)  # what is to be said of such a file is said here, once
-    with common.progress(1) as report:
+    with common.progress(1) as report, telling_warnings():
         found = swept(
             controller, plant, over=over, draws=draws, method=sample, count=count, seed=seed, overrides=changed,
             scenarios=only,

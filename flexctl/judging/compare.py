@@ -190,7 +190,8 @@ def compare(
     """
     jobs, scripts = _jobs(controllers, plants, models, only, overrides)
     found: dict[int, Compared] = {}
-    for number, run in run_all(_performed, jobs, workers, scripts):
+    labels = [f"{job.label}, {job.item.name}" for job in jobs]
+    for number, run in run_all(_performed, jobs, workers, scripts, labels=labels):
         found[number] = run
         if progress is not None:
             progress(f"{run.label}, {run.scenario}", 1.0 / len(jobs))

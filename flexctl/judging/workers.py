@@ -17,10 +17,11 @@ import subprocess
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from ..errors import FlexctlError, require
+from ..errors import Caution, FlexctlError, require
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ATTEMPTS = 3
@@ -33,11 +34,15 @@ class WorkerLost(FlexctlError, RuntimeError):
     """The process that worked on a job ended, again and again."""
 
 
+Cautions = tuple[tuple[type[Warning], str], ...]
+
+
 class _Done(NamedTuple):
-    """The answer of a worker: the result of a job, or the error it raised."""
+    """The answer of a worker: the result of a job, or the error it raised, and what flexctl warned of."""
 
     value: Any
     error: BaseException | None = None
+    cautions: Cautions = ()
 
 
 def cores() -> int:
@@ -49,7 +54,7 @@ def cores() -> int:
 
 def run_all(
     job: Callable[[Any], Any], cases: Sequence[Any], workers: int | None = None, scripts: Sequence[str] = (),
-    lost: Callable[[Any, WorkerLost], Any] | None = None,
+    lost: Callable[[Any, WorkerLost], Any] | None = None, labels: Sequence[str] = (),
 ) -> Iterator[tuple[int, Any]]:
     """Yield (number of the case, job(case)) in the order in which they are done.
 
@@ -66,6 +71,10 @@ def run_all(
         Controller scripts whose classes the cases hold.
     lost : callable, optional
         Makes the result of a case that ended its process `ATTEMPTS` times; without it that error is raised.
+    labels : sequence of str
+        Names of the cases, for what is warned of in them.
+
+    What flexctl warns of in a case is warned of here, once for each text.
 
     Raises
     ------
@@ -75,11 +84,11 @@ def run_all(
     count = cores() if workers is None else workers
     require(count >= 1, f"workers = {count}: at least one process must work")
     crew = _crew(job, cases, scripts) if min(count, len(cases)) > 1 else None
-    if crew is None:
-        yield from ((number, job(case)) for number, case in enumerate(cases))
-        return
+    told: set[str] = set()
     try:
-        for number, done in crew.work(min(count, len(cases))):
+        answers = _here(job, cases) if crew is None else crew.work(min(count, len(cases)))
+        for number, done in answers:
+            _warn(done.cautions, labels[number] if labels else "", told)
             if isinstance(done.error, WorkerLost) and lost is not None:
                 yield number, lost(cases[number], done.error)
             elif done.error is not None:
@@ -87,7 +96,41 @@ def run_all(
             else:
                 yield number, done.value
     finally:
-        crew.stop()
+        if crew is not None:
+            crew.stop()
+
+
+def _here(job: Callable[[Any], Any], cases: Sequence[Any]) -> Iterator[tuple[int, _Done]]:
+    for number, case in enumerate(cases):
+        cautions: list[tuple[type[Warning], str]] = []
+        try:
+            with _noted(cautions):
+                done = _Done(job(case))
+        except Exception as error:  # noqa: BLE001  (raised again by `run_all`)
+            done = _Done(None, error)
+        yield number, done._replace(cautions=tuple(cautions))
+
+
+@contextlib.contextmanager
+def _noted(cautions: list[tuple[type[Warning], str]]) -> Iterator[None]:
+    """Note what flexctl warns of, each text once; other packages' warnings go on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            cautions += dict.fromkeys((w.category, str(w.message)) for w in caught if issubclass(w.category, Caution))
+    for w in caught:
+        if not issubclass(w.category, Caution):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+
+def _warn(cautions: Cautions, label: str, told: set[str]) -> None:
+    """Warn of what a case was warned of, each text once whatever the case."""
+    for category, text in cautions:
+        if text not in told:
+            told.add(text)
+            warnings.warn(f"{label}: {text}" if label else text, category, stacklevel=4)
 
 
 def _crew(job: Callable[[Any], Any], cases: Sequence[Any], scripts: Sequence[str]) -> _Crew | None:
@@ -201,19 +244,22 @@ def load_scripts(paths: Sequence[str]) -> None:
 
 
 def _answer(job: Callable[[Any], Any], case: Any, answers: IO[bytes]) -> None:
+    cautions: list[tuple[type[Warning], str]] = []
     try:
-        text = pickle.dumps(_Done(job(case)))
+        with _noted(cautions):
+            value = job(case)
+        text = pickle.dumps(_Done(value, None, tuple(cautions)))
     except Exception as error:  # noqa: BLE001  (whatever it is, the parent raises it)
-        text = _packed(error)
+        text = _packed(error, tuple(cautions))
     answers.write(text)
     answers.flush()
 
 
-def _packed(error: Exception) -> bytes:
+def _packed(error: Exception, cautions: Cautions) -> bytes:
     """Return an error as a worker reports it; one that cannot travel becomes a text with its traceback."""
     try:
-        text = pickle.dumps(_Done(None, error))
+        text = pickle.dumps(_Done(None, error, cautions))
         pickle.loads(text)
     except Exception:  # noqa: BLE001  (an exception class of a user's script may fail in any way)
-        text = pickle.dumps(_Done(None, RuntimeError("".join(traceback.format_exception(error)))))
+        text = pickle.dumps(_Done(None, RuntimeError("".join(traceback.format_exception(error))), cautions))
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -138,6 +139,16 @@ def test_the_damping_blocks_contain_the_dampings_of_the_piece() -> None:
         delta = inverse @ change @ inverse.T
         assert np.linalg.norm(delta, 2) <= 1.0, mass
         assert np.linalg.norm(change - inside @ delta @ inside.T, 2) <= 3e-3, mass
+
+
+def test_under_gravity_there_is_none_and_nothing_is_linearised_where_it_does_not_rest() -> None:
+    """It was taken with every payload in the equilibrium of one of them, and then refused."""
+    arm = fx.load_plant("rotating_link", overrides={"model.elements": 2, "gravity.y": -9.81})
+    law = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), Dy=[[-400.0, -90.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = robust.payload_bound(arm, law, 0.0, 0.5, fx.rest_point(arm))
+    assert "under gravity" in str(told)
 
 
 @pytest.mark.parametrize("part", [-1.0, -0.3, 1.0])

@@ -486,7 +486,26 @@ def _who(number: int) -> int:
     return os.getpid()
 
 
+def _careless(number: int) -> int:
+    warnings.warn("strange" if number % 2 else f"number {number} is even", fx.AccuracyWarning, stacklevel=1)
+    if number == 4:
+        raise ValueError("four")
+    return number
+
+
 class TestWorkers:
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_what_is_warned_of_in_a_process_is_warned_of_here_and_once(self, workers: int) -> None:
+        names = ["zero", "one", "two", "three"]
+        with pytest.warns(fx.AccuracyWarning) as caught:
+            assert sorted(run_all(_careless, [0, 1, 2, 3], workers, labels=names)) == [(n, n) for n in range(4)]
+        told = sorted(str(w.message) for w in caught)
+        assert len(told) == 3
+        assert told[1:] == ["two: number 2 is even", "zero: number 0 is even"]
+        assert told[0] in ("one: strange", "three: strange")
+        with pytest.raises(ValueError, match="four"), pytest.warns(fx.AccuracyWarning, match="4 is even"):
+            list(run_all(_careless, [4, 4], workers))
+
     def test_results_carry_their_numbers(self) -> None:
         assert dict(run_all(abs, [-3, -2, -1], 2)) == {0: 3, 1: 2, 2: 1}
         assert list(run_all(abs, [], 2)) == []

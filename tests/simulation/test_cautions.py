@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl.cli.warned import telling_warnings
 from flexctl.design.pd import joint_pd
 from flexctl.laws.blended import Blended
 from flexctl.linear.decay import decays, grows, state_of
@@ -349,6 +350,16 @@ def test_cylinders_and_motions_are_looked_through():
     assert run.q is not None
     assert {one.what for one in driven(ralf.model, run)} == set(run.provenance["driven"])
     assert "bending angle of link 1" in run.provenance["driven"]
+
+
+def test_of_many_warnings_of_a_kind_the_first_are_told_and_the_others_counted(capsys):
+    with telling_warnings():
+        for number in range(9):
+            warnings.warn(f"run {number}", fx.AccuracyWarning, stacklevel=1)
+        warnings.warn("of another kind", BeyondModel, stacklevel=1)
+    told = capsys.readouterr().err.splitlines()
+    assert told == [*(f"warning: run {n}" for n in range(5)), "warning: and 4 more like these",
+                    "warning: of another kind"]
 
 
 def test_the_command_line_tells_warnings_in_a_line():

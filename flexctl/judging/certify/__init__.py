@@ -140,7 +140,7 @@ def certify(
     wanted = jobs(task)
     found: dict[str, Any] = {}
     names = list(wanted)
-    for number, result in run_all(perform, list(wanted.values()), workers, task.scripts):
+    for number, result in run_all(perform, list(wanted.values()), workers, task.scripts, labels=names):
         found[names[number]] = result
         if progress is not None:
             progress(names[number], 1.0 / len(wanted))

@@ -261,6 +261,9 @@ def payload_bound(
     1.0
     """
 
+    if any(plant.arm.gravity):
+        return "under gravity a payload changes where the arm is in equilibrium: no bound"
+
     def family(payload: float) -> SecondOrder:
         return plant.with_(overrides={"payload.mass": payload}).linearise(at)
 

@@ -182,7 +182,7 @@ def _performed(
     if scheduler is not None:
         results = run_on_cluster(perform, chosen, scheduler, _lost)
     else:
-        results = run_all(perform, chosen, workers, lost=_lost)
+        results = run_all(perform, chosen, workers, lost=_lost, labels=[f"case {n}" for n in waiting])
     for k, rows in results:
         yield waiting[k], rows
 
