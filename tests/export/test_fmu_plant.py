@@ -18,6 +18,7 @@ import scipy.linalg as sla
 import flexctl as fx
 from flexctl.export.fmu import package
 from flexctl.export.fmu.description import distinct
+from flexctl.export.fmu.exchange import GAIN, POWER, expected_error, tolerance_for
 from flexctl.export.fmu.linear import RUNTIME, source
 from flexctl.export.fmu.nominal import nominals
 from flexctl.export.fmu.units import base_unit
@@ -251,7 +252,39 @@ def test_model_exchange_with_the_importers_defaults(tmp_path):
         error = np.abs(np.array([list(row)[1:] for row in found]) - wanted).max(axis=0)
         assert np.all(error <= limit * np.abs(wanted).max(axis=0))
     description = fmpy.read_model_description(path)
-    assert float(description.defaultExperiment.tolerance) == 1e-6
+    assert float(description.defaultExperiment.tolerance) <= 1e-6
+
+
+@needs_compiler
+def test_the_tolerance_of_the_unit_serves_undamped_links(tmp_path):
+    """RALF, 64 periods of its fastest mode: 1e-6 takes a relative tolerance of 1e-10, at 1e-4 it is told to be off."""
+    first = fx.load_plant("ralf").linearise().first_order("modal")
+    made = fx.export_plant(first, tmp_path / "out", "fmu", name="arm")
+    assert any("relative tolerance of 1e-4" in note for note in made.notes)
+    stop, outputs = made.facts["stop"], [s.name for s in first.outputs]
+    exact = zero_order_hold(first, stop / 500)
+    for j, signal in enumerate(first.inputs):
+        found = fmpy.simulate_fmu(
+            str(tmp_path / "out" / "arm.fmu"), fmi_type="ModelExchange", start_values={signal.name: 0.1},
+            stop_time=stop, output_interval=stop / 500, output=outputs,
+        )
+        x, wanted = np.zeros(len(first.states)), []
+        for _ in range(len(found)):
+            wanted.append(exact.C @ x + exact.D[:, j] * 0.1)
+            x = exact.A @ x + exact.B[:, j] * 0.1
+        error = np.abs(np.array([list(row)[1:] for row in found]) - wanted).max(axis=0)
+        assert np.all(error <= 1e-6 * np.abs(wanted).max(axis=0))
+
+
+def test_the_expected_error_counts_the_periods_that_are_seen():
+    """k x(t) = 1 - exp(-s t) (cos w t + s/w sin w t): its amplitude beside the first peak, one period a second."""
+    for damping, lasting in ((0.0, 10.0), (4.0, 0.5)):
+        plant = fx.from_matrices([[1.0]], [[damping]], [[4.0 * np.pi**2 + 0.25 * damping**2]], B=[[1.0]], C=[[1.0]])
+        part = np.hypot(1.0, damping / (4.0 * np.pi)) / (1.0 + np.exp(-0.25 * damping))
+        swing = expected_error(plant.first_order("physical"), 10.0, 1e-6) / (GAIN * 1e-6**POWER)
+        assert swing == pytest.approx(part * lasting, rel=0.06)
+    rigid = fx.from_matrices([[1.0]], [[0.0]], [[0.0]], B=[[1.0]], C=[[1.0]]).first_order("physical")
+    assert tolerance_for(rigid, 1.0) == 1e-6
 
 
 @needs_compiler
@@ -275,11 +308,11 @@ def test_nominals_in_description_and_function_are_the_same(exported):
 
 
 def test_nominals_follow_the_unit_step_of_an_oscillator():
-    """x'' + 4 x = u from rest: x peaks at 2 / 4, v at 1 / 2; a tenth of it for the states."""
+    """x'' + 4 x = u from rest: x peaks at 2 / 4, v at 1 / 2; a thousandth of it for the states."""
     plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]]).first_order("physical")
     states, outputs = nominals(plant, 10.0)
     assert outputs == pytest.approx([0.5], rel=0.06)
-    assert states == pytest.approx([0.05, 0.05], rel=0.06)
+    assert states == pytest.approx([5e-4, 5e-4], rel=0.06)
 
 
 @needs_compiler

@@ -17,6 +17,7 @@ from ...support.checks import number
 from ..given import first_order_of
 from . import linear
 from .description import Description, Variable, distinct
+from .exchange import notes_of, tolerance_for
 from .nominal import horizon, nominals
 from .package import packed, runtime
 from .page import page
@@ -48,13 +49,14 @@ def write(request: Request) -> Written:
     if any(offsets):
         at = ", ".join(f"{s.name} = {v:.6g} {s.unit}" for s, v in zip(plant.inputs, offsets, strict=True) if v)
         notes.append(f"all values are deviations from the operating point, where {at}")
-    notes += _for_exchange(plant, stop)
+    tolerance = tolerance_for(plant, stop)
+    notes += notes_of(plant, step, stop, tolerance)
     variables = _variables(plant, groups, nominal, sizes, offsets)
     title = request.title or request.name
     text = _text(plant, title)
     description = Description(
         request.name, text, variables, (f"{request.name}.c",), step, stop, exchange=plant.dt == 0.0,
-        variable_step=plant.dt == 0.0, directional=True, version=__version__,
+        variable_step=plant.dt == 0.0, directional=True, tolerance=tolerance, version=__version__,
     )
     sources = {f"{request.name}.c": linear.source(plant, request.name, title, nominal), **runtime(linear.RUNTIME)}
     kind = "x[k+1] = A x[k] + B u[k], y = C x + D u" if plant.dt else "x' = A x + B u, y = C x + D u"
@@ -62,26 +64,9 @@ def write(request: Request) -> Written:
     content, lacking, guid = packed(description, sources, told, bool(options.get("binary", True)))
     facts: dict[str, Any] = {
         "states": len(plant.states), "inputs": len(plant.inputs), "outputs": len(plant.outputs), "guid": guid,
-        "step": step, "stop": stop, "binary": not lacking, "bytes": len(content),
+        "step": step, "stop": stop, "tolerance": tolerance, "binary": not lacking, "bytes": len(content),
     }
     return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
-
-
-def _for_exchange(plant: FirstOrder, stop: float) -> list[str]:
-    """Return what must be known of model exchange: many weakly damped periods are hard for importers' solvers."""
-    poles = plant.poles() if plant.dt == 0.0 else np.zeros(0, complex)
-    swinging = poles[(np.abs(poles.imag) > 0.0) & (-poles.real < 0.01 * np.abs(poles))]
-    fastest = float(np.abs(swinging).max(initial=0.0))
-    if fastest * stop < _MANY:
-        return []
-    return [
-        f"model exchange: weakly damped modes up to {fastest:.3g} rad/s go through "
-        f"{fastest * stop / (2 * math.pi):.3g} periods in {stop:g} s, which makes importers' solvers slow and less "
-        "accurate than their tolerance; co-simulation is exact at any step; or keep the lowest modes (--modes N)"
-    ]
-
-
-_MANY = 2.0 * math.pi * 100.0
 
 
 def _positive(label: str, value: Any) -> float:
