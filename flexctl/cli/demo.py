@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ..laws.controller import Limited, LinearLaw, layers
+from ..laws.abilities import Limited
+from ..laws.controller import LinearLaw, layers
 from ..simulation.response import Response
 from . import cli, tables
 from .common import command, compact, folder, made, print_table, progress, stderr, stdout, table

@@ -13,7 +13,7 @@ Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -24,6 +24,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
 from ..support.checks import number, positive, real_array, table
+from .abilities import AroundLaw, NeedsReferences, StartsFromReadings
 from .ordered import as_data, period, product, readings
 
 
@@ -31,7 +32,7 @@ from .ordered import as_data, period, product, readings
 class Controller(Protocol):
     """A sampled control law. Its state is passed, never stored.
 
-    What a law may have besides stands in the protocols that follow, each an ability by its attributes alone:
+    What a law may have besides stands in `laws.abilities`, each an ability by its attributes alone:
     `NeedsReferences`, `StartsFromReadings`, `LinearFeedback`, `DesignedForRange`, `Limited`, `AroundLaw`,
     `OfSeveralLaws`, `ChangesAtTimes`.
 
@@ -68,67 +69,6 @@ class Controller(Protocol):
 
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Return the command held from t on, and the next state."""
-        ...
-
-
-@runtime_checkable
-class NeedsReferences(Protocol):
-    """A law that needs its references in advance, or has one inside that may; `simulate` gives them before the run."""
-
-    def with_references(self, references: Mapping[str, Any]) -> Any:
-        """Return the law that knows the motion of each reference channel, by name."""
-        ...
-
-
-@runtime_checkable
-class StartsFromReadings(Protocol):
-    """A law whose first state depends on what it reads: an observer that knows where the arm stands."""
-
-    def initial_at(self, y: FloatArray) -> Any:
-        """Return the state with which a run begins when the measured outputs are y; else it is `initial`."""
-        ...
-
-
-@runtime_checkable
-class DesignedForRange(Protocol):
-    """A law that is good for a range of plant outputs only: a run that leaves it is warned of."""
-
-    @property
-    def designed_for(self) -> Mapping[str, tuple[float, float]]:
-        """Output -> (low, high), in its unit."""
-        ...
-
-
-@runtime_checkable
-class Limited(Protocol):
-    """A law whose command stays within [-limit, limit]."""
-
-    limit: float
-
-
-@runtime_checkable
-class AroundLaw(Protocol):
-    """A law around another one: what reads, limits or delays it. A data class, so that the law can be replaced."""
-
-    law: Any
-
-
-@runtime_checkable
-class OfSeveralLaws(Protocol):
-    """A law made of several with the same signals."""
-
-    laws: Sequence[Any]
-
-
-@runtime_checkable
-class ChangesAtTimes(Protocol):
-    """A law that is another one at other times."""
-
-    times: Sequence[float]
-    """Times at which the next one takes over [s], ascending."""
-
-    def at(self, t: float) -> Any:
-        """Return the law that is on at time t [s]."""
         ...
 
 

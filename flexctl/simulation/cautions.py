@@ -16,7 +16,8 @@ import numpy as np
 from ..abilities import Assuming, innermost
 from ..design.design import Design
 from ..errors import Caution, ConvergenceError, NotAvailable
-from ..laws.controller import DesignedForRange, layers
+from ..laws.abilities import DesignedForRange
+from ..laws.controller import layers
 from ..linear.decay import grows
 from ..model import FloatArray, Signal, names
 from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..abilities import LinearFeedback, Posable, Restable
 from ..errors import Caution, NotAvailable
-from ..laws.controller import ChangesAtTimes, is_wrapper
+from ..laws.abilities import ChangesAtTimes
+from ..laws.controller import is_wrapper
 from ..laws.given import as_known, feedback_of
 from ..linear import linearise
 from ..linear.decay import GROWTH

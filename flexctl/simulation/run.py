@@ -13,8 +13,9 @@ import numpy as np
 from ..abilities import ContinuousLoop, Stepping, sample_time_of, sticks
 from ..errors import ConvergenceError, NotAvailable, require
 from ..kernels.schemes import Scheme
+from ..laws.abilities import ChangesAtTimes
 from ..laws.compiled import begin, compile_law, empty_law, hold_law
-from ..laws.controller import ChangesAtTimes, check_answer, initial_at
+from ..laws.controller import check_answer, initial_at
 from ..linear.state_model import StateModel
 from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion

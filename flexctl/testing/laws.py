@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..abilities import LinearFeedback
+from ..laws import abilities as able
 from ..laws import controller as laws
 from ..linear import FirstOrder
 from ..model import names
@@ -50,14 +51,14 @@ def _several(law: Any) -> None:
 
 
 ABILITIES: dict[Any, Callable[[Any], None]] = {
-    laws.StartsFromReadings: lambda law: None,  # checked with the steps
+    able.StartsFromReadings: lambda law: None,  # checked with the steps
     LinearFeedback: _feedback,
-    laws.DesignedForRange: _ranges,
-    laws.Limited: lambda law: claim(float(law.limit) > 0, f"limit = {law.limit} is not positive"),
-    laws.AroundLaw: lambda law: claim(isinstance(law.law, laws.Controller), "law is not a controller"),
-    laws.OfSeveralLaws: _several,
-    laws.ChangesAtTimes: _changes,
-    laws.NeedsReferences: lambda law: None,  # checked with the references
+    able.DesignedForRange: _ranges,
+    able.Limited: lambda law: claim(float(law.limit) > 0, f"limit = {law.limit} is not positive"),
+    able.AroundLaw: lambda law: claim(isinstance(law.law, laws.Controller), "law is not a controller"),
+    able.OfSeveralLaws: _several,
+    able.ChangesAtTimes: _changes,
+    able.NeedsReferences: lambda law: None,  # checked with the references
 }
 """Every ability of a law, and what is checked of whoever has it."""
 

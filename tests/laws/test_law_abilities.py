@@ -10,7 +10,7 @@ import pytest
 
 import flexctl as fx
 from flexctl.abilities import LinearFeedback
-from flexctl.laws import controller
+from flexctl.laws import abilities
 from flexctl.laws.blended import Blended
 from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.testing import check_law
@@ -63,9 +63,9 @@ def test_laws_keep_their_promises(name: str) -> None:
 
 
 def test_every_ability_has_a_check_and_some_law_has_it() -> None:
-    protocols = {x for x in vars(controller).values() if isinstance(x, type) and getattr(x, "_is_protocol", False)}
-    protocols = {p for p in protocols if p.__module__ == controller.__name__} | {LinearFeedback}
-    assert protocols - {controller.Controller} == set(ABILITIES)
+    protocols = {x for x in vars(abilities).values() if isinstance(x, type) and getattr(x, "_is_protocol", False)}
+    protocols = {p for p in protocols if p.__module__ == abilities.__name__} | {LinearFeedback}
+    assert protocols == set(ABILITIES)
     assert {p for p in ABILITIES if not any(isinstance(law, p) for law in LAWS.values())} == set()
 
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ...abilities import IsLinear, Posable
 from ...errors import FlexctlError, NotAvailable
-from ...laws.controller import AroundLaw, Limited, LinearLaw, OfSeveralLaws, Quantised, bare
+from ...laws.abilities import AroundLaw, Limited, OfSeveralLaws
+from ...laws.controller import LinearLaw, Quantised, bare
 from ...laws.linear_part import linear_law
 from ...laws.rigid_reference import is_torque
 from ...linear.operating import carried, rest_point
