@@ -11,6 +11,7 @@ friction does not fall faster than 1 / S; it is bracketed, so that the solution 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -18,6 +19,7 @@ from numba import types
 from ..kernels.jit import entry, kernel
 from ..kernels.tables import MAT, PLAIN, VEC
 
+CUBE = types.float64[:, :, ::1]
 COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, LAW = range(7)
 SWEEPS = 50
 TURN = 0.02
@@ -79,12 +81,52 @@ def rate_after(c, free, S, z, dz, h, guess):
     return w
 
 
+class Form(NamedTuple):
+    """The plant for substeps h[0] and for those a part of it, h[1]: cubes hold a matrix for each. Phi is transposed."""
+
+    PhiT: np.ndarray
+    Gu0: np.ndarray
+    Gu1: np.ndarray
+    Gf0: np.ndarray
+    Gf1: np.ndarray
+    Cw: np.ndarray
+    C: np.ndarray
+    Df: np.ndarray
+    laws: np.ndarray
+    h: np.ndarray
+
+
+FORM = types.NamedTuple((*(CUBE,) * 5, MAT, MAT, MAT, MAT, VEC), Form)
+
+
+class State(NamedTuple):
+    """Plant x; of each joint that rubs friction F, rate w, deflection z of the bristles and its rate."""
+
+    x: np.ndarray
+    F: np.ndarray
+    w: np.ndarray
+    z: np.ndarray
+    dz: np.ndarray
+
+
+class New(NamedTuple):
+    """The end of a substep: x, F, and the rates."""
+
+    x: np.ndarray
+    F: np.ndarray
+    free: np.ndarray
+
+
 @kernel(**PLAIN)
-def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x_new, F_new, free):
-    """Take one substep from x, F, w, z, dz with inputs `now` and `after`: fill x_new, F_new, and w in free.
+def step(form, S, l, state, now, after, new):
+    """Take one substep h[l] with inputs `now` and `after`, and fill `new`.
 
     Returns the largest change of a friction force, as a part of its Coulomb level.
     """
+    PhiT, Gu0, Gu1, Gf0, Gf1 = form.PhiT[l], form.Gu0[l], form.Gu1[l], form.Gf0[l], form.Gf1[l]
+    Cw, laws, h = form.Cw, form.laws, form.h[l]
+    x, F, w, z, dz = state.x, state.F, state.w, state.z, state.dz
+    x_new, F_new, free = new.x, new.F, new.free
     n, p, nf = PhiT.shape[0], Gu0.shape[1], Cw.shape[0]
     for i in range(n):
         value = 0.0
@@ -108,8 +150,8 @@ def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x
             alone = free[i]
             for j in range(nf):
                 if j != i:
-                    alone += S[i, j] * F_new[j]
-            root = rate_after(laws[i], alone, -S[i, i], z[i], dz[i], h, w[i])
+                    alone += S[l, i, j] * F_new[j]
+            root = rate_after(laws[i], alone, -S[l, i, i], z[i], dz[i], h, w[i])
             value = friction(laws[i], root, z[i], dz[i], h)
             change = max(change, abs(value - F_new[i]))
             F_new[i] = value
@@ -119,7 +161,7 @@ def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x
     for i in range(nf):
         most = max(most, abs(F_new[i] - F[i]) / laws[i, COULOMB])
         for k in range(nf):
-            free[i] += S[i, k] * F_new[k]
+            free[i] += S[l, i, k] * F_new[k]
     for i in range(n):
         for k in range(nf):
             x_new[i] += Gf1[i, k] * F_new[k]
@@ -127,8 +169,10 @@ def step(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, S, laws, h, x, F, w, z, dz, now, after, x
 
 
 @kernel(**PLAIN)
-def accept(laws, h, x, F, w, z, dz, x_new, F_new, free):
-    """Make the end of a substep its state."""
+def accept(form, l, state, new):
+    """Make the end of a substep h[l] its state."""
+    x, F, w, z, dz, laws, h = state.x, state.F, state.w, state.z, state.dz, form.laws, form.h[l]
+    x_new, F_new, free = new.x, new.F, new.free
     for i in range(F.size):
         w[i] = free[i]
         F[i] = F_new[i]
@@ -138,26 +182,19 @@ def accept(laws, h, x, F, w, z, dz, x_new, F_new, free):
         x[i] = x_new[i]
 
 
-CUBE = types.float64[:, :, ::1]
+@entry(types.void(FORM, types.int64, types.int64, MAT, types.boolean, VEC, MAT))
+def run(form, substeps, finer, u, held, x, y):
+    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first.
 
-
-@entry(
-    types.void(
-        CUBE, CUBE, CUBE, CUBE, CUBE, MAT, MAT, MAT, MAT, types.int64, types.int64, VEC, MAT, types.boolean, VEC, MAT
-    )
-)
-def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, x, y):
-    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first
-    sample.
-
-    PhiT is transposed. Matrices come twice, for substeps h[0] and for those a `finer` part of it, h[1], which are
-    taken where a friction
-    force changes by more than `TURN` of its level: where a joint turns round, sticks or breaks away.
+    Substeps h[1], a `finer` part of h[0], are taken where a friction force changes by more than `TURN` of its level:
+    where a joint turns round, sticks or breaks away.
     """
-    n, p, nf, ny, count = PhiT.shape[1], Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
-    x_new, F, F_new, free = np.zeros(n), np.zeros(nf), np.zeros(nf), np.zeros(nf)
-    w, z, dz = np.zeros(nf), np.zeros(nf), np.zeros(nf)
-    S = np.zeros((2, nf, nf))
+    Gf1, Cw, C, Df, laws = form.Gf1, form.Cw, form.C, form.Df, form.laws
+    n, p, nf, ny, count = form.PhiT.shape[1], form.Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
+    now, after, S = np.zeros(p), np.zeros(p), np.zeros((2, nf, nf))
+    state = State(x, np.zeros(nf), np.zeros(nf), np.zeros(nf), np.zeros(nf))
+    new = New(np.zeros(n), np.zeros(nf), np.zeros(nf))
+    F, w = state.F, state.w
     for i in range(nf):
         for l in range(2):
             for j in range(nf):
@@ -166,7 +203,6 @@ def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, 
         for k in range(n):
             w[i] += Cw[i, k] * x[k]
         F[i] = friction(laws[i], w[i], 0.0, 0.0, 0.0)
-    now, after = np.zeros(p), np.zeros(p)
     for s in range(count):
         for i in range(ny):
             value = 0.0
@@ -182,54 +218,14 @@ def run(PhiT, Gu0, Gu1, Gf0, Gf1, Cw, C, Df, laws, substeps, finer, h, u, held, 
                 slope = 0.0 if held else u[s + 1, k] - u[s, k]
                 now[k] = u[s, k] + slope * part / substeps
                 after[k] = u[s, k] + slope * (part + 1) / substeps
-            turned = step(
-                PhiT[0],
-                Gu0[0],
-                Gu1[0],
-                Gf0[0],
-                Gf1[0],
-                Cw,
-                S[0],
-                laws,
-                h[0],
-                x,
-                F,
-                w,
-                z,
-                dz,
-                now,
-                after,
-                x_new,
-                F_new,
-                free,
-            )
+            turned = step(form, S, 0, state, now, after, new)
             if turned <= TURN or finer <= 1:
-                accept(laws, h[0], x, F, w, z, dz, x_new, F_new, free)
+                accept(form, 0, state, new)
                 continue
             for inner in range(finer):
                 for k in range(p):
                     slope = 0.0 if held else (u[s + 1, k] - u[s, k]) / (substeps * finer)
                     begin = u[s, k] + slope * (part * finer + inner)
                     now[k], after[k] = begin, begin + slope
-                step(
-                    PhiT[1],
-                    Gu0[1],
-                    Gu1[1],
-                    Gf0[1],
-                    Gf1[1],
-                    Cw,
-                    S[1],
-                    laws,
-                    h[1],
-                    x,
-                    F,
-                    w,
-                    z,
-                    dz,
-                    now,
-                    after,
-                    x_new,
-                    F_new,
-                    free,
-                )
-                accept(laws, h[1], x, F, w, z, dz, x_new, F_new, free)
+                step(form, S, 1, state, now, after, new)
+                accept(form, 1, state, new)

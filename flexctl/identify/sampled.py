@@ -154,24 +154,12 @@ class Sampled:
         y = np.empty((len(u), self.ny))
         x = np.zeros(len(A)) if start is None else np.array(start, float)
         cut = np.ascontiguousarray
-        kernel.run(
-            cut(Phi.transpose(0, 2, 1)),
-            cut(G0[:, :, : self.p]),
-            cut(G1[:, :, : self.p]),
-            cut(G0[:, :, self.p :]),
-            cut(G1[:, :, self.p :]),
-            cut(C[self.ny :]),
-            cut(C[: self.ny]),
-            cut(D[: self.ny, self.p :]),
-            cut(self.laws),
-            m,
-            parts,
-            h,
-            cut(u),
-            held,
-            x,
-            y,
+        form = kernel.Form(
+            cut(Phi.transpose(0, 2, 1)), cut(G0[:, :, : self.p]), cut(G1[:, :, : self.p]), cut(G0[:, :, self.p :]),
+            cut(G1[:, :, self.p :]), cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]),
+            cut(self.laws), h,
         )
+        kernel.run(form, m, parts, cut(u), held, x, y)
         return y
 
 

@@ -1,7 +1,9 @@
 """What is asked of models, plants and laws is declared: nothing searches them for names.
 
-Every call of getattr or hasattr with a constant name, and every one with a name from a list, stands in a short list of
-exceptions, each about something that is no model, plant or law.
+Every way to ask whether something has an attribute stands in a short list of exceptions, each about something that is
+no model, plant or law: hasattr, getattr with a constant name or with a default, dir, attrgetter, getattr_static, a
+caught AttributeError. A getattr with a name from the code's own list of fields, without a default, reads what is known
+to be there.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ ALLOWED = {
     "cli.common": "tolist() of an array",
     "export.translate.reading": "the Python text of a compiled function",
     "export.translate.types": "the names in a named tuple",
+    "cli.doctor": "what the operating system has: sched_getaffinity",
+    "design.optimal": "a file of JSON with something else in it",
+    "judging.tuning": "a file of JSON with something else in it",
+    "machine.given": "the message that says which methods of MechanicalModel something lacks",
+    "models.outside": "the message that says which methods of MechanicalModel a class lacks",
+    "support.files": "what the operating system has: errno",
+    "testing.checks": "the public names of a model, none of which a call may change",
     "io.hdf5": "a dataset or a group of h5py",
     "judging.certify.task": "a controller script: REQUIREMENTS, POSES, __file__",
     "judging.scenario": "a controller script: PLANT, scenarios, __file__; a plant of any kind in a message",
@@ -40,16 +49,21 @@ ALLOWED = {
 
 
 def asking(path: Path) -> list[int]:
-    """Return the lines with getattr or hasattr of a constant name."""
-    return [
-        node.lineno
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("getattr", "hasattr")
-        and len(node.args) > 1
-        and (isinstance(node.args[1], ast.Constant) or node.func.id == "hasattr")
-    ]
+    """Return the lines that ask something for a name."""
+    return sorted({node.lineno for node in ast.walk(ast.parse(path.read_text())) if _asks(node)})
+
+
+def _asks(node: ast.AST) -> bool:
+    if isinstance(node, ast.ExceptHandler) and node.type is not None:
+        return any(isinstance(one, ast.Name) and one.id == "AttributeError" for one in ast.walk(node.type))
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    if name == "getattr":
+        return len(node.args) > 2 or (len(node.args) == 2 and isinstance(node.args[1], ast.Constant))
+    if name == "dir":
+        return isinstance(node.func, ast.Name) and bool(node.args)
+    return name in ("hasattr", "attrgetter", "getattr_static")
 
 
 def found() -> dict[str, list[int]]:
@@ -72,5 +86,9 @@ def test_no_exception_is_out_of_use() -> None:
 
 def test_the_search_sees_both_calls(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
-    path.write_text("getattr(model, 'pose', None)\nhasattr(law, 'feedback')\ngetattr(self, key)\nmodel.pose\n")
-    assert asking(path) == [1, 2]
+    path.write_text(
+        "getattr(model, 'pose', None)\nhasattr(law, 'feedback')\ngetattr(self, key)\nmodel.pose\n"
+        "getattr(model, key, None)\n'pose' in dir(model)\noperator.attrgetter('pose')\n"
+        "try:\n    model.pose\nexcept (KeyError, AttributeError):\n    pass\n"
+    )
+    assert asking(path) == [1, 2, 5, 6, 7, 10]
