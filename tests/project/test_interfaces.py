@@ -19,6 +19,8 @@ ALLOWED = {
     "catalogue.definition": "strerror of an error of the operating system",
     "catalogue.overrides": "item() of a number of numpy",
     "cli.common": "tolist() of an array",
+    "export.translate.expressions": "the method of this class for a kind of expression",
+    "export.translate.statements": "the method of this class for a kind of statement",
     "export.translate.reading": "the Python text of a compiled function",
     "export.translate.types": "the names in a named tuple",
     "cli.doctor": "what the operating system has: sched_getaffinity",
