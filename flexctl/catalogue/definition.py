@@ -94,7 +94,7 @@ TABLES = {
         Table("damping", "single", machine.Damping, "structural damping"),
         Table("gravity", "single", machine.Gravity, "free fall"),
         Table("sensor", "array", machine.Sensor, "an extra sensor on a link"),
-        Table("actuator", "array", machine.Actuator, "an extra transverse force on a link"),
+        Table("actuator", "array", machine.Actuator, "a force or moment on a link"),
         Table("body", "array", machine.Body, "a rigid body fixed to a link"),
         Table("closure", "array", machine.Closure, "a pin that closes a loop of links"),
     )

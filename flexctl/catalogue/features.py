@@ -39,6 +39,10 @@ def _section(**changes: float) -> Arm:
     return _links(1, section=replace(_SECTION, **changes))
 
 
+def _loaded(actuator: Actuator) -> Arm:
+    return replace(_ONE, actuators=(actuator,))
+
+
 def _loop() -> Arm:
     """Return three bars, the last two free to turn, whose end is pinned to the base: a four-bar linkage."""
     joints = (Joint(angle=1.5), Joint(angle=-1.5, drive="free"), Joint(angle=-1.5, drive="free"))
@@ -89,7 +93,13 @@ PROBES: dict[str, tuple[str, Callable[[], Arm]]] = {
     ),
     "gravity": ("weight in the plane", lambda: replace(_ONE, gravity=(0.0, -9.81, 0.0))),
     "gravity_along_z": ("weight along the first joint's axis", lambda: replace(_ONE, gravity=(0.0, 0.0, -9.81))),
-    "actuator": ("`[[actuator]]`: forces along links", lambda: replace(_ONE, actuators=(Actuator("f", 0.4, 0.4),))),
+    "actuator": (
+        "`[[actuator]]`: forces across links, moments; `follower`", lambda: _loaded(Actuator("f", 0.4, 0.4))
+    ),
+    "load_along_x": ("forces along x", lambda: _loaded(Actuator("f", 0.4, 0.4, direction="x"))),
+    "load_out_of_plane": (
+        "forces along z, moments about x and y", lambda: _loaded(Actuator("f", 0.4, 0.4, direction="z"))
+    ),
 }
 """Feature -> what it is, and a small arm that has it."""
 

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 from ..errors import require
 from .joint import Joint as Joint
-from .schema import Ascending, Choice, Count, Name, Quantity, Reference, References, check
+from .schema import Ascending, Choice, Count, Flag, Name, Quantity, Reference, References, check
 
 
 class _Checked:
@@ -257,18 +257,47 @@ class Sensor(_Checked):
 
 @dataclass(frozen=True)
 class Actuator(_Checked):
-    """An extra transverse force on a link, constant between two stations; equal stations make a point force.
+    """A force or a moment on a link, spread evenly between two stations; equal stations make it act at a point.
+
+    It is dead by default: its direction is that of an axis of the base frame, however the link turns. With `follower`
+    it turns with the link: x along the deformed axis, y across it in the plane in which the joint turns the link, z
+    along the joint's axis. In the plane a moment, about z, is the same either way.
 
     Examples
     --------
-    >>> fx.Actuator("patch", start=0.0, end=0.1).name
-    'patch'
+    >>> fx.Actuator("patch", start=0.0, end=0.1).unit
+    'N'
+    >>> fx.Actuator("bend", 0.5, 0.5, kind="moment").axis
+    'z'
     """
 
-    name: Annotated[str, Name("input name; the input is the total force [N]")]
+    name: Annotated[str, Name("input name; the input is the total force [N] or moment [N m]")]
     start: Annotated[float, Quantity("1", 0.0, 1.0, "first station divided by the link's length")]
     end: Annotated[float, Quantity("1", 0.0, 1.0, "last station divided by the link's length")]
     link: Annotated[int, Count(1, 1000, "link number, from 1")] = 1
+    kind: Annotated[str, Choice(("force", "moment"), "force [N], or moment [N m]")] = "force"
+    direction: (
+        Annotated[
+            str,
+            Choice(("x", "y", "z"), "axis of the base frame, of a follower that of the deformed link: x along it, y "
+                   "across; default y for a force, z for a moment; planar arms have forces along x and y, moments "
+                   "about z"),
+        ]
+        | None
+    ) = None
+    follower: Annotated[bool, Flag("false: dead, keeps its direction in the base frame; true: turns with the link")] = (
+        False
+    )
+
+    @property
+    def axis(self) -> str:
+        """Direction, the default filled in."""
+        return self.direction or ("y" if self.kind == "force" else "z")
+
+    @property
+    def unit(self) -> str:
+        """Unit of the input."""
+        return "N" if self.kind == "force" else "N m"
 
 
 @dataclass(frozen=True)
@@ -426,6 +455,11 @@ class Arm:
         for sensor in self.sensors:
             if sensor.direction != "y":
                 found["sensor_direction_z"] = f"sensor {sensor.name}"
+        for actuator in self.actuators:
+            if (actuator.kind, actuator.axis) == ("force", "x"):
+                found["load_along_x"] = f"actuator {actuator.name}"
+            if (actuator.axis == "z") != (actuator.kind == "moment"):
+                found["load_out_of_plane"] = f"actuator {actuator.name}"
         if Gravity(*self.gravity).z:
             found["gravity_along_z"] = f"{Gravity(*self.gravity).z:g} m/s^2"
         return found

@@ -170,6 +170,18 @@ class Choice(AsItStands):
 
 
 @dataclass(frozen=True)
+class Flag(AsItStands):
+    """Yes or no."""
+
+    text: str
+    unit: str = ""
+
+    def check(self, name: str, value: object) -> None:
+        """Raise `DefinitionError` unless the value is true or false."""
+        require(isinstance(value, bool), f"{name} = {shown(value)} is not true or false; write one of them, unquoted")
+
+
+@dataclass(frozen=True)
 class Name(AsItStands):
     """A name: letters, digits, `_` and `-`, so that it can stand in a dotted key, a file and a plot."""
 

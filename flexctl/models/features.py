@@ -20,7 +20,7 @@ EXACT = {
 """Exact models in frequency, name -> "module:Class"; they are no solvers and not in the registry."""
 
 _SERIAL = ("ancf", "finite_segment", "assumed_modes", "timoshenko_planar", "timoshenko_spatial")
-OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": ("ancf", "finite_difference")}
+OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": (*_SERIAL, "finite_difference")}
 """Features that models refuse with messages of their own -> the kinds that support them; a test builds them."""
 
 

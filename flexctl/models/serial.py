@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DefinitionError, NotAvailable, require, unknown
+from ..errors import DefinitionError, require, unknown
 from ..machine.arm import Arm, Payload
 from ..model import FloatArray, Signal, Tangent, Unconstrained
-from .features import check_bare, takers
+from .features import check_bare
 from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
 from .rest import commanded_joints, settle
 
@@ -35,6 +35,7 @@ class SerialArm(Unconstrained, ABC):
     features: frozenset[str]
     letters: str
     mesh: Any
+    inputs: tuple[Signal, ...]
     B: FloatArray
     C: FloatArray
     rows: tuple[int, ...]
@@ -49,9 +50,6 @@ class SerialArm(Unconstrained, ABC):
                 'stiffening = false has no effect with analysis = "nonlinear", which has the axial forces in it; leave '
                 'it out, or use analysis = "linear" or "quasi_static"'
             )
-        if arm.actuators:
-            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
-            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm, self.elements, self.analysis, self.stiffening = arm, elements, analysis, bool(stiffening)
         self.kp, self.kv = (
             np.array([getattr(j, f"servo_{part}") for j in arm.joints]) for part in ("stiffness", "damping")
@@ -145,7 +143,7 @@ class SerialArm(Unconstrained, ABC):
         zero, phi = np.zeros(q.size), self.mesh.joint
         residual = self.force(q, zero) + (1.0 - part) * self.load(q)
         residual[phi] -= self.kp * angles
-        K = self.tangent(q, zero, zero, np.zeros(self.B.shape[1]), np.zeros(0)).stiffness
+        K = self.tangent(q, zero, zero, np.zeros(len(self.inputs)), np.zeros(0)).stiffness
         free = np.ones(q.size, bool)
         free[phi] = self.kp > 0
         step = np.zeros(q.size)

@@ -39,6 +39,18 @@ ALONG = {
     "actuators": (Actuator("puff", 0.63, 0.63),),
 }
 
+LOADS = (
+    Actuator("dead", 0.2, 0.7, direction="x"), Actuator("follow", 1.0, 1.0, follower=True),
+    Actuator("press", 0.1, 0.55, follower=True), Actuator("pull", 0.4, 0.4, direction="x", follower=True),
+    Actuator("bend", 0.0, 0.63, kind="moment"), Actuator("twist", 0.0, 0.0, kind="moment"),
+)
+"""One of every kind of load, the follower ones large beside the others in the tangent."""
+SPREAD = (*(replace(load, name=f"{load.name}_1") for load in LOADS), *(replace(load, link=2) for load in LOADS))
+
+LOADS_ACROSS = tuple(load for load in LOADS if load.axis != "x")
+NO_PULL = tuple(load for load in SPREAD if not load.name.startswith("pull"))
+"""Without followers along what does not stretch, which act on nothing; the first is dead, along the first link."""
+
 
 def finite_difference(name: str, form: str, body: tuple[float, float, float], order: int, **more: Any) -> Case:
     made = partial(beam(*body), form=form)
@@ -122,7 +134,7 @@ def shaken(model: Any) -> tuple[Array, Array]:
 
 def tree(loop: bool = False, gravity: float = 0.0, **options: Any) -> Build:
     """Links of rubber by assumed modes: a chain of two, or five bars (the base is one) with two driven at the base."""
-    tables: dict[str, Any] = {key: options.pop(key) for key in ("damping", "sensors") if key in options}
+    tables: dict[str, Any] = {key: options.pop(key) for key in ("damping", "sensors", "actuators") if key in options}
     bar = partial(Link, 0.8, Material(1e5, 100.0), Section(0.01, 1e-5, outer_distance=0.05))
     angles, drives = (1.9, -1.0, 1.2, 1.1), ("torque", "free") * 2
     if loop:
@@ -207,6 +219,12 @@ CASES = [
         "paper, sensors and actuators", build=partial(beam(HUB, 0.01, **ALONG), form="paper"),
         twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
     ),
+    *(
+        beams(
+            f"{form}, loads", build=partial(beam(HUB, 0.01, 1e-4, actuators=LOADS_ACROSS), form=form),
+        )
+        for form in ("slope", "paper")
+    ),
     planars(
         # the paper's beam on another scale: r / L = 4e-4, so that its shear and rotary inertia are below 1e-5
         "planar, one slender link", build=planar(second_moment=1e-9, hub=0.512 * HUB / (RHO * L**3)), rigid=1, order=2,
@@ -221,6 +239,7 @@ CASES = [
     ),
     planars("planar, modal damping", build=planar(2, damping=Damping("modal", ratio=0.02)), rigid=2, damped=True),
     planars("planar, sensors", build=planar(2, **{"sensors": ALONG["sensors"]}), rigid=2, start=swinging),
+    planars("planar, loads", build=planar(2, actuators=SPREAD), rigid=2, start=swinging),
     nodals("nodal, one link", build=nodal(), rigid=1, start=swinging),
     nodals("nodal, two links, as in the paper", build=nodal(2, options={"law": "omar"}), rigid=2, start=swinging),
     nodals("nodal, hanging", build=nodal(2, hanging=True), start=swinging, twins=SIDEWAYS),
@@ -236,6 +255,7 @@ CASES = [
         "nodal, sensors and pressure", build=nodal(2, **ALONG), rigid=2, start=swinging,
         twins=(("joint1_torque", "bend"), ("puff", "joint1_angle")),
     ),
+    nodals("nodal, loads", build=nodal(2, actuators=SPREAD), rigid=2, start=swinging),
     *(
         segments(
             f"segments, one slender link, {closure}", order=2, meshes=(40, 80, 160), start=shaken, **SLENDER,
@@ -260,7 +280,9 @@ CASES = [
         "segments, damped joint", rigid=2, damped=True,
         build=chain_of_segments(2, elbow={"stiffness": 3.0, "damping": 0.02, "friction": 0.01}),
     ),
+    segments("segments, loads", build=chain_of_segments(2, actuators=NO_PULL), rigid=2, start=swinging),
     trees("tree, two links", build=tree(), rigid=2, start=turning),
+    trees("tree, loads", build=tree(actuators=NO_PULL[1:]), rigid=2, start=turning),
     trees("tree, two links, attachment shapes", build=tree(modes=1, attachment=True), rigid=2, start=turning),
     *(
         # a moment at the end: what is left of it by n modes falls as 1 / n, with attachment shapes as n^-7
@@ -296,6 +318,11 @@ CASES = [
         drive="joint2_torque", angle="joint2_angle", rate="joint2_rate",
         twins=(("joint2_torque", "tip_x"), ("tip_force_x", "joint2_angle")),
     ),
+    spatials("spatial, loads", build=spatial(ELBOW, actuators=(
+        Actuator("push", 0.2, 0.7, 2, direction="z"), Actuator("follow", 1.0, 1.0, 2, follower=True),
+        Actuator("pull", 0.0, 0.4, 2, direction="x", follower=True), Actuator("turn", 0.0, 0.6, 2, "moment", "x"),
+        Actuator("bend", 0.0, 0.7, 2, "moment", "y", follower=True),
+    )), rigid=2),
     spatials(
         "spatial, damped", build=spatial(ELBOW, damping=Damping("rayleigh", alpha=0.3, beta=1e-4)), rigid=2, damped=True
     ),

@@ -12,8 +12,7 @@ arm the closures r_root - r_end = 0, the paper's C; a joint at the base has r_ro
 "rayleigh" damping is alpha M and the stress D (E + beta dE/dt), which leaves rigid motion alone (Kelvin-Voigt). "modal"
 damping acts on strain rates too, of all elements together: the given ratio in every mode of the reference pose, joints
 free (`ancf.damping`); the compiled steps take it up to a ratio of 0.2, and leave it out of their tangent.
-Actuators push across the deformed axis, a pressure: p times its normal per length of the undeformed link. `tip_torque`
-turns the tip's section.
+`ancf.loads` says how loads act; `tip_torque` turns the tip's section.
 
 Source: Tian, Zhang, Chen and Yang, "Two-link flexible manipulator modeling and tip trajectory tracking based on
 absolute nodal coordinate method"; element of Omar and Shabana 2001. Corrected here: the torque on a section (its
@@ -82,7 +81,8 @@ class Ancf(AncfArm):
     kind = "ancf"
     analysis = "nonlinear"
     features = frozenset(
-        {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
+        {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
+         "load_along_x"}
     )
 
     def __init__(

@@ -45,19 +45,25 @@ def beam(model: Ancf) -> kernels.Beam:
             weights = element.shape(c.xi, float(L[c.place]))[[0, 1, 3, 4]]
         gains += [c.xi, c.scale, *weights]
         records += [c.kind, c.place, c.other]
-    push = np.array(model.drives.pressures).reshape(-1, n)
+    loads = model.drives
+    push = np.array([H for _, H in loads.pushes]).reshape(-1, n)
+    dead = np.array([column for _, column in loads.dead]).reshape(-1, n)
+    turns = [x for turn in loads.turns for x in turn[:3]]
+    weights = np.array([turn.weight for turn in loads.turns])
+    pushed = [column for column, _ in (*loads.pushes, *loads.dead)]
     place = mesh.place.copy()
     place[mesh.roots, 4:] = -1
     free = [np.where(x < n, x, -1) for x in (place.ravel(), mesh.joint, mesh.stretch)]
     links = np.column_stack([mesh.roots, free[1], free[2]]).ravel()
     lefts = mesh.left.copy()
     lefts[mesh.root] = -1 - np.arange(mesh.root.size)
-    sizes = [n, len(rows), len(lengths), model.drives.torque, len(model.drives.pressures), len(model.outputs)]
+    sizes = [n, len(rows), len(lengths), loads.torque, len(loads.pushes), len(model.outputs)]
     return kernels.Beam(
         np.ascontiguousarray(rows), lump, np.ascontiguousarray(model.load), np.ascontiguousarray(joint),
-        np.array(gains, float), np.ascontiguousarray(push), _damping(model),
+        np.array(gains, float), np.ascontiguousarray(push), np.ascontiguousarray(dead), weights,
+        _damping(model),
         np.array([model.alpha, model.beta, max(1.0, sum(lengths))]),
-        *(np.ascontiguousarray(x, np.int64) for x in (sizes, free[0], links, lefts, records)),
+        *(np.ascontiguousarray(x, np.int64) for x in (sizes, free[0], links, lefts, records, pushed, turns)),
     )
 
 

@@ -37,12 +37,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DefinitionError, NotAvailable, require
+from ...errors import DefinitionError, require
 from ...machine.arm import Arm
 from ...model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
-from ..features import check_bare, takers
+from ..features import check_bare
 from ..null_space import check_rank, null_space, unheld
 from ..ranges import BENDING, SPIN, Driven, squared
+from .loads import TreeLoads
 from .mesh import Discretisation, Station, Tree
 from .motion import TreeMotion, work
 from .sensors import TreeSensors
@@ -82,7 +83,8 @@ class AssumedModes:
     kind = "assumed_modes"
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-         "hydraulic_drive", "free_drive", "massless_link", "tree", "closure", "body", "tip_on_another_link"}
+         "hydraulic_drive", "free_drive", "massless_link", "tree", "closure", "body", "tip_on_another_link",
+         "load_along_x"}
     )
 
     def __init__(
@@ -91,9 +93,6 @@ class AssumedModes:
         foreshortening: bool | None = None, attachment: bool | Sequence[bool] = False,
     ) -> None:
         check_bare(arm, self.kind, self.features)
-        if arm.actuators:
-            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
-            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm = arm
         self.options: dict[str, Any] = {"modes": modes, "shapes": shapes, "mass_ratio": mass_ratio, "axial": axial}
         each = [_each(arm, key, value) for key, value in self.options.items()]
@@ -106,7 +105,9 @@ class AssumedModes:
         self._compiled: dict[tuple[int, ...], Compiled] = {}
         self.driven = [i for i, joint in enumerate(arm.joints) if joint.drive != "free"]
         self.coordinates = self._coordinates()
-        self.inputs, self.B = self._inputs()
+        plain, B = self._inputs()
+        self.loads, self.push = TreeLoads(self.tree, arm, plain), len(plain) - 2
+        self.inputs, self.B = plain + self.loads.signals, np.hstack([B, self.loads.moments])
         self.closures = tuple(f"{c.name}_{axis}" for c in arm.closures for axis in "xy")
         self.pins = [self._pin(c.link, c.position, c.other_link, c.other_position) for c in arm.closures]
         self.pinned = np.array([0.0 if c.other_link else c.base_x + 1j * c.base_y for c in arm.closures], complex)
@@ -257,9 +258,11 @@ class AssumedModes:
         return np.asarray(T.T @ h + self.C @ v + self.tree.K @ q + self.kp * q)
 
     def input_matrix(self, q: FloatArray) -> FloatArray:
-        """Return B: joint torques on their angles, tip forces on the tip."""
-        B, J = self.B.copy(), self._motion(q).at(self.tree.tip).J[0] @ self.tree.T
-        B[:, -2], B[:, -1] = J.real, J.imag
+        """Return B: joint torques on their angles, tip forces on the tip, loads on their links."""
+        motion, k = self._motion(q), self.push
+        B, J = self.B.copy(), motion.at(self.tree.tip).J[0] @ self.tree.T
+        B[:, k], B[:, k + 1] = J.real, J.imag
+        B[:, k + 2 :] = self.loads.columns(motion)
         return B
 
     def tangent(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray, lam: FloatArray) -> Tangent:
@@ -283,7 +286,9 @@ class AssumedModes:
         for (one, other), x, y in zip(self.pins, lam[::2], lam[1::2], strict=True):
             for station, sign in ((one, 1.0), (other, -1.0)):
                 motion.bend(station.link, station.field, np.array([sign * (x + 1j * y)]), K)
-        motion.bend(self.tree.tip.link, self.tree.tip.field, -np.array([u[-2] + 1j * u[-1]]), K)
+        push = u[self.push] + 1j * u[self.push + 1]
+        motion.bend(self.tree.tip.link, self.tree.tip.field, -np.array([push]), K)
+        self.loads.bend(motion, u, K)
 
     def output(self, q: FloatArray, v: FloatArray, a: FloatArray, u: FloatArray) -> FloatArray:
         """Return the sensor readings; `assumed_modes.sensors` says what they mean."""

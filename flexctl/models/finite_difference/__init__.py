@@ -24,7 +24,9 @@ Ih is the inertia of the hub and, the base being fixed, of the rotor.
     the hub then acts as Ih/(1 + w^2 Ih dx/(2EI)) at frequency w.
 
 Both are symmetric, K is zero for y = x theta, and Mp = 0, Ip = 0, Ih = 0 need no special case. Assumptions: slender,
-small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. For Ih = 0 the joint rate is
+small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. Loads along the link are forces
+across it and moments, dead and follower alike: to first order these are the same. A moment acts on the slopes of the
+nodes, by shares; on the slope at an end only if it is there. For Ih = 0 the joint rate is
 y_1'/dx, the rate that the torque works on: the joint angle jumps with the torque, and this is its slope between jumps.
 
 What is read of it: `sensors`.
@@ -46,9 +48,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import require, unknown
-from ...machine.arm import Actuator, Arm, Payload
+from ...machine.arm import Arm, Payload
 from ...model import FloatArray, LinearMechanics, Signal
 from ..features import check_bare, takers
+from ..loads import load_signals
 from ..ranges import ARC, BENDING, Driven, squared
 from .inputs import InputHistory
 from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from ...linear import FirstOrder
 
 FORMS = ("slope", "paper")
+TORQUE = Signal("joint1_torque", "N m")
 
 
 class FiniteDifference(LinearMechanics):
@@ -98,7 +102,7 @@ class FiniteDifference(LinearMechanics):
         first = int(self.has_theta)
         self.nodes = slice(first, first + sections)
         self.coordinates = self._coordinates()
-        self.inputs = (Signal("joint1_torque", "N m"), *(Signal(a.name, "N") for a in arm.actuators))
+        self.inputs = (TORQUE, *load_signals(arm, (TORQUE,)))
         self.outputs, self.turned = signals(arm), turned(arm.links[0].length)
         self.K, self.B = self._stiffness(), self._input_matrix()
         self.M = self._hub_and_link_mass()
@@ -243,9 +247,30 @@ class FiniteDifference(LinearMechanics):
     def _input_matrix(self) -> FloatArray:
         B = np.zeros((len(self.coordinates), len(self.inputs)))
         B[0, 0] = 1.0 if self.has_theta else 1.0 / self.dx
+        slopes = self._slopes()
         for j, actuator in enumerate(self.arm.actuators, 1):
-            B[self.nodes, j] = _load(actuator, self.sections)
+            load = unit_load(actuator.start, actuator.end, self.sections)
+            if actuator.kind == "moment":
+                B[:, j] = load @ slopes
+            else:
+                B[self.nodes, j] = load[1:]
         return B
+
+    def _slopes(self) -> FloatArray:
+        """Return y_x at nodes 0 .. n from the coordinates: central differences, at the ends as in `form`."""
+        n, dx, y = self.sections, self.dx, self.nodes
+        rows = np.zeros((n + 1, len(self.coordinates)))
+        wide = (np.eye(n - 1, n + 1, 2) - np.eye(n - 1, n + 1))[:, 1:] / (2.0 * dx)
+        rows[1:n, y] = wide
+        if self.has_theta:
+            rows[0, 0] = 1.0
+        else:
+            rows[0, y.start] = 1.0 / dx
+        if self.has_phi:
+            rows[n, -1] = 1.0
+        else:
+            rows[n, y.stop - 2 : y.stop] = -1.0 / dx, 1.0 / dx
+        return rows
 
     def _damping(self) -> FloatArray:
         damping = self.arm.damping
@@ -258,10 +283,15 @@ class FiniteDifference(LinearMechanics):
             return damping.alpha * self.M + damping.beta * self.K
         return np.zeros_like(self.M)
 
-
-def _load(actuator: Actuator, n: int) -> FloatArray:
-    require(actuator.end > 0, f'actuator "{actuator.name}": a force on the root does nothing; give end above 0')
-    return unit_load(actuator.start, actuator.end, n)[1:]
+    def end_moments(self) -> FloatArray:
+        """Return what each input puts on the sections at root and tip, 2 x inputs: the torque, moments at points."""
+        rows = np.zeros((2, len(self.inputs)))
+        rows[0, 0] = 1.0
+        for j, actuator in enumerate(self.arm.actuators, 1):
+            if actuator.kind == "moment":
+                load = unit_load(actuator.start, actuator.end, self.sections)
+                rows[:, j] = load[0], load[-1]
+        return rows
 
 
 def _check(arm: Arm, sections: Any, form: Any) -> None:
@@ -273,5 +303,3 @@ def _check(arm: Arm, sections: Any, form: Any) -> None:
         raise unknown("form of finite_difference", str(form), FORMS)
     weight = f"gravity = {tuple(arm.gravity)} m/s^2; set it to zero, or use {takers('gravity')}"
     require(not any(arm.gravity), f"finite_difference is horizontal, {weight}")
-    taken = any(a.name == "joint1_torque" for a in arm.actuators)
-    require(not taken, 'the name "joint1_torque" is taken by the model; choose another for the actuator')

@@ -137,6 +137,9 @@ def run(
     g = 0.5 * _mass_damping(model) * dt
     q, v = _initial(first, initial)
     increment = (1.0 + g) * dt * v - 0.5 * _pull(first, dt, q, inputs[:, 0])  # over the step before the first
+    for actuator in model.arm.actuators:
+        needed = f'the march has no place for the moment "{actuator.name}"; use simulate, which takes it'
+        require(actuator.kind == "force" or actuator.name not in forces, needed)
     acting = [i for i, name in enumerate(names(model.inputs)) if name in forces]
     loads = model.B[model.nodes, acting].T * (dt**2 / (model.arm.links[0].mass_per_length * model.dx))
     payloads = np.array([[m.arm.payload.mass, m.arm.payload.inertia] for m in models])

@@ -61,7 +61,7 @@ def sensor_rows(model: FiniteDifference) -> OutputTangent:
     rows = OutputTangent(*(np.zeros((ny, width)) for width in (n, n, n, p)))
     rows.position[THETA, 0] = rows.rate[1, 0] = 1.0 if model.has_theta else 1.0 / model.dx
     if model.form == "slope" and not model.has_theta:
-        rows.input[THETA, 0] = model.dx / (2.0 * model.arm.links[0].bending_stiffness)
+        rows.input[THETA] = model.end_moments()[0] * model.dx / (2.0 * model.arm.links[0].bending_stiffness)
     L = model.arm.links[0].length
     rows.position[2, model.nodes.stop - 1] = 1.0
     rows.position[PSI] = rows.rate[4] = rows.position[2] / L
@@ -97,12 +97,13 @@ def _curvature(model: FiniteDifference) -> tuple[FloatArray, FloatArray, FloatAr
     if model.has_theta:
         q[0, :2] = -2.0 / dx, 2.0 / dx**2
     else:
-        u[0, 0] = -1.0 / EI
+        u[0] = -model.end_moments()[0] / EI
         a[0, 0] = model.hub / (EI * dx)
     if model.has_phi:
         q[n, -3:] = 2.0 / dx**2, -2.0 / dx**2, 2.0 / dx
     else:
         a[n, y.stop - 2 : y.stop] = np.array([1.0, -1.0]) * model.arm.payload.inertia / (EI * dx)
+        u[n] = model.end_moments()[1] / EI
     return q, a, u
 
 

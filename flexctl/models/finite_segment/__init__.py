@@ -33,16 +33,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import NotAvailable, require
+from ...errors import require
 from ...machine.arm import Arm, Payload
 from ...model import Energy, FloatArray, OutputTangent, Tangent, Unconstrained
-from ..features import check_bare, takers
+from ..features import check_bare
 from ..null_space import unheld
 from ..ranges import CHORD, Driven, squared
 from ..rest import commanded_joints
 from ..sensors import rigid_tip
 from ..serial import STRONG
 from ..timoshenko_planar.rigid import Motion
+from .loads import SegmentLoads
 from .mesh import build_chain, coordinate_signals, input_signals
 from .rest import rest
 from .sensors import SegmentSensors
@@ -72,19 +73,19 @@ class FiniteSegment(Unconstrained):
     kind = "finite_segment"
     features = frozenset({
         "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-        "joint_stiffness", "joint_friction",
+        "joint_stiffness", "joint_friction", "load_along_x",
     })
 
     def __init__(self, arm: Arm, *, segments: int | Sequence[int] = 20, closure: str = "base") -> None:
         check_bare(arm, self.kind, self.features)
-        if arm.actuators:
-            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
-            raise NotAvailable(f"{self.kind} has no forces along its links; {remedy}")
         self.arm, self.segments, self.closure_kind = arm, segments, closure
         self.chain = build_chain(arm, segments, closure)
         self.coordinates = coordinate_signals(self.chain)
         self.sensors = SegmentSensors(self.chain, arm)
-        self.outputs, self.inputs = self.sensors.signals, input_signals(arm)
+        plain = input_signals(arm)
+        self.loads = SegmentLoads(self.chain, arm, plain)
+        self.outputs, self.inputs = self.sensors.signals, plain + self.loads.signals
+        self.tip = len(plain) - 2
         self.rotor, self.kp, self.kv, self.friction = (
             np.array([getattr(joint, key) for joint in arm.joints])
             for key in ("rotor_inertia", "servo_stiffness", "servo_damping", "friction")
@@ -111,7 +112,7 @@ class FiniteSegment(Unconstrained):
 
     @cached_property
     def B(self) -> FloatArray:
-        """Levers of the joint inputs; the columns of the tip forces depend on the pose."""
+        """Levers of the joint inputs; the columns of the loads depend on the pose."""
         B = np.zeros((self.chain.length.size, len(self.inputs)))
         gains = [(j.servo_stiffness, j.servo_damping) if j.drive == "servo" else (1.0,) for j in self.arm.joints]
         levers = [(k, lever) for k, own in zip(self.chain.joint, gains, strict=True) for lever in own]
@@ -238,7 +239,8 @@ class FiniteSegment(Unconstrained):
         """Return B(q)."""
         theta, l = self.angles(q), self.chain.length
         B = self.B.copy()
-        B[:, -2:] = self._gather(np.stack([-l * np.sin(theta), l * np.cos(theta)])).T
+        tip = np.stack([-l * np.sin(theta), l * np.cos(theta)], axis=-1)
+        B[:, self.tip :] = self._gather(np.hstack([tip, self.loads.columns(theta)]).T).T
         return B
 
     def force(self, q: Array, v: Array, t: float = 0.0) -> FloatArray:
@@ -273,7 +275,8 @@ class FiniteSegment(Unconstrained):
         moved = self.angles(a) + self.alpha * w
         K, D = S * moved - C * w**2, self.alpha * C + 2.0 * S * w
         K -= np.diag(K.sum(axis=1))  # angles enter by their differences only
-        pull = chain.first_moment[:, None] * self.gravity + chain.length[:, None] * u[-2:]
+        pull = chain.first_moment[:, None] * self.gravity + chain.length[:, None] * u[self.tip : self.tip + 2]
+        K -= self.loads.slope(theta, u)
         K += np.diag(pull[:, 0] * np.cos(theta) + pull[:, 1] * np.sin(theta))
         K, D = self._gather_both(K + _springs(chain.stiffness)), self._gather_both(D + _springs(self.damper))
         joint = chain.joint

@@ -14,9 +14,10 @@ the body, F the force beyond it, (l, d, m, J) the body, N the moment of its hing
     dtheta_k = g dtheta_(k-1) - q (h.dx + r)
     S <- S + m - q c h^T,   s <- g c,   f <- f - q r c,   w <- -g h,   z <- -g H,   n <- -g r
 
-A prescribed joint has q = 0, g = 1, and its torque is what is left. Positions always come from the angles, so that the
-chain never opens; the angles are integrated (not, as in the printed method, the positions with their histories), so
-that these are the steps of every other model, and steps of microseconds lose nothing to rounding.
+What loads add to r, H, the force and c stands in rows of their own. A prescribed joint has q = 0, g = 1, and its torque
+is what is left. Positions always come from the angles, so that the chain never opens; the angles are integrated (not,
+as in the printed method, the positions with their histories), so that these are the steps of every other model, and
+steps of microseconds lose nothing to rounding.
 
 Sine and cosine are polynomials without branches, and loops over the arrays (structure of arrays) vectorise but for the
 two sweeps. The accelerations are extrapolated before a step. A correction of size d leaves an error of the order of
@@ -39,6 +40,7 @@ from ...kernels.state import FULL, PRESCRIBED
 from ...kernels.stepper import Operations
 from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
+from ..loads import ALONG, MOMENT, X
 
 
 class Segments(NamedTuple):
@@ -49,9 +51,11 @@ class Segments(NamedTuple):
     gains: np.ndarray  # lever of each input, then weight and scale of each output
     numbers: np.ndarray  # alpha, gx, gy
     joints: np.ndarray  # first body beyond each joint
-    inputs: np.ndarray  # for each input: joint, or J (tip x), J + 1 (tip y)
+    inputs: np.ndarray  # for each input: joint, or J (tip x), J + 1 (tip y); the loads follow
     outputs: np.ndarray  # for each output: kind, body, other, joint
     coupled: np.ndarray  # (n, n) moments of all hinges by the rates at which all of them bend; or empty
+    loads: np.ndarray  # for each part of a load: input, body, kind (`models.loads`)
+    shares: np.ndarray  # for each of them: weight, distance from the inboard end of the body
 
 
 class Work(NamedTuple):
@@ -71,12 +75,14 @@ class Form(NamedTuple):
     work: Work
 
 
-SEGMENTS = types.NamedTuple((MAT, MAT, VEC, VEC, INT, INT, INT, MAT), Segments)
+SEGMENTS = types.NamedTuple((MAT, MAT, VEC, VEC, INT, INT, INT, MAT, INT, VEC), Segments)
 WORK = types.NamedTuple((MAT, MAT, VEC, VEC, INT), Work)
 FORM = types.NamedTuple((SEGMENTS, WORK), Form)
 
 # rows of the work array
-(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG, ROWS) = range(19)
+(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG) = range(18)
+# what loads add to r, to H, to the force and to its change with the turn of the body
+LM, LH, LX, LY, SX, SY, ROWS = range(18, 25)
 
 
 @kernel(**FAST)
@@ -186,7 +192,37 @@ def _joint_hinges(seg, state, u, ca, cv, cq, W):
 
 
 @kernel(**FAST)
-def _inwards(body, ca, cq, fx, fy, W, n):
+def _loaded(seg, u, cq, W, n):
+    """Fill what the loads add, their tangent included; returns whether one acts."""
+    some = False
+    for j in range(seg.shares.size // 2):
+        some = some or u[seg.loads[3 * j]] != 0.0
+    if not some:
+        return False
+    for row in range(LM, ROWS):
+        for k in range(n):
+            W[row, k] = 0.0
+    for j in range(seg.shares.size // 2):
+        k, kind, x = seg.loads[3 * j + 1], seg.loads[3 * j + 2], seg.shares[2 * j + 1]
+        f, c, s = seg.shares[2 * j] * u[seg.loads[3 * j]], W[COS, k], W[SIN, k]
+        if kind == MOMENT:
+            W[LM, k] -= f
+            continue
+        fx, fy = (c, s) if kind == ALONG else (-s, c)
+        if kind < ALONG:
+            fx, fy = (1.0, 0.0) if kind == X else (0.0, 1.0)
+            W[LH, k] += cq * f * x * (fx * c + fy * s)
+        else:  # the force turns with its lever: its moment stays, and what it pulls with turns
+            W[SX, k] += cq * f * fy
+            W[SY, k] -= cq * f * fx
+        W[LM, k] -= f * x * (fy * c - fx * s)
+        W[LX, k] -= f * fx
+        W[LY, k] -= f * fy
+    return True
+
+
+@kernel(**FAST)
+def _inwards(body, ca, cq, fx, fy, loaded, W, n):
     """Eliminate from the tip to the base; (fx, fy) is the force beyond the tip."""
     l, d, m, J = body[0], body[1], body[2], body[3]
     S00 = S01 = S10 = S11 = s0 = s1 = w0 = w1 = z = f0 = f1 = rest = moment = 0.0
@@ -200,6 +236,9 @@ def _inwards(body, ca, cq, fx, fy, W, n):
         H += Lx * c0 + Ly * c1 - w0 * lp0 - w1 * lp1 - z
         h0, h1 = Lx * S00 + Ly * S10 - md * s - w0, Lx * S01 + Ly * S11 + md * c - w1
         c0, c1 = c0 + md * px, c1 + md * py
+        if loaded:
+            r, H, c0, c1 = r + W[LM, k], H + W[LH, k], c0 + W[SX, k], c1 + W[SY, k]
+            gx, gy = gx + W[LX, k], gy + W[LY, k]
         q = W[FREE, k] / (H + W[KAPPA, k])
         g = 1.0 - W[FREE, k] + q * W[KAPPA, k]
         qh0, qh1, qr = q * h0, q * h1, q * r
@@ -244,11 +283,11 @@ def _pass(seg, state, u, ca, cv, cq, torque, W):
         _couple(seg.coupled, state, W, n)
     _joint_hinges(seg, state, u, ca, cv, cq, W)
     fx = fy = 0.0
-    for j in range(u.size):
+    for j in range(seg.inputs.size):
         i = seg.inputs[j] - seg.joints.size
         fx -= u[j] if i == 0 else 0.0
         fy -= u[j] if i == 1 else 0.0
-    _inwards(B, ca, cq, fx, fy, W, n)
+    _inwards(B, ca, cq, fx, fy, _loaded(seg, u, cq, W, n), W, n)
     return _outwards(seg, state, torque, W, n)
 
 

@@ -33,12 +33,14 @@ def segments(model: FiniteSegment) -> kernels.Segments:
         np.array(gains, float), np.array([model.alpha, *model.gravity]), chain.joint.astype(np.int64),
         np.array([number[k] for k in bodies], np.int64), np.array(outputs, np.int64),
         np.ascontiguousarray(model.hinges_coupled),
+        np.array([(part.column, part.body, part.kind) for part in model.loads.parts], np.int64).ravel(),
+        np.array([(part.weight, part.distance) for part in model.loads.parts]).ravel(),
     )
 
 
 def _inputs(model: FiniteSegment) -> tuple[list[int], list[float]]:
     """Return for each input the body beyond its joint, or -1, -2 for the tip forces, and its lever."""
-    column = model.B[:, :-2].T
+    column = model.B[:, : model.tip].T
     rows = [int(np.flatnonzero(x)[0]) for x in column]
     return [*rows, -1, -2], [*(float(x[k]) for x, k in zip(column, rows, strict=True)), 1.0, 1.0]
 

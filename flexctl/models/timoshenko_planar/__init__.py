@@ -38,6 +38,7 @@ from ...model import Energy, FloatArray, OutputTangent, Tangent
 from ..null_space import unheld
 from ..sensors import rigid_tip
 from ..serial import SerialArm
+from .loads import PlanarLoads
 from .mesh import assemble, build_mesh, collect, coordinate_signals, gravity_load, mass_matrix, spread
 from .rigid import Motion, prestress, rigid_motion, turning
 from .sensors import PlanarSensors
@@ -69,7 +70,8 @@ class TimoshenkoPlanar(SerialArm):
 
     kind, letters = "timoshenko_planar", "xy"
     features = frozenset(
-        {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive"}
+        {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
+         "load_along_x"}
     )
 
     def __init__(
@@ -79,6 +81,8 @@ class TimoshenkoPlanar(SerialArm):
         self.mesh = build_mesh(arm, elements)
         self.sensors = PlanarSensors(self.mesh, arm)
         self._lay_out(coordinate_signals(self.mesh), self.sensors.signals)
+        self.loads = PlanarLoads(self.mesh, arm, self.inputs)
+        self.inputs, self.B = self.inputs + self.loads.signals, np.hstack([self.B, self.loads.dead])
         self.M, self.weight = mass_matrix(self.mesh, arm), gravity_load(self.mesh, arm)
         self.section = np.column_stack([self.mesh.EA, self.mesh.GA, self.mesh.EI])
         self._damp()
@@ -147,6 +151,10 @@ class TimoshenkoPlanar(SerialArm):
             stress = stress + (self.C @ rate.ravel()).reshape(rate.shape)
         return np.asarray(stress)
 
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return B, constant but for follower forces."""
+        return np.asarray(self.loads.add(self.B, q))
+
     def force(self, q: Array, v: Array, t: float = 0.0) -> FloatArray:
         """Return the elastic and damping forces, the servo joints' springs and dampers, minus the weight."""
         strain, g, _ = self.strains(q)
@@ -181,7 +189,7 @@ class TimoshenkoPlanar(SerialArm):
         phi = mesh.joint
         K[phi, phi] += self.kp
         D[phi, phi] += self.kv
-        return Tangent(self.M, D, K)
+        return Tangent(self.M, D, K - self.loads.slope(q, u))
 
     def _hessians(self, strain: Array, R: Array) -> Array:
         """Return the second derivatives of (eps, gamma, kappa), N x 3 x 6 x 6."""

@@ -46,11 +46,19 @@ def beam(model: TimoshenkoPlanar) -> kernels.Beam:
     outputs = [(c.kind, place[c.place] if c.kind < 3 else c.place, c.other) for c in sensors.channels]
     tip = {int(mesh.node[-1, axis]): mesh.root.size + axis for axis in (0, 1)}
     inputs = [tip[row] if row in tip else -1 - place[row] for row in model.rows]
+    loads = model.loads
+    joint_at = {int(e): i for i, e in enumerate(mesh.root)}
+    where = [
+        (part.column, part.element + part.end, -1 if part.end else joint_at.get(part.element, -1), part.kind)
+        for part in loads.parts
+    ]
+    numbers = np.array([model.alpha, model.beta, sensors.lengths.sum(), float(bool(loads.followers))])
     return kernels.Beam(
         np.ascontiguousarray([l, 1.0 / l, mesh.EA, mesh.GA, mesh.EI / l, m / 6.0, j / 6.0]), node,
-        np.array(joint, float), np.array(gains, float), np.array([model.alpha, model.beta, sensors.lengths.sum()]),
+        np.array(joint, float), np.array(gains, float), numbers,
         _damping(model),
         mesh.root.astype(np.int64), np.array(inputs, np.int64), np.array(outputs, np.int64).ravel(),
+        np.array(where, np.int64).ravel(), np.array([part.weight for part in loads.parts]),
     )
 
 

@@ -55,6 +55,7 @@ from ..serial import Motion, SerialArm
 from . import element
 from .assembly import assemble, collect, directions, slopes, square, widen
 from .element import Joints
+from .loads import SpatialLoads
 from .mesh import build_mesh, coordinate_signals
 from .rigid import axial_forces, element_axes, rigid_jacobian, rigid_motion, rigid_tip, turning
 from .sensors import SpatialSensors
@@ -89,7 +90,7 @@ class TimoshenkoSpatial(SerialArm):
         {
             "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
             "kink", "twist", "second_moment_y", "torsion_constant", "prismatic_joint", "sensor_direction_z",
-            "gravity_along_z",
+            "gravity_along_z", "load_along_x", "load_out_of_plane",
         }
     )
 
@@ -100,6 +101,8 @@ class TimoshenkoSpatial(SerialArm):
         self.mesh = build_mesh(arm, elements)
         self.sensors = SpatialSensors(self.mesh, arm)
         self._lay_out(coordinate_signals(self.mesh), self.sensors.signals)
+        self.loads = SpatialLoads(self.mesh, arm, self.inputs)
+        self.inputs += self.loads.signals
         self.gravity = np.array(arm.gravity, float)
         carriers = self.mesh.node[self.mesh.bodies.node]
         self.body_dof = np.hstack([carriers, np.broadcast_to(self.mesh.joint, (len(carriers), self.mesh.joint.size))])
@@ -272,6 +275,8 @@ class TimoshenkoSpatial(SerialArm):
         K[phi, phi] += self.kp
         D[phi, phi] += self.kv + self.alpha * mesh.rotor
         M[phi, phi] += mesh.rotor
+        if u[self.loads.first :].any():
+            K -= self.loads.slope(*self._split(self.loads.dof, q, 0.0 * q, 0.0 * q), u)
         return Tangent(M, D, K)
 
     def _modal_damping(self, ratio: float) -> FloatArray:
@@ -300,6 +305,10 @@ class TimoshenkoSpatial(SerialArm):
         height += float(mesh.bodies.mass @ (bodies.x @ self.gravity))
         springs = 0.5 * float(self.kp @ q[phi] ** 2)
         return Energy(0.5 * float(v @ self._needed(q, zero, v)), elastic + springs - height)
+
+    def input_matrix(self, q: FloatArray) -> FloatArray:
+        """Return B: constant for joints and forces at the tip, the other loads in the pose."""
+        return np.hstack([self.B, self.loads.columns(*self._split(self.loads.dof, q, 0.0 * q, 0.0 * q))])
 
     def inflow(self, q: FloatArray, v: FloatArray) -> float:
         """Return the energy [W] that entering mass brings in at prismatic joints; `energy` is of the free parts."""

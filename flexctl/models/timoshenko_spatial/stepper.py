@@ -49,13 +49,28 @@ def beam(model: TimoshenkoSpatial) -> kernels.Beam:
     reach = mesh.lengths + np.where(mesh.prismatic, model.arm.reference_joints, mesh.kinks)
     whole = [np.column_stack([mesh.link, mesh.kink, mesh.slide]), np.column_stack([bodies.node, bodies.link])]
     kind, holder = (np.ascontiguousarray(x, np.int64).reshape(-1, x.shape[1]) for x in whole)
+    numbers = [model.alpha, model.beta, reach.sum(), *model.gravity, float(model.loads.follower.any())]
     return kernels.Beam(
         np.ascontiguousarray(element), kind, np.ascontiguousarray(joint), mesh.prismatic.astype(np.int64),
         mesh.root.astype(np.int64), np.ascontiguousarray(body), holder,
-        np.array([model.alpha, model.beta, reach.sum(), *model.gravity]), np.array(gains, float),
+        np.array(numbers), np.array(gains, float),
         np.array([joints[row] for row in model.rows], np.int64), np.array([c[0] for c in outputs], np.int64),
         np.ascontiguousarray(model.C),
+        np.array(_loads(model), np.int64).ravel(), model.loads.weight,
     )
+
+
+def _loads(model: TimoshenkoSpatial) -> list[tuple[int, ...]]:
+    """Return for each part of a load: input, node, link, where its force stands in the residual, axis, kind."""
+    mesh, J = model.mesh, model.mesh.joint.size
+    found: list[tuple[int, ...]] = []
+    for part in model.loads.parts:
+        e = part.left
+        first = e >= 0 and (e == 0 or mesh.link[e - 1] != mesh.link[e])
+        place = 6 * len(mesh.node) + J + 6 * part.link if first else 6 * part.node
+        kind = int(part.moment) + 2 * int(part.follower)
+        found.append((part.column, part.node, part.link, int(place), part.axis, kind))
+    return found
 
 
 def _places(model: TimoshenkoSpatial) -> IntArray:

@@ -111,21 +111,29 @@ def balance(beam, work):
 @kernel(**INSIDE)
 def take_inputs(beam, q, u, r):
     """Take B u off r."""
-    n, fixed, actuators = beam.sizes[0], beam.sizes[3], beam.sizes[4]
+    n, fixed, followers = beam.sizes[0], beam.sizes[3], beam.sizes[4]
     for k in range(fixed):
         r[beam.inputs[k]] -= beam.gains[k] * u[k]
-    if u[fixed] != 0.0:
-        e0, e1 = q[n - 2], q[n - 1]
-        factor = u[fixed] / (e0 * e0 + e1 * e1)
-        r[n - 2] += e1 * factor
-        r[n - 1] -= e0 * factor
-    for k in range(actuators):
-        if u[fixed + 1 + k] != 0.0:
-            for i in range(n):
-                total = 0.0
+    for k in range(beam.weights.size):
+        moment, at, phi = beam.weights[k] * u[beam.turns[3 * k]], beam.turns[3 * k + 1], beam.turns[3 * k + 2]
+        if moment != 0.0:
+            if at >= 0:
+                e0, e1 = q[at], q[at + 1]
+                factor = moment / (e0 * e0 + e1 * e1)
+                r[at] += e1 * factor
+                r[at + 1] -= e0 * factor
+            if phi >= 0:
+                r[phi] -= moment
+    for k in range(beam.pushed.size):
+        force = u[beam.pushed[k]]
+        if force == 0.0:
+            continue
+        for i in range(n):
+            total = beam.dead[max(k - followers, 0), i] if k >= followers else 0.0
+            if k < followers:
                 for j in range(n):
                     total += beam.push[k * n + i, j] * q[j]
-                r[i] -= u[fixed + 1 + k] * total
+            r[i] -= force * total
 
 
 @kernel(**INSIDE)

@@ -19,17 +19,21 @@ class Beam(NamedTuple):
     load: np.ndarray  # (6 B,) weight
     joint: np.ndarray  # (J, 5) rotor inertia, kp, kv, link length, angle of a clamped base
     gains: np.ndarray  # lever of each joint and tip-force input, then 6 numbers of each output
-    push: np.ndarray  # (actuators n, n) matrices H, B = H q
+    push: np.ndarray  # (followers n, n) matrices H, B = H q
+    dead: np.ndarray  # (dead forces, n) columns of B
+    weights: np.ndarray  # of the moments in `turns`
     damping: np.ndarray  # (15 N, 15 N) stresses of all elements per rate of their strains; or empty
     numbers: np.ndarray  # alpha, beta, size of the arm
-    sizes: np.ndarray  # n, N, J, inputs before the tip's torque, actuators, outputs
+    sizes: np.ndarray  # n, N, J, inputs before the tip's moment, followers, outputs
     place: np.ndarray  # (6 B,) coordinate of each number of a block, -1: zero, or a root's r_y
     links: np.ndarray  # (3 J,) root block, coordinate of phi and f (-1: clamped) of each link
     lefts: np.ndarray  # left block of each element, minus one minus the link where a link begins
     inputs: np.ndarray  # coordinate of each joint and tip-force input, then (kind, place, other) of each output
+    pushed: np.ndarray  # input of each follower, then of each dead force
+    turns: np.ndarray  # for each moment: input, first coordinate of the r_y and coordinate of the phi it turns, or -1
 
 
-BEAM = types.NamedTuple((MAT, MAT, VEC, MAT, VEC, MAT, MAT, VEC, INT, INT, INT, INT, INT), Beam)
+BEAM = types.NamedTuple((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7), Beam)
 
 
 class Work(NamedTuple):
@@ -68,7 +72,7 @@ FORM = types.NamedTuple((BEAM, WORK), Form)
 FAST: dict[str, Any] = {**PLAIN, "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
 
 
-# What takes Beam or Work must not be called: that would copy 28 array headers, which takes as long as a residual.
+# What takes Beam or Work must not be called: that would copy 32 array headers, which takes as long as a residual.
 INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
 
 

@@ -6,7 +6,8 @@ for.
 
     ints  = header (names below), then for each link (parent, first elastic coordinate, k, points, their place, place of
             its root on the parent), each pin (link, place, link, place), each output (kind, row, link, place, axis),
-            places of the ends of all links, coordinates driven by motion
+            places of the ends of all links, coordinates driven by motion, for each part of a force along a link (link,
+            place, input, kind, place of its weight and of the slope there)
     reals = alpha, gravity, T, K, C, inertia, B, then fields: for each point c0, x, a (k), b (k), H (k x k)
 
 "Place" is an index of reals. With coordinates driven by motion u begins with their accelerations. The closure forces
@@ -27,7 +28,9 @@ from ....kernels.vectors import put
 N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
 
 
-CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, HEADER = range(15, 25)
+CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, LOADS, LOADS_AT, HEADER = (
+    range(15, 27)
+)
 
 
 POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = range(9)

@@ -20,6 +20,8 @@ from .chain import (
     J_AT,
     K_AT,
     LINKS,
+    LOADS,
+    LOADS_AT,
     OUTPUTS,
     PIN_TABLE,
     PINNED,
@@ -111,11 +113,16 @@ def pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...]
         rows += [DRIVE, put([lever]), 0, 0, i]
     header[OUTPUTS] = len(model.sensors.channels) + len(driven)
     header[TIP_LINK], header[TIP] = place(tree.tip)
-    header[TIP_INPUT] = B.shape[1] - 2
+    number = {j: len(driven) + k for k, j in enumerate(kept)}
+    header[TIP_INPUT] = number[model.push]
     steps = model.sensors.rigid_steps()
     header[WAY], header[WAY_AT] = len(steps), put([np.append(step, turn) for step, turn in steps])
     header[ENDS] = HEADER + len(rows)
     rows += [put.field(tree.station(i, 1.0).field) for i in range(len(tree.parent))]
     header[DRIVEN], header[DRIVEN_AT] = len(driven), HEADER + len(rows)
     rows += list(driven)
+    header[LOADS], header[LOADS_AT] = len(model.loads.parts), HEADER + len(rows)
+    for part in model.loads.parts:
+        slope = part.angle[tree.elastic[part.station.link]]
+        rows += [*place(part.station), number[part.column], part.kind, put(np.append(part.weight, slope))]
     return np.concatenate(put.parts), np.concatenate([header, np.array(rows, np.int64)])

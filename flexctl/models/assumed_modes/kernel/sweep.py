@@ -6,12 +6,15 @@ import numpy as np
 
 from ....kernels.jit import kernel
 from ....kernels.vectors import put
+from ...loads import ALONG, X, Y
 from .chain import (
     B_AT,
     C_AT,
     J_AT,
     K_AT,
     LINKS,
+    LOADS,
+    LOADS_AT,
     PIN_TABLE,
     PINS,
     PLAIN_T,
@@ -100,14 +103,29 @@ def sweep(state, u, weights, reals, ints, want, r, out):
                     S[line, m] += (left * C0[i, m]).real
             for m in range(n):
                 dF[i, m] += mass * C0[i, m]
-    for load in range(2 * ints[PINS] + 1):  # closure forces on both links of every pin, and the force on the tip
-        if load < 2 * ints[PINS]:
+    pins = 2 * ints[PINS]
+    for load in range(pins + 1 + ints[LOADS]):  # closure forces on both links of every pin, the tip's force, others
+        slope, change = -1, 0j
+        if load < pins:
             e, pin = ints[PIN_TABLE] + 2 * load, load // 2
             link, at = ints[e], ints[e + 1]
             force = complex(u[p + 2 * pin], u[p + 2 * pin + 1]) * (1.0 if load % 2 == 0 else -1.0)
-        else:
+        elif load == pins:
             link, at = ints[TIP_LINK], ints[TIP]
             force = -complex(u[ints[TIP_INPUT]], u[ints[TIP_INPUT] + 1])
+        else:
+            e = ints[LOADS_AT] + 5 * (load - pins - 1)
+            link, at, kind, weight = ints[e], ints[e + 1], ints[e + 3], ints[e + 4]
+            force = complex(-reals[weight] * u[ints[e + 2]], 0.0)
+            if kind == Y:
+                force *= 1j
+            elif kind != X and force != 0j:
+                slope, row = weight + 1, ints[TABLE] + 6 * link
+                theta = x[link]
+                for g in range(ints[row + 2]):
+                    theta += reals[slope + g] * x[ints[row + 1] + g]
+                force *= complex(np.cos(theta), np.sin(theta)) * (1.0 + 0j if kind == ALONG else 1j)
+                change = cq * 1j * force
         if link < 0 or force == 0j:
             continue
         row = ints[TABLE] + 6 * link
@@ -120,6 +138,12 @@ def sweep(state, u, weights, reals, ints, want, r, out):
             r[first + g] += (force.conjugate() * J[1 + g]).real
         if want:
             bend(reals, at, body, J, force, cq, S)
+            if slope >= 0:  # a follower turns with the angle of its link there
+                for m in range(k + 1):
+                    column, lever = (link, 1.0) if m == 0 else (first + m - 1, reals[slope + m - 1])
+                    dF[link, column] += lever * change
+                    for g in range(k + 1):
+                        S[link if g == 0 else first + g - 1, column] += lever * (change.conjugate() * J[g]).real
     for i in range(links - 1, -1, -1):
         row = ints[TABLE] + 6 * i
         parent = ints[row]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ....kernels.jit import kernel
 from ....kernels.tables import FAST
+from ...loads import ALONG, MOMENT
 from .element import force, left_ends, moment_of_forces
 from .state import (
     AL,
@@ -119,6 +122,29 @@ def residual(beam, state, u, frame, mode, W):
             rphi[beam.inputs[k]] -= beam.gains[k] * u[k]
         else:
             R[i, n] -= beam.gains[k] * u[k]
+    take_loads(beam, state, u)
+
+
+@kernel(**FAST)
+def take_loads(beam, state, u):
+    """Take the loads off the residual. The tangent leaves out how followers turn, which is little beside M / h^2."""
+    R, rphi = state.d, state.own
+    for j in range(beam.weights.size):
+        k, p, i, kind = beam.loads[4 * j], beam.loads[4 * j + 1], beam.loads[4 * j + 2], beam.loads[4 * j + 3]
+        f = beam.weights[j] * u[k]
+        if kind == MOMENT:
+            if i >= 0:
+                rphi[i] -= f
+            if p > 0:
+                R[2, p] -= f
+        elif p > 0:
+            if kind < ALONG:
+                R[kind, p] -= f
+            else:
+                theta = state.x[2, p] + (state.phi[i] if i >= 0 else 0.0)
+                c, s = f * np.cos(theta), f * np.sin(theta)
+                R[0, p] -= c if kind == ALONG else -s
+                R[1, p] -= s if kind == ALONG else c
 
 
 @kernel(**FAST)

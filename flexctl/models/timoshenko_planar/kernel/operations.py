@@ -7,8 +7,8 @@ the tip inwards, where the angle of a joint is one scalar more, condensed on the
 prescribed); and the accelerations are extrapolated, so that one correction per step is enough.
 
 A correction is accepted below 100 times the tolerance: with a fresh exact tangent the error left is of the order of its
-square. With damping of the strain rates the tangent is symmetrised, with modal damping it is left out of the tangent:
-neither is exact then, and the tolerance holds as it is.
+square. With damping of the strain rates the tangent is symmetrised, modal damping and the turning of follower
+forces are left out of the tangent: it is not exact then, and the tolerance holds as it is.
 
 mode 0 is the geometrically exact arm; mode 1 keeps the deformation from the commanded rigid arm to first order, with
 the stiffening by that arm's axial forces; mode 2 is mode 1 without the inertia of the deformation.
@@ -86,7 +86,7 @@ def finish(form, motion, u, size):
 @kernel(**INSIDE)
 def limit(form, motion, tolerance, h):
     """Size of a correction that is accepted; see the module docstring."""
-    exact = form.beam.numbers[1] == 0.0 and form.beam.damping.size == 0
+    exact = form.beam.numbers[1] == 0.0 and form.beam.damping.size == 0 and form.beam.numbers[3] == 0.0
     return tolerance * max(1.0, form.beam.numbers[2]) * (100.0 if exact else 1.0)
 
 

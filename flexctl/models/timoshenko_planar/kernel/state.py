@@ -18,11 +18,13 @@ class Beam(NamedTuple):
     node: np.ndarray  # rows mass on the diagonal, lumped inertia, weight x, weight y; nodes 0 .. N
     joint: np.ndarray  # rows hub, rotor, kp, kv, link length
     gains: np.ndarray  # lever of each input, then weight and scale of each output
-    numbers: np.ndarray  # alpha, beta, size of the arm
+    numbers: np.ndarray  # alpha, beta, size of the arm, 1 where forces follow the arm
     damping: np.ndarray  # (N, Q, M) of all elements per rate of their strains, transposed, 3 N x 3 N; or empty
     roots: np.ndarray  # first element of each link
-    inputs: np.ndarray  # for each input: joint j, or J (tip x), J + 1 (tip y)
+    inputs: np.ndarray  # for each input: joint j, or J (tip x), J + 1 (tip y); the loads follow
     outputs: np.ndarray  # for each output: kind, index, other; a coordinate is row (N + 1) + node, a joint -1 - j
+    loads: np.ndarray  # for each part of a load: input, node, joint at its left end or -1, kind (`models.loads`)
+    weights: np.ndarray  # of these parts
 
 
 class View(NamedTuple):
@@ -58,7 +60,7 @@ class Form(NamedTuple):
     stiffening: bool
 
 
-BEAM = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, INT, INT, INT), Beam)
+BEAM = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, INT, INT, INT, INT, VEC), Beam)
 
 
 VIEW = types.NamedTuple((*(MAT,) * 4, *(VEC,) * 5), View)

@@ -1,4 +1,4 @@
-"""Rigid bodies on joints and nodes: forces, and what they add to the matrix."""
+"""Rigid bodies on joints and nodes: forces, and what they add to the matrix; and the loads on nodes."""
 
 from __future__ import annotations
 
@@ -39,6 +39,24 @@ def add_bodies(beam, state, work):
         gain(work.r, here, force)
         gain(work.r, here + 3, add(spin, cross(lever, force)))
         put(out, PUSH, force)
+
+
+@kernel(**FAST)
+def add_loads(beam, state, work, u):
+    """Take forces and moments along the links off the residual.
+
+    The tangent leaves out how followers turn, which is little beside M / h^2.
+    """
+    for j in range(beam.weights.size):
+        f = beam.weights[j] * u[beam.loads[6 * j]]
+        if f == 0.0:
+            continue
+        axis, kind = beam.loads[6 * j + 4], beam.loads[6 * j + 5]
+        x, y, z = 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0
+        push = (x, y, z)
+        if kind > 1:
+            push = rotated(work.node[beam.loads[6 * j + 1]], TURN, axis_of(work.frame, beam.loads[6 * j + 2], axis))
+        gain(work.r, beam.loads[6 * j + 3] + 3 * (kind % 2), times(-f, push))
 
 
 @kernel(**FAST)

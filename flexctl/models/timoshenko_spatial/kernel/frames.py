@@ -170,11 +170,15 @@ def fill_sections(beam, state, work):
 
 @kernel(**FAST)
 def fill_few_sections(beam, state, work):
-    """The nodes that carry joints or bodies: these are exact in every analysis."""
+    """The nodes that carry joints, bodies or follower loads: these are exact in every analysis."""
     for i in range(beam.roots.size):
         if beam.roots[i] > 0:
             fill_section(state.q, state.v, state.a, beam.roots[i], beam.numbers[0], work.node[beam.roots[i]])
     for b in range(beam.holder.shape[0]):
         p = beam.holder[b, 0]
         if p > 0:
+            fill_section(state.q, state.v, state.a, p, beam.numbers[0], work.node[p])
+    for j in range(beam.weights.size):
+        p = beam.loads[6 * j + 1]
+        if p > 0 and beam.loads[6 * j + 5] > 1:
             fill_section(state.q, state.v, state.a, p, beam.numbers[0], work.node[p])

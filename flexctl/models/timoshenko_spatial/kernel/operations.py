@@ -20,7 +20,8 @@ half the unbalanced moment of each node, vanishes with the residual but for rota
 that multiplies accelerations; gyroscopic and convective terms, of the size of a rate times the step beside these, are
 left out. A correction is accepted below 1 / (rate h), at most 100, times the tolerance: the error left is of the order
 of its square, plus rate times h of it. With damping of the strain rates the tangent lacks more, with modal damping all
-of it, and the tolerance holds as it is: with a damping ratio z the iteration still gains a factor of about 1/z.
+of it, with follower loads how they turn, and the tolerance holds as it is: with a damping ratio z the iteration still
+gains a factor of about 1/z.
 
 mode 0 is the geometrically exact arm; mode 1 keeps the deformation of the elements from the commanded rigid arm to
 first order, with the stiffening by that arm's axial forces (rigid kinks and bodies move exactly); mode 2 is mode 1
@@ -41,7 +42,7 @@ from ....kernels.loops import loops
 from ....kernels.state import FULL, PRESCRIBED
 from ....kernels.stepper import Operations
 from ....kernels.tables import DONE, FAST, INSIDE
-from .bodies import add_bodies
+from .bodies import add_bodies, add_loads
 from .damping import exact_damping, linear_damping
 from .element import exact_elements
 from .factor import factorise
@@ -192,7 +193,7 @@ def store(form, motion, record, k):
 def allowance(beam, state, h):
     """How far above the tolerance a correction may be: what the tangent lacks leaves an error of h times the rates."""
     base, rate = state.q.size - beam.roots.size, 0.0
-    if beam.numbers[1] != 0.0 or beam.damping.size > 0:
+    if beam.numbers[1] != 0.0 or beam.damping.size > 0 or beam.numbers[6] != 0.0:
         return 1.0
     for k in range(base - 3, base):
         rate += abs(state.v[k])
@@ -236,6 +237,7 @@ def operations(exact: bool) -> Operations:
             damp(beam, state, work)
         elements(beam, state, work, cq + cv * beam.numbers[1], cq, ca)
         add_bodies(beam, state, work)
+        add_loads(beam, state, work, u)
         add_joints(beam, state, work.r, u)
         return True
 

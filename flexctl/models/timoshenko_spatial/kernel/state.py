@@ -20,11 +20,13 @@ class Beam(NamedTuple):
     roots: np.ndarray  # first element of each link
     body: np.ndarray  # (B, 13) mass, centre from its joint's point or its node (3), inertia about the centre (9)
     holder: np.ndarray  # (B, 2) node, link
-    numbers: np.ndarray  # alpha, beta, size of the arm, gravity (3)
+    numbers: np.ndarray  # alpha, beta, size of the arm, gravity (3), 1 where loads follow the arm
     gains: np.ndarray  # lever of each input, then weight and scale of each output
     inputs: np.ndarray  # for each input: joint j, or J + axis (tip force)
     outputs: np.ndarray  # (outputs, 4) kind, place, other, axis
     damping: np.ndarray  # (6 N, 6 N) stresses times length per rate of the strains, symmetric; or empty
+    loads: np.ndarray  # per part of a load: input, node, link, place in r, axis, 1 for a moment plus 2 for a follower
+    weights: np.ndarray  # of these parts
 
 
 class Work(NamedTuple):
@@ -66,7 +68,7 @@ class Form(NamedTuple):
 TABLE = int64[:, ::1]
 
 
-BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT), Beam)
+BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT, INT, VEC), Beam)
 
 
 WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT, MAT), Work)
