@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -193,22 +193,35 @@ class Plant(OldMembers):
         """Return the dotted keys of the physical numbers whose origin the file does not state."""
         return [row.key for row in self.rows if row.physical and row.given and not row.provenance]
 
-    def linearise(self, at: OperatingPoint | None = None, friction: str = "viscous") -> SecondOrder:
+    def linearise(
+        self,
+        at: OperatingPoint | None = None,
+        friction: str = "viscous",
+        load: Mapping[str, float] | None = None,
+        pose: Mapping[str, float] | Sequence[float] | FloatArray | None = None,
+    ) -> SecondOrder:
         """Return the linear plant about an operating point, by default at rest in the reference pose.
 
-        friction: of joints at rest "viscous" only, or "stick"; see `flexctl.linearise`.
+        friction: of joints at rest "viscous" only, or "stick"; load: constant inputs by name, pose: joint variables,
+        under and in which it rests; see `flexctl.linearise`.
         """
         from ..linear import linearise
 
-        return linearise(self.model, at, self.identity, friction)
+        return linearise(self.model, at, self.identity, friction, load, pose)
 
-    def modes(self, count: int | None = None) -> Modes:
-        """Return the `count` lowest flexible modes of the linear plant."""
-        return self.linearise().modes(count)
+    def modes(
+        self, count: int | None = None, load: Mapping[str, float] | None = None,
+        pose: Mapping[str, float] | Sequence[float] | FloatArray | None = None,
+    ) -> Modes:
+        """Return the `count` lowest flexible modes of the linear plant; load and pose as in `linearise`."""
+        return self.linearise(load=load, pose=pose).modes(count)
 
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
-        """Return the frequency response of the linear plant on a grid [rad/s]."""
-        return self.linearise().frequency_response(omega)
+    def frequency_response(
+        self, omega: FloatArray | None = None, load: Mapping[str, float] | None = None,
+        pose: Mapping[str, float] | Sequence[float] | FloatArray | None = None,
+    ) -> FrequencyResponse:
+        """Return the frequency response of the linear plant on a grid [rad/s]; load and pose as in `linearise`."""
+        return self.linearise(load=load, pose=pose).frequency_response(omega)
 
     def with_(
         self,

@@ -144,11 +144,11 @@ class LinearSystem(Plant):
         """Return the plant itself: it is the same at every operating point."""
         return self.linear_plant
 
-    def modes(self, count: int | None = None) -> Any:
+    def modes(self, count: int | None = None) -> Any:  # type: ignore[override]
         """Return the `count` lowest flexible modes."""
         return self.linear_plant.modes(count)
 
-    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:
+    def frequency_response(self, omega: FloatArray | None = None) -> FrequencyResponse:  # type: ignore[override]
         """Return the frequency response on a grid [rad/s]."""
         return self.linear_plant.frequency_response(omega)
 

@@ -30,7 +30,7 @@ from ..model import (
 )
 from ..models.null_space import check_rank
 from ..support.moved import OldMembers
-from .operating import check_balanced, linearisation_point
+from .operating import Pose, check_balanced, linearisation_point, rest_point
 from .rounding import cleaned, projected_noise, tangent_noise
 
 if TYPE_CHECKING:
@@ -232,12 +232,18 @@ def linearise(
     at: OperatingPoint | None = None,
     provenance: Mapping[str, Any] | None = None,
     friction: str = "viscous",
+    load: Mapping[str, float] | None = None,
+    pose: Pose | None = None,
 ) -> SecondOrder:
     """Return the linear plant of an arm, a `Plant` or a mechanical model, about an operating point.
 
     By default that is the equilibrium of the arm in its reference pose, every joint held by what drives it
     (`flexctl.rest_point`). Where there is none, and at a point `at` where the arm would not stay, it warns with the
     force that is unbalanced.
+
+    With `load`, constant inputs by name [unit of the input], and `pose`, joint variables [rad; m], it is the
+    equilibrium under them: ``load={"tip_force_y": 5.0, "tip_torque": 0.2}``. Loads turn the arm and stiffen or soften
+    it; those that follow it make the stiffness unsymmetric.
 
     A coordinate of which the rate alone means something (`model.lags`) becomes that rate, without mass: the state of an
     actuator.
@@ -258,9 +264,13 @@ def linearise(
     SecondOrder(20 coordinates, ['joint1_torque'] ->
     ['joint1_angle', 'joint1_rate', 'tip_displacement', 'chord1_angle', 'chord1_rate', 'link1_deflection', 'tip_x',
     'tip_y', 'tip_error_x', 'tip_error_y'])
+    >>> plant = fx.linearise(fx.load_plant("planar_2r_flexible"), load={"tip_force_x": 50.0})
+    >>> plant.provenance["load"]
+    {'tip_force_x': 50.0}
     """
     system, model = opened(model), as_model(model)
     about = dict(provenance or (system.identity if isinstance(system, Identified) else {"model": model.kind}))
+    at = _loaded_point(model, at, load, pose, about)
     point = linearisation_point(model) if at is None else at
     if at is not None:
         check_balanced(model, at)
@@ -301,6 +311,21 @@ def linearise(
         M, D, K, B, c.position, c.rate, c.acceleration, c.input,
         coordinates, model.inputs, model.outputs, point, basis, about,
     )
+
+
+def _loaded_point(
+    model: MechanicalModel, at: OperatingPoint | None, load: Mapping[str, float] | None, pose: Pose | None,
+    about: dict[str, Any],
+) -> OperatingPoint | None:
+    """Return the equilibrium in a pose under loads, which `about` then names; else the point that was given."""
+    if load is None and pose is None:
+        return at
+    require(at is None, "linearise takes an operating point, or load and pose: leave one of them out")
+    point = rest_point(model, pose, load)
+    about |= {"load": {name: float(value) for name, value in load.items()}} if load else {}
+    if isinstance(pose, Mapping):
+        about |= {"pose": {name: float(value) for name, value in pose.items()}}
+    return point
 
 
 def _moving(model: MechanicalModel, point: OperatingPoint) -> list[float]:

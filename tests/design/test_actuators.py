@@ -282,7 +282,9 @@ def test_derivatives_and_compiled_form(make) -> None:
 
 
 def test_names_of_the_inputs() -> None:
-    assert names(ralf().model.inputs) == ["joint1_command", "joint2_command", "tip_force_x", "tip_force_y"]
+    assert names(ralf().model.inputs) == [
+        "joint1_command", "joint2_command", "tip_force_x", "tip_force_y", "tip_torque",
+    ]
     assert names(open_valves().model.inputs)[:2] == ["joint1_valve", "joint2_valve"]
     mixed = ralf(joint__1__drive="torque").model
     assert names(mixed.inputs)[:2] == ["joint2_command", "joint1_torque"]

@@ -272,7 +272,7 @@ def test_motion_driven_loop_runs_compiled_as_plain_and_its_torques_drive_the_fre
     assert fine < coarse / 12.0
     q, v = plain.q[-1], plain.v[-1]
     y = dict(zip(names(model.outputs), plain.y[-1], strict=True))
-    u = np.array([y["joint1_torque"], y["joint3_torque"], 0.0, 0.0])
+    u = np.array([y["joint1_torque"], y["joint3_torque"], 0.0, 0.0, 0.0])
     a, _ = accelerations(inner, q, v, u)
     commanded = [float(quintic(0.0, x, 0.6)(0.2)[2]) for x in (0.3, -0.2)]
     np.testing.assert_allclose(a[[0, 2]], commanded, rtol=2e-2)

@@ -99,7 +99,7 @@ def test_matrices_of_the_reduced_arm() -> None:
 def test_equilibrium() -> None:
     model = ralf()
     at = equilibrium(model, hold=HERE)
-    np.testing.assert_allclose(at.u, [0.0, 48.5302, 0.0, 0.0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(at.u, [0.0, 48.5302, 0.0, 0.0, 0.0], rtol=1e-6, atol=1e-9)
     assert at.q[6] == pytest.approx(-1.226096e-3, rel=1e-6)
     y = dict(zip(names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
     assert y["strain_upper"] == pytest.approx(-9.977e-6, abs=1e-9)
@@ -150,7 +150,7 @@ def test_signs_of_the_equations(length: float, wanted: tuple[float, float]) -> N
     model = ralf(link__4__length=length)
     q, v = model.pose(np.radians([80.0, 10.0])), np.zeros(10)
     v[:2] = 2.0, -3.0
-    a, _ = accelerations(model, q, rates(model, q, v), np.zeros(4))
+    a, _ = accelerations(model, q, rates(model, q, v), np.zeros(5))
     np.testing.assert_allclose(a[:2], wanted, rtol=1e-5)
 
 
@@ -182,7 +182,7 @@ def flow(model, q: Array, v: Array, until: float) -> tuple[Array, Array]:
     c, n, m = model.compiled(), q.size, 2
     r, S, i = np.empty(n), np.empty((3 * n - 2, n)), np.arange(n)
     parts = [np.empty(shape) for shape in (m, m, (m, n), (m, n), (n, m))]
-    kkt, u, rest = np.zeros((n + m, n + m)), np.zeros(6), np.zeros(n)
+    kkt, u, rest = np.zeros((n + m, n + m)), np.zeros(7), np.zeros(n)
 
     def slope(t: float, x: Array) -> Array:
         q, v = x[:n].copy(), x[n:].copy()
@@ -293,7 +293,7 @@ def test_outline_of_the_arm() -> None:
     lower, cross, upper, rod = model.outline(q, 5)
     np.testing.assert_allclose(cross[[0, -1]], [rod[0], lower[0]], atol=1e-12)
     tip = [names(model.outputs).index(f"tip_{axis}") for axis in "xy"]
-    np.testing.assert_allclose(upper[-1], model.output(q, 0 * q, 0 * q, np.zeros(4))[tip], atol=1e-12)
+    np.testing.assert_allclose(upper[-1], model.output(q, 0 * q, 0 * q, np.zeros(5))[tip], atol=1e-12)
     np.testing.assert_allclose(lower[-1] - 0.4572 * np.array([np.cos(q[2]), np.sin(q[2])]), upper[0], atol=1e-12)
     np.testing.assert_allclose(rod[-1] - upper[0], model.closure(q), atol=1e-12)
 

@@ -287,7 +287,7 @@ def test_newton_decays_quadratically() -> None:
     q, sizes = q0 + h * v0, []
     for _ in range(4):
         a, v = 4 / h**2 * (q - q0 - h * v0), 2 / h * (q - q0) - v0
-        t = model.tangent(q, v, a, np.zeros(4), zero[:0])
+        t = model.tangent(q, v, a, np.zeros(5), zero[:0])
         S = 4 / h**2 * t.mass + 2 / h * t.damping + t.stiffness
         step = np.linalg.solve(S, model.mass(q) @ a + model.force(q, v))
         q = q - step
@@ -434,7 +434,7 @@ def test_states_are_recorded_in_the_order_of_the_coordinates() -> None:
     assert run.q is not None
     assert run.v is not None
     for k in (0, 100, 500):
-        y = model.output(run.q[k], run.v[k], 0 * run.q[k], np.zeros(4))
+        y = model.output(run.q[k], run.v[k], 0 * run.q[k], np.zeros(5))
         still = [i for i, name in enumerate(names(model.outputs)) if "acceleration" not in name]
         np.testing.assert_allclose(run.y[k, still], y[still], rtol=0, atol=1e-14)
 
