@@ -65,6 +65,7 @@ from .frequency.norms import InfiniteNorm as InfiniteNorm, Norm as Norm, norm as
 
 # Motions: what joints, tips and inputs are asked to do
 from .motion.curves import Circle as Circle, Curve as Curve, Polyline as Polyline, Spline as Spline, square as square
+from .motion.later import Later as Later
 from .motion.moves import (
     Cycloid as Cycloid, Motion as Motion, Polynomial as Polynomial, Step as Step, Tabulated as Tabulated,
     Trapezoid as Trapezoid, acceleration_of as acceleration_of, quintic as quintic,
@@ -88,6 +89,7 @@ from .laws.controller import (
     Controller as Controller, Delayed as Delayed, LinearLaw as LinearLaw, Noisy as Noisy, Quantised as Quantised,
     Saturated as Saturated,
 )
+from .laws.added import with_added as with_added
 from .laws.motion_command import MotionCommand as MotionCommand
 from .laws.realised import realised as realised
 from .laws.rigid_reference import fed_forward as fed_forward, references as references
@@ -100,6 +102,7 @@ from .design.feedforward import rigid_feedforward as rigid_feedforward
 from .design.filters import (
     filtered as filtered, lead as lead, low_pass as low_pass, notch as notch, smoothed as smoothed,
 )
+from .design.fixed_order import fixed_order as fixed_order, output_integral as output_integral
 from .design.governor import governor as governor
 from .design.hydraulics import HydraulicActuator as HydraulicActuator
 from .design.inversion import Inversion as Inversion, deviation as deviation, stable_inversion as stable_inversion
@@ -164,6 +167,7 @@ from . import identify as identify
 from .judging.certify import Certificate as Certificate, certify as certify
 from .judging.certify.robust import bisected as bisected, payload_bound as payload_bound
 from .judging.compare import Comparison as Comparison, compare as compare
+from .judging.learning import Learnt as Learnt, learn as learn
 from .judging.scenario import (
     Scenario as Scenario, main as main, moves_with_payloads as moves_with_payloads, robustness as robustness,
     run_scenarios as run_scenarios,

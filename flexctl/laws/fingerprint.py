@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DefinitionError, NotAvailable
+from .blended import Blended
 from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, bare
+from .scheduled import ScheduledLaw
 
 _AT = (0, 1, 2, 4, 8, 16, 32, 64)
 """Samples at which the responses are compared."""
@@ -73,8 +75,27 @@ def linear_core(law: Any) -> tuple[LinearLaw, int]:
 
 
 def fingerprint(law: Any) -> Fingerprint:
-    """Return what tells a sampled linear law, in its wrappers, from any other."""
-    core, delay = linear_core(law)
+    """Return what tells a sampled law that is linear, or made of linear ones, in its wrappers, from any other."""
+    several = _several(law)
+    if several is None:
+        return _of_linear(*linear_core(law))
+    made, delay = several
+    parts = [_of_linear(one, delay) for one in made.laws]
+    kind = [float(f"{x:.9g}") for x in (made.points if isinstance(made, Blended) else made.times)]
+    told = f"{len(parts)} laws {'by ' + made.by if isinstance(made, Blended) else 'by time'} at {kind}, the first "
+    return Fingerprint(told + parts[0].signals, tuple(row for part in parts for row in part.numbers))
+
+
+def _several(law: Any) -> tuple[Blended | ScheduledLaw, int] | None:
+    """Return laws that are blended or take over from each other, and the delay of their wrappers; None for others."""
+    law, delay = bare(law), 0
+    while isinstance(law, Delayed | Quantised | Noisy):
+        delay += law.samples if isinstance(law, Delayed) else 0
+        law = bare(law.law)
+    return (law, delay) if isinstance(law, Blended | ScheduledLaw) else None
+
+
+def _of_linear(core: LinearLaw, delay: int) -> Fingerprint:
     limits = [f"{low:.6g} to {high:.6g}" for low, high in zip(core.lower, core.upper, strict=True)]
     signals = (
         f"{list(core.measures)} -> {list(core.drives)} within {limits}, following {list(core.follows)}, every "
