@@ -9,8 +9,6 @@ certified.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 import flexctl as fx
@@ -46,7 +44,6 @@ def models(plant: fx.Plant) -> dict[float, dict[str, tuple[fx.SecondOrder, fx.Co
     }
 
 
-@cache
 def learnt(plant: fx.Plant, mass: float, runs: int = RUNS) -> fx.Learnt:
     """Return what the arm with a payload [kg] learns in some runs."""
     law = SCHEDULED.design(plant)
@@ -59,12 +56,13 @@ def learnt(plant: fx.Plant, mass: float, runs: int = RUNS) -> fx.Learnt:
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move with nothing and 0.5 kg at the tip, before anything is learnt and after five runs."""
-    found = []
-    for told, runs in (("before", 0), ("learnt", RUNS)):
-        for mass in (0.0, 0.5):
-            own = learnt(plant, mass, runs)
-            changes = {**SETTINGS, "payload.mass": mass}
-            found.append(fx.Scenario(f"{told}, {1e3 * mass:g} g", own.references, own.duration, changes))
+    found, before = [], SCHEDULED.design(plant)
+    told = plant.with_({**SETTINGS, "payload.mass": SCHEDULED.RATED})
+    for mass in (0.0, 0.5):
+        own, changes, name = learnt(plant, mass), {**SETTINGS, "payload.mass": mass}, f"{1e3 * mass:g} g"
+        moves = fx.references(plant.with_(changes), SCHEDULED.MOVES, before, told)
+        found.append(fx.Scenario(f"learnt, {name}", own.references, own.duration, changes))
+        found.append(fx.Scenario(f"before, {name}", moves, own.duration, changes, law=before))
     return found
 
 

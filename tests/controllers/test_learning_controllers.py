@@ -62,7 +62,7 @@ def test_the_ancf_arm_learns_a_circle() -> None:
         models[float(t)] = {"": (arm.linearise(fx.OperatingPoint.at_rest(arm.model, pose)), law)}
     found = fx.learn(
         arm, law, track.references(arm, law, feedforward=False), models=models, by="time", outputs=("tip_x", "tip_y"),
-        cutoff=5.0, regularisation=1e-3, runs=3, before=0.0, after=0.0, initial=track.start(arm), step=script.STEP,
+        cutoff=5.0, regularisation=1e-3, runs=3, before=0.0, after=0.0, initial=track.start(arm),
     )
     first, last = (1e3 * max(found.errors[k].values()) for k in (0, 3))
     assert first == pytest.approx(2.25, rel=0.01)
