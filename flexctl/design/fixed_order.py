@@ -175,5 +175,5 @@ def _filters(numbers: dict[str, FloatArray], model: DesignModel, ny: int) -> Fir
     for k, pole in enumerate(p):
         i = 2 * m + k
         A[i, i], B[i], C[0, i] = -pole, -pole * numbers["pole_gains"].reshape(p.size, ny)[k], 1.0
-    signals = (tuple(Signal(name) for name in kind) for kind in (model.measures, model.drives))
-    return FirstOrder(A, B, C, -numbers["direct"][None], tuple(Signal(f"f{i + 1}") for i in range(n)), *signals)
+    reads, acts = (tuple(Signal(name) for name in kind) for kind in (model.measures, model.drives))
+    return FirstOrder(A, B, C, -numbers["direct"][None], tuple(Signal(f"f{i + 1}") for i in range(n)), reads, acts)

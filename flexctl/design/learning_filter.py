@@ -139,11 +139,12 @@ def learning_filter(
     require(0.0 < gain <= 1.0, f"gain = {gain} must be above 0 and not above 1")
     require(bool(0.0 <= regularisation < 1.0), f"regularisation = {regularisation} must be from 0 to below 1")
     size = 4 * 2 ** int(np.ceil(np.log2(weights.shape[1])))
-    f = np.fft.rfftfreq(size, dt)
-    Q = 1.0 / (1.0 + (f / cutoff) ** 8)
+    f: FloatArray = np.fft.rfftfreq(size, dt).astype(np.float64)
+    Q: FloatArray = 1.0 / (1.0 + (f / cutoff) ** 8)
     f, Q = f[Q > _NOTHING], Q[Q > _NOTHING]
     unit = np.ones(len(outputs)) if scales is None else np.asarray(scales, float)
-    every, contraction = [], {}
+    every: list[ComplexArray] = []
+    contraction: dict[str, FloatArray] = {}
     for loops in poses:
         H = np.array([_response(loop, channels, outputs, f) / unit[:, None] for loop in loops.values()])
         own = [not made_from or name.endswith(tuple(made_from)) for name in loops]
