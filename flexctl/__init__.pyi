@@ -180,7 +180,7 @@ from .judging.variations import frequency_variations as frequency_variations, re
 
 # Borders: files, python-control, pictures
 from .io import plot as plot
-from .io.animate import animate as animate
+from .io.animate import animate as animate, animate_mode as animate_mode
 from .io.report import report as report
 from .io.python_control import (
     from_control as from_control, load_linear as load_linear, nonlinear as nonlinear, save_linear as save_linear,

@@ -39,6 +39,9 @@ from .models import (
     MotionLed as MotionLed,
 )
 from .models import (
+    Outlined as Outlined,
+)
+from .models import (
     PartlyDriven as PartlyDriven,
 )
 from .models import (

@@ -216,3 +216,12 @@ class Smoothable(Protocol):
     def smoothed(self, point: OperatingPoint, friction: str) -> tuple[MechanicalModel, OperatingPoint, str]:
         """Return the model to linearise, the point for it, and what was done, in words."""
         ...
+
+
+@runtime_checkable
+class Outlined(Protocol):
+    """A model that says where its links are, for pictures."""
+
+    def outline(self, q: FloatArray) -> list[FloatArray]:
+        """Return for each link places (points, 2 or 3) [m] from its root to its end."""
+        ...

@@ -139,6 +139,16 @@ report_option = click.option(
 )
 
 
+def animate_option(text: str) -> Callable[[F], F]:
+    """Return --animate."""
+    from ..io.film_files import SUFFIXES
+
+    return click.option(
+        "--animate", "film", metavar="FILE", callback=lambda ctx, option, value: value and target(value, SUFFIXES),
+        help=f"Write {text} in motion: .gif, .html, or .mp4 (which needs ffmpeg).",
+    )
+
+
 def plant_options(function: F) -> F:
     """Add --set and --model."""
     changes = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -40,6 +41,7 @@ flexctl modes tokhi_azad_1994
 flexctl modes tokhi_azad_1994 --set payload.mass=0.02 --set model.sections=40 --count 3
 flexctl modes planar_2r_flexible --hold all --pose joint2=60deg --load tip_force_y=5
 flexctl modes simo_vu_quoc_1986 --spin 6 --hold joint1
+flexctl modes spatial_3r --mode 3 --animate mode3.gif --report modes.html
 flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
 """,
 )
@@ -50,10 +52,14 @@ flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
     type=click.IntRange(min=1),
     help="Number of flexible modes, from the lowest.  [default: 10, all with --json]",
 )
+@click.option("--mode", "number", type=click.IntRange(min=1), default=1, show_default=True, help="Mode of --animate.")
+@common.animate_option("a mode of the arm about rest")
+@common.report_option
 @points.point_options
 @common.json_option
 def modes(
-    plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, as_json: bool, where: points.Where
+    plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, number: int, film: Path | None,
+    page: Path | None, as_json: bool, where: points.Where,
 ) -> None:
     """Print natural frequencies and damping ratios about rest under the weight, every joint held by its drive.
 
@@ -68,6 +74,15 @@ def modes(
     with common.patiently(f"modes of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
         found = linear.modes(count if as_json or count else SHOWN + 1)
+    if film is not None:
+        from ..io.animate import animate_mode
+
+        require(not points.described(linear), "--animate shows modes about rest: leave --pose, --load and --lock out")
+        with common.patiently(f"drawing {film.name}"):
+            animate_mode(common.load(plant, settings, kind), film, number)
+        common.tell(film)
+    arm = common.load(plant, settings, kind) if page is not None and not points.described(linear) else None
+    common.write_report(found, page, plant=arm, title=f"modes of {plant}")
     if as_json:
         common.print_json({**found.to_dict(), **common.identity(linear), **points.described(linear)})
         return

@@ -42,6 +42,7 @@ def to_step(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --duration 1.2 -o run.png
 flexctl simulate tokhi_azad_1994 --torque bang-bang:0.1,0.3 --method march --payload-change 0.5:20g --json
 flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:60deg,1.25 --duration 2.5 -o run.npz
+flexctl simulate spatial_3r --torque joint1_torque=bang-bang:50,0.25 --duration 1 --animate arm.gif
 """,
 )
 @common.plant_argument
@@ -90,13 +91,14 @@ flexctl simulate tokhi_azad_1994 --controller tokhi_azad_pd --reference quintic:
     "-o", "files", multiple=True, metavar="FILE",
     help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
 )
+@common.animate_option("the arm")
 @common.report_option
 @common.json_option
 def simulate(
     plant: str, settings: tuple[str, ...], kind: str | None, controller: str | None, torques: tuple[str, ...],
     signals: tuple[str, ...], references: tuple[str, ...], duration: float | None, step: float | None, rtol: float,
-    method: str, changes: tuple[str, ...], law_kind: str, states: bool, files: tuple[str, ...], page: Path | None,
-    as_json: bool,
+    method: str, changes: tuple[str, ...], law_kind: str, states: bool, files: tuple[str, ...], film: Path | None,
+    page: Path | None, as_json: bool,
 ) -> None:
     """Simulate an arm under torques or a controller.
 
@@ -130,7 +132,7 @@ def simulate(
     with common.progress() as report, telling_warnings(), blamed(script):
         found = simulated(
             arm, law, reference, duration=length, step=step, rtol=rtol, method=method, inputs=inputs, payload=payload,
-            record_states=states or page is not None,
+            record_states=states or page is not None or film is not None,
             progress=lambda fraction: report(f"simulating {length:g} s", fraction),
         )
     about = common.identity(arm)
@@ -138,6 +140,12 @@ def simulate(
         _write(found, about, path)
         common.tell(path)
     drawn = arm if isinstance(arm, HasArm) else None
+    if film is not None:
+        from ..io.animate import animate
+
+        with common.patiently(f"drawing {film.name}"):
+            animate(found, drawn, film, title=f"{about['plant']}, {length:g} s")
+        common.tell(film)
     common.write_report(found, page, plant=drawn, title=f"{about['plant']}, {length:g} s")
     if as_json:
         common.print_json(_scores(found, about))

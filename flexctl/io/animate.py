@@ -1,25 +1,33 @@
-"""Animations of a two-link arm whose tip follows a path: a GIF, or one HTML file that needs nothing else.
+"""Animations of runs and modes: a GIF, an MP4, or one HTML file that needs nothing else.
 
-Drawn from the recorded outputs, so that every model looks alike: the joints and the tip stand where they are; between
-them each link is bent as a cantilever by its `link<i>_deflection` times a stated factor, since the true one cannot be
-seen. Models without that output have straight links.
+A two-link arm whose tip follows a path is drawn from the recorded outputs, so that every model looks alike: the joints
+and the tip stand where they are; between them each link is bent as a cantilever by its `link<i>_deflection` times a
+stated factor, since the true one cannot be seen. Models without that output have straight links. All else is drawn from
+the films of `films`.
 """
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..abilities import HasArm, IsLinear
 from ..errors import DefinitionError, require
+from ..linear import SecondOrder
+from ..machine.given import ArmGiven, as_plant
 from ..model import FloatArray, names
 from ..motion.track import Track
 from ..simulation.response import Response
 from ..support.files import write_atomically
+from . import films
+from .film_files import checked, write_drawn, write_film
+
+if TYPE_CHECKING:
+    from ..catalogue import Plant
 
 POINTS = 13
 """Points along each link."""
@@ -106,63 +114,95 @@ def _bent(ends: FloatArray, bend: FloatArray) -> FloatArray:
 
 
 def animate(
-    response: Response, track: Track, path: str | Path, *, frames: int | None = None, seconds: float = 10.0,
+    response: Response, of: Track | Plant | None, path: str | Path, *, frames: int | None = None, seconds: float = 10.0,
     magnify: float | None = None, title: str = "",
 ) -> Path:
-    """Write an animation of a run to .gif or .html.
+    """Write an animation of a run to .gif, .html or .mp4 (which needs ffmpeg).
 
     Parameters
     ----------
-    response, track, magnify
-        As for `film`.
+    response : Response
+        The run; `record_states=True` shows every link where it is, else one or two links are drawn from the outputs.
+    of : Track, Plant or None
+        What the tip follows: its error and the torques are shown below. Or the plant of the run, for arms in the plane
+        or in space of any number of links.
     path : path
         File to write.
     frames : int, optional
         Number of frames; 60 in a GIF, 400 in an HTML file by default.
     seconds : float
         How long the animation takes [s].
+    magnify : float, optional
+        Factor of the deflections; by default such that the largest looks like a tenth of the link.
     title : str
         Above the picture.
 
     Examples
     --------
-    >>> arm = fx.load_plant("tian_2r_beam", model={"elements": 2})
-    >>> circle = fx.Circle((1.6, 0.0), 0.3)
-    >>> track = fx.Track(arm, fx.Path(circle, fx.ConstantSpeed(circle.length, 25.0, ease_in=2.0)))
-    >>> law = fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), sample_time=0.0)
-    >>> run = fx.simulate(arm, law, track.references(arm, law), duration=0.1, step=1e-3, initial=track.start)
-    >>> fx.animate(run, track, "circle.html", frames=10).name
-    'circle.html'
+    >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
+    >>> run = fx.simulate(arm, inputs={"joint1_torque": fx.bang_bang(1.0, 0.2)}, duration=0.5, record_states=True)
+    >>> fx.animate(run, arm, "arm.gif", frames=10, seconds=2.0).name
+    'arm.gif'
     """
-    target = Path(path)
+    target = checked(path, seconds)
     suffix = target.suffix.lower()
-    if suffix not in (".gif", ".html"):
-        raise DefinitionError(f'"{target.name}" has the suffix "{target.suffix}"; use .gif or .html')
-    require(bool(np.isfinite(seconds) and seconds > 0), f"seconds = {seconds} must be positive and finite")
-    count = frames if frames is not None else 60 if suffix == ".gif" else 400
-    shown = film(response, track, count, magnify)
-    content = _gif(shown, track, seconds, title) if suffix == ".gif" else _html(shown, track, seconds, title)
-    return write_atomically(target, lambda stream: stream.write(content))
+    require(frames is None or frames >= 2, f"{frames} frames make no animation; give at least 2")
+    count = frames if frames is not None else 400 if suffix == ".html" else 60
+    if not isinstance(of, Track):
+        return _of_arm(response, of, target, count, seconds, magnify, title)
+    shown = film(response, of, count, magnify)
+    if suffix == ".html":
+        content = _html(shown, of, seconds, title)
+        return write_atomically(target, lambda stream: stream.write(content))
+    return write_drawn(lambda: (*_scene(shown, of, title), shown.t.size), target, seconds)
 
 
-def _gif(shown: Film, track: Track, seconds: float, title: str) -> bytes:
-    from PIL import Image
+def _of_arm(
+    response: Response, plant: Any, target: Path, frames: int, seconds: float, magnify: float | None, title: str
+) -> Path:
+    known = None if plant is None else as_plant(plant)
+    arm = known if isinstance(known, HasArm) and not isinstance(known, IsLinear) else None
+    model = None if known is None or response.q is None else known.model
+    made = films.film_of(response, None if arm is None else arm.arm, model, frames)
+    if made is None:
+        raise DefinitionError(
+            "nothing of the run tells where its links are: run it with record_states=True, and give its plant"
+        )
+    made = made if magnify is None else {**made, "magnified": float(magnify)}
+    return write_film(made, target, seconds, title)
 
-    from .plot import canvas
 
-    with canvas.styled():
-        figure, update = _scene(shown, track, title)
-        images = []
-        for k in range(shown.t.size):
-            update(k)
-            figure.canvas.draw()
-            figure.set_layout_engine("none")  # laid out once: it takes longer than the drawing
-            image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
-            images.append(image.quantize(48, dither=Image.Dither.NONE))
-    stream = io.BytesIO()
-    milliseconds = max(20, round(1e3 * seconds / len(images)))
-    images[0].save(stream, "GIF", save_all=True, append_images=images[1:], duration=milliseconds, loop=0)
-    return stream.getvalue()
+def animate_mode(
+    plant: ArmGiven, path: str | Path, mode: int = 1, *, seconds: float = 2.0, title: str = ""
+) -> Path:
+    """Write one cycle of a mode of an arm about rest, not to scale, to .gif, .html or .mp4 (which needs ffmpeg).
+
+    Parameters
+    ----------
+    plant : Plant, name or path
+        The arm.
+    path : path
+        File to write.
+    mode : int
+        Number of the flexible mode, from 1.
+    seconds : float
+        How long a cycle takes in the animation [s].
+    title : str
+        Above the picture; by default number, frequency and damping.
+
+    Examples
+    --------
+    >>> fx.animate_mode("tokhi_azad_1994", "mode2.gif", 2).name
+    'mode2.gif'
+    """
+    target, known = checked(path, seconds), as_plant(plant)
+    linear = known.linearise()
+    if isinstance(known, IsLinear) or not isinstance(linear, SecondOrder):
+        raise DefinitionError(f"{known.name} is a linear plant: what its modes look like is not known")
+    made = films.mode_film(known.model, known.arm, linear, mode)
+    if made is None:
+        raise DefinitionError(f"the model of {known.name} does not tell where its links are (`abilities.Outlined`)")
+    return write_film(made, target, seconds, title)
 
 
 def _scene(shown: Film, track: Track, title: str) -> tuple[Any, Any]:

@@ -32,6 +32,25 @@ def joints(model: Any) -> None:
     _names_known("joints, coordinates", model.joints.values(), model.coordinates)
 
 
+def outline(model: Any) -> None:
+    """Check that the outline is of places, and that the tip is on it where the model reads the tip."""
+    x = some_motion(model)
+    links = model.outline(x.q)
+    claim(bool(links), "the outline has no links")
+    for number, points in enumerate(links, 1):
+        shaped = points.ndim == 2 and len(points) > 1 and points.shape[1] in (2, 3) and np.isfinite(points).all()
+        claim(bool(shaped), f"outline of link {number}: not points in the plane or in space")
+    known = names(model.outputs)
+    axes = ["tip_x", "tip_y", "tip_z"][: links[0].shape[1]]
+    if set(axes) <= set(known):
+        y = model.output(x.q, x.v, x.a, np.zeros(len(model.inputs)))
+        tip = np.array([y[known.index(name)] for name in axes])
+        every = np.concatenate(links)
+        size = float(np.abs(every).max())
+        away = float(np.linalg.norm(every - tip, axis=1).min())
+        claim(away < 1e-6 * size, f"the tip, {tip.tolist()} m, is {away:.3g} m from the nearest point of the outline")
+
+
 def commands(model: Any) -> None:
     """Check that commands names coordinates and one or two inputs of each."""
     _names_known("commands, coordinates", model.commands, model.coordinates)
@@ -296,6 +315,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Lagging: lags,
     able.PartlyDriven: driven,
     able.Posable: pose,
+    able.Outlined: outline,
     able.Restable: rest,
     able.KnowsRestPoint: rest_point,
     able.Startable: start,

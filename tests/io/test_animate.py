@@ -15,10 +15,12 @@ from PIL import Image
 from test_tracking import plant, track
 
 import flexctl as fx
+from flexctl.catalogue import load_plant
 from flexctl.design.tracking import pd_gains, tip_tracking
-from flexctl.errors import DefinitionError
+from flexctl.errors import DefinitionError, NotAvailable
 from flexctl.io import plot
-from flexctl.io.animate import animate, film
+from flexctl.io.animate import animate, animate_mode, film
+from flexctl.io.films import Still, links_of, mode_film, mode_shape
 from flexctl.simulation.path_stability import stability_over_damping
 from flexctl.simulation.simulate import simulate
 
@@ -94,7 +96,7 @@ def test_the_script_of_the_page_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "options", "message"), [
-    ("a.mp4", {}, 'suffix ".mp4"; use .gif or .html'),
+    ("a.avi", {}, 'suffix ".avi"; use .gif, .html or .mp4'),
     ("a.gif", {"frames": 1}, "1 frames make no animation"),
     ("a.gif", {"seconds": 0.0}, "seconds = 0.0 must be positive"),
 ])
@@ -134,3 +136,64 @@ def test_pictures_of_stability(tmp_path: Path) -> None:
     assert all(np.max(np.abs(line.get_ydata())) <= 200.0 for ax in poles.axes for line in ax.lines[:-1])
     with pytest.raises(DefinitionError, match="one damping for every stability"):
         plot.stability(found, [0.0])
+
+
+ARMS = (
+    ("li_zhang_three_link", {"segments": 4}), ("ralf", {}), ("tian_ancf_circle", {}),
+    ("tokhi_azad_1994", {"sections": 8}), ("planar_2r_flexible", {"elements": 3}),
+    ("planar_2r_flexible", {"kind": "assumed_modes"}),
+    ("spatial_3r", {"elements": 2}), ("quanser_flexible_joint", {}),
+)
+
+
+@pytest.mark.parametrize(("name", "model"), ARMS)
+def test_every_arm_shows_its_modes(name: str, model: dict[str, object]) -> None:
+    plant = load_plant(name, model=model)
+    linear = plant.linearise()
+    shown = mode_film(plant.model, plant.arm, linear, 1)
+    assert shown is not None
+    assert len(shown["links"][0]) == len(plant.arm.links)
+    tips = np.array(shown["tip"])
+    assert np.allclose(tips[0], tips[-1])  # a cycle
+    # the tip moves along the shape as the sensors see it
+    known = [s.name for s in linear.outputs]
+    rows = [known.index(f"tip_{axis}") for axis in "xyz"[: tips.shape[1]]]
+    found = linear.modes(1)
+    full = mode_shape(linear, found, 1)
+    reduced = full if linear.basis is None else np.linalg.lstsq(linear.basis, full, rcond=None)[0]
+    seen = (linear.Cq @ reduced)[rows]
+    moved = tips[0] - 0.5 * (tips[0] + tips[len(tips) // 2])
+    size = np.linalg.norm(moved)
+    cosine = abs(np.vdot(seen.real, moved)) / (np.linalg.norm(seen.real) * size) if size > 1e-6 else 1.0
+    assert cosine == pytest.approx(1.0, abs=1e-3)
+
+
+def test_modes_and_runs_of_any_arm_are_written(tmp_path: Path) -> None:
+    plant = load_plant("spatial_3r", model={"elements": 2})
+    path = animate_mode(plant, tmp_path / "mode.gif", 3, seconds=1.0)
+    with Image.open(path) as image:
+        assert image.n_frames > 20
+    page = animate_mode(plant, tmp_path / "mode.html", 3).read_text()
+    assert "Mode 3: " in page
+    assert '"unit":"cycle"' in page
+    still = Still(np.arange(3.0), np.tile(plant.model.reference(), (3, 1)), plant.model.coordinates)
+    links = links_of(still, np.arange(3), plant.arm, plant.model)
+    assert links is not None
+    assert [x.shape[-1] for x in links] == [3, 3, 3]
+    with pytest.raises(DefinitionError, match="mode 99: there are"):
+        animate_mode("tokhi_azad_1994", tmp_path / "none.gif", 99)
+    with pytest.raises(DefinitionError, match="run it with record_states=True"):
+        animate(run(), None, tmp_path / "none.gif")
+    assert not (tmp_path / "none.gif").exists()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_an_mp4_is_a_film(tmp_path: Path) -> None:
+    path = animate_mode("tokhi_azad_1994", tmp_path / "mode.mp4", 2, seconds=1.0)
+    assert path.read_bytes()[4:8] == b"ftyp"
+
+
+def test_a_missing_ffmpeg_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotAvailable, match="needs the program ffmpeg"):
+        animate_mode("tokhi_azad_1994", tmp_path / "mode.mp4", 2)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl.io.films import film_of
 from flexctl.io.report import page
-from flexctl.io.report.films import film_of
 from flexctl.model import names
 
 

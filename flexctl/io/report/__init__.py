@@ -66,7 +66,7 @@ def _blocks(result: Any, plant: Any) -> list[page.Block]:
     if isinstance(result, FrequencyResponse):
         return of_frequency(result)
     if isinstance(result, Modes):
-        return of_modes(result)
+        return of_modes(result, plant)
     if isinstance(result, Tabular):
         return [page.tabular("", result)]
     known = "a run, runs by name, a certificate, a comparison, a frequency response, modes or the table of a sweep"

@@ -318,7 +318,7 @@ class Film {
     c.strokeStyle = c.fillStyle = INK; c.lineWidth = 2; c.font = "12px system-ui, sans-serif";
     line(c, [[room, h - 12], [room + wanted, h - 12]]); c.fillText(short(this.spec.bar) + " m", room + wanted + 6, h - 8);
     c.lineWidth = 1.2;
-    if (this.spec.path) { c.setLineDash([2, 4]); line(c, this.spec.path.map(at)); c.setLineDash([]); }
+    c.setLineDash([2, 4]); (this.spec.still || []).forEach(points => line(c, points.map(at))); c.setLineDash([]);
     c.strokeStyle = "#D55E00"; c.lineWidth = 1.6; line(c, this.spec.tip.slice(0, this.k + 1).map(at));
     const factor = this.magnification(), links = this.spec.links[this.k];
     links.forEach((points, i) => { c.strokeStyle = "#0072B2"; c.lineWidth = 4.5; c.lineCap = "round"; line(c, this.bent(points, factor).map(at)); });

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from ...abilities import HasArm, IsLinear
 from ...frequency import FrequencyResponse, frequency_response, loop_gain
 from ...linear.modes import Modes
 from ...model import ComplexArray, names
+from ..films import mode_film
 from ..plot.canvas import PALETTE, words
 from . import page
 
 NEAR = 5.0
 """|L| up to which a Nyquist plot is drawn."""
+FILMS = 6
+"""Modes that are shown in motion."""
 CHANNELS = 12
 """Most channels of a page; a line says how many are left out."""
 
@@ -43,9 +47,16 @@ def of_frequency(found: FrequencyResponse, title: str = "Frequency response") ->
     return [*blocks, page.text(f"{left} channels more are not shown.", "quiet")] if left > 0 else blocks
 
 
-def of_modes(found: Modes) -> list[page.Block]:
-    """Return the table of modes and the pole map."""
-    return [page.heading("Modes"), page.tabular("", found), page.charts([pole_map({"plant": found.poles})])]
+def of_modes(found: Modes, plant: Any = None) -> list[page.Block]:
+    """Return the table of modes and the pole map, and of an arm its first modes in motion."""
+    blocks = [page.heading("Modes"), page.tabular("", found), page.charts([pole_map({"plant": found.poles})])]
+    if plant is None or not isinstance(plant, HasArm) or isinstance(plant, IsLinear):
+        return blocks
+    arm: Any = plant
+    linear, shown = arm.linearise(), range(1, min(FILMS, found.frequencies_hz.size) + 1)
+    films = [film for k in shown if (film := mode_film(arm.model, arm.arm, linear, k))]
+    heading = [page.heading("Shapes, not to scale")] if films else []
+    return [*blocks, *heading, *(page.charts([], film=film) for film in films)]
 
 
 def pole_map(every: dict[str, ComplexArray], title: str = "Poles") -> Any:

@@ -12,9 +12,9 @@ from ...judging.compare import Comparison
 from ...machine.arm import Arm
 from ...model import names
 from ...simulation.response import Response
+from ..films import film_of
 from ..plot.canvas import PALETTE, words
 from . import page
-from .films import film_of
 
 TELL = 0.01
 """Part of its range from which on the error of a curve is told."""
@@ -34,17 +34,18 @@ def of_runs(runs: Mapping[str, Response], plant: Any = None) -> list[page.Block]
         if large:
             listed = ", ".join(f"{words(signal)} {100 * part:.2g} %" for signal, part in large.items())
             blocks.append(page.text(f"Estimated error above 1 % of the range: {listed}."))
-        blocks.append(page.charts(_own(run), film=film_of(run, _arm(plant, run))))
+        blocks.append(page.charts(_own(run), film=film_of(run, *_machine(plant, run))))
     return blocks
 
 
-def _arm(plant: Any, run: Response) -> Arm | None:
-    """Return the arm that was run, which may have other lengths than the plant; None if it is another machine's."""
+def _machine(plant: Any, run: Response) -> tuple[Arm | None, Any]:
+    """Return the arm that was run, which may have other lengths than the plant, and its model where it is needed; None
+    if it is another machine's."""
     known, arm = run.provenance, plant if isinstance(plant, HasArm) else None
     if arm is None or known.get("plant") != plant.identity["plant"]:
-        return None
-    changed: HasArm = plant.with_(dict(known.get("overrides") or {}))
-    return changed.arm
+        return None, None
+    changed: Any = plant.with_(dict(known.get("overrides") or {}))
+    return changed.arm, changed.model if run.q is not None else None
 
 
 def scores(runs: Mapping[str, Response]) -> page.Block:

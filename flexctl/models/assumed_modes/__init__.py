@@ -338,7 +338,7 @@ class AssumedModes:
             used = [other.root for j, other in enumerate(self.arm.links) if self.tree.parent[j] == i]
             for c in self.arm.closures:
                 used += [s for n, s in ((c.link, c.position), (c.other_link, c.other_position)) if n == i + 1]
-            used += [0.0, 1.0] if link.kind == "flexible" else [0.0]
+            used += [0.0, 1.0] if link.kind == "flexible" or i == self.arm.tip_link else [0.0]
             stations = [self.tree.station(i, s) for s in np.linspace(min(used), max(used), points)]
             places = np.array([motion.at(station).place[0] for station in stations])
             lines.append(np.column_stack([places.real, places.imag]))

@@ -155,6 +155,16 @@ class FiniteSegment(Unconstrained):
         zero = np.zeros(len(self.arm.joints))
         return self.rigid_motion(angles, zero, zero)[0]
 
+    def outline(self, q: FloatArray) -> list[FloatArray]:
+        """Return the ends x and y [m] of the segments of every link, from its root."""
+        theta, length = self.angles(np.asarray(q, float)), self.chain.length
+        ends = np.cumsum(np.column_stack([length * np.cos(theta), length * np.sin(theta)]), axis=0)
+        places = np.vstack([np.zeros((1, 2)), ends])
+        return [places[np.append(own, own[-1] + 1)] for own in map(np.flatnonzero, self._of_links())]
+
+    def _of_links(self) -> list[FloatArray]:
+        return [np.asarray(self.chain.link == i) for i in range(len(self.arm.links))]
+
     def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
         """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
         joints, found = len(self.arm.joints), []
