@@ -145,6 +145,7 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
     metavar="FILE",
     help="Write the plant (.toml), the table (.csv, .json, .npz, .mat) or a picture (.png, .pdf, .svg); repeatable.",
 )
+@common.report_option
 @common.json_option
 def parameters(
     plant: str,
@@ -162,6 +163,7 @@ def parameters(
     no_mesh: bool,
     engine: str,
     files: tuple[str, ...],
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Find parameters of a plant file from records and frequency responses together.
@@ -199,6 +201,7 @@ def parameters(
     for path in targets:
         _write(found, items, trials, path)
         common.tell(path)
+    common.write_report(found, page, data=[*items, *(r for _, r in trials)], title=f"{arm.name}: identified")
     if as_json:
         common.print_json({**_about(found), "validation_percent": tried, **_identity(found)})
         return

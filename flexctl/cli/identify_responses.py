@@ -11,7 +11,19 @@ import click
 import numpy as np
 
 from ..errors import DefinitionError
-from .common import PICTURES, command, json_option, print_json, print_table, progress, table, target, tell
+from .common import (
+    PICTURES,
+    command,
+    json_option,
+    print_json,
+    print_table,
+    progress,
+    report_option,
+    table,
+    target,
+    tell,
+    write_report,
+)
 from .identify import TABLES, identify, is_response, pairs_of, read, record_options
 from .quantities import between, quantity
 from .warned import telling_warnings
@@ -132,6 +144,7 @@ flexctl identify modal frf.uff --most 20 -o plant.mat
     help="Write the plant (.npz, .mat, .json), the modes (.csv) or a picture: NAME.png the stabilisation diagram, "
     "NAME-fit.png measured beside model.",
 )
+@report_option
 @json_option
 def modal(
     data: str,
@@ -145,6 +158,7 @@ def modal(
     most: int,
     delay: str,
     files: tuple[str, ...],
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Fit a modal model to frequency responses, or to those of a record: common poles, order by order.
@@ -182,6 +196,7 @@ def modal(
         else:
             found.plant.save(path)
         tell(path)
+    write_report(found, page, title=f"{Path(data).stem}: modal model")
     hertz, zeta = found.frequencies_hz, found.damping
     if as_json:
         print_json(
@@ -224,6 +239,7 @@ flexctl identify subspace record.csv --order 4 --split 0.5
 @click.option("--split", metavar="PART", help="Fit to this part of the record, validate on the rest, e.g. 0.5.")
 @click.option("--no-refine", is_flag=True, help="Leave out the output error.")
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write the plant (.npz, .mat, .json) or a picture.")
+@report_option
 @json_option
 def subspace(
     path: str,
@@ -236,6 +252,7 @@ def subspace(
     split: str | None,
     no_refine: bool,
     files: tuple[str, ...],
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Find a sampled state space model of a record: PO-MOESP, then output error.
@@ -259,6 +276,7 @@ def subspace(
         else:
             found.plant.save(file)
         tell(file)
+    write_report(found, page, data=rest or used, title=f"{Path(path).stem}: state space model")
     if as_json:
         print_json(
             {

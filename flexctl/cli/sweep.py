@@ -91,11 +91,13 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the cases, e.g. tcp://host:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew where an interrupted sweep could be continued.")
 @click.option("-o", "output", metavar="FILE", help="Write .csv, .nc or .parquet; needed to resume a sweep.")
+@common.report_option
 @common.json_option
 def sweep(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, parameters: tuple[str, ...],
     draws: int, sample: str, count: int | None, seed: int, only: tuple[str, ...], redesign: bool, linear: bool,
-    workers: int | None, scheduler: str | None, fresh: bool, output: str | None, as_json: bool,
+    workers: int | None, scheduler: str | None, fresh: bool, output: str | None, page: Path | None,
+    as_json: bool,
 ) -> None:
     """Run a controller over many values of plant or controller parameters.
 
@@ -131,6 +133,7 @@ def sweep(
         )
     if output is not None:
         common.tell(Path(output))
+    common.write_report(found, page, title=f"{Path(controller).stem}: sweep")
     failed = sum(status != "ok" for status in found["status"])
     if as_json:
         rows = {"columns": list(found.columns), "rows": found.rows, "failed": failed}

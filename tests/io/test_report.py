@@ -139,6 +139,42 @@ def test_the_loop_of_a_design(tmp_path: Path) -> None:
     assert {"-1", "closed loop"} <= set(series(path))
 
 
+def test_a_sweep_shows_scores_over_parameters_and_why_cases_failed(tmp_path: Path) -> None:
+    heads = ("case", "mass", "gain", "scenario", "status", "reason", "wall_s", "tip.settle_s")
+    rows = tuple(
+        (k, mass, gain, "5 deg", "ok" if gain < 3 else "failed", "" if gain < 3 else "it diverged", 0.1,
+         0.4 + mass if gain < 3 else None)
+        for k, (mass, gain) in enumerate((m, g) for m in (0.0, 0.1, 0.2) for g in (1.0, 2.0, 3.0))
+    )
+    told = blocks(fx.report(fx.Table(heads, rows), tmp_path / "s.html"))
+    assert told[0] == {"kind": "text", "text": "9 runs, 3 failed.", "mood": "bad"}
+    assert told[1]["rows"] == [["it diverged", 3.0]]
+    charts = {c["title"]: c for b in told if b["kind"] == "charts" for c in b["charts"]}
+    assert list(charts) == ["tip.settle s over mass", "tip.settle s over gain"]
+    (points,) = charts["tip.settle s over mass"]["series"]
+    assert points["x"] == [0.0, 0.0, 0.1, 0.1, 0.2, 0.2]
+    assert points["y"] == pytest.approx([0.4, 0.4, 0.5, 0.5, 0.6, 0.6])
+    scores = next(b for b in told if b["kind"] == "table" and b["columns"][0]["name"] == "score")
+    assert scores["rows"][0][1:] == pytest.approx([0.4, 0.5, 0.6, 3.0])
+
+
+def test_what_was_identified_is_shown_beside_the_data(tmp_path: Path) -> None:
+    plant = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    w = np.linspace(5.0, 450.0, 150)
+    H = plant.linearise().transfer(1j * w)[:1]
+    data = fx.identify.measured_response(w, H, ["joint1_torque [N m]"], ["joint1_angle [rad]"], relative=0.01)
+    key = "joint.1.hub_inertia"
+    found = fx.identify.parameters(plant, data, [key], start={key: 1e-3}, mesh=False)
+    shown = series(fx.report(found, tmp_path / "p.html", data=data))
+    np.testing.assert_allclose(shown["model"]["y"], np.degrees(np.angle(H[0, 0])), atol=1e-2)
+    fit = fx.identify.modal(data, most=6, delay=0.0)
+    path = fx.report(fit, tmp_path / "m.html")
+    poles = next(c for b in blocks(path) if b["kind"] == "charts" for c in b["charts"] if c.get("points"))
+    assert len(poles["series"][0]["x"]) + len(poles["series"][1]["x"]) == sum(
+        int(np.sum(o.poles.imag > 0.0)) for o in fit.orders
+    )
+
+
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(fx.DefinitionError, match=r"does not end with \.html"):
         fx.report({}, tmp_path / "r.pdf")

@@ -11,23 +11,28 @@ from ...errors import DefinitionError, require
 from ...frequency import FrequencyResponse
 from ...judging.certify.certificate import Certificate
 from ...judging.compare import Comparison
+from ...judging.sweep.store import Table
 from ...linear.modes import Modes
 from ...simulation.response import Response
 from ...support.tabular import Tabular
 from . import page
 from .certificates import of_certificate
+from .identified import is_identified, of_identified
 from .plants import of_frequency, of_loop, of_modes
 from .runs import of_comparison, of_runs
+from .sweeps import of_sweep
 
 
 def report(
-    result: Any, path: str | Path, *, title: str = "", asked: str = "", design: Any = None, plant: Any = None
+    result: Any, path: str | Path, *, title: str = "", asked: str = "", design: Any = None, plant: Any = None,
+    data: Any = None,
 ) -> Path:
     """Write a result as one page of HTML: verdict, tables that sort, charts one can zoom, arms that move.
 
     Parameters
     ----------
-    result : Response, mapping of Response, Certificate, Comparison, FrequencyResponse, Modes, or table of a sweep
+    result : Response, mapping of Response, Certificate, Comparison, FrequencyResponse, Modes, table of a sweep, or what
+        `identify.parameters`, `modal` or `subspace` found
         Runs by name in a mapping are shown each by itself, and what they have in common over each other.
     path : path
         File to write, .html.
@@ -38,7 +43,10 @@ def report(
     design : Design, optional
         The loop of the runs: its Nyquist plot, poles and margins are shown too.
     plant : Plant, optional
-        The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space.
+        The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space; of
+        modes the arm, which then is seen in motion.
+    data : Record, MeasuredResponse or sequence of them, optional
+        What a model was identified from, or is to be compared with.
 
     Examples
     --------
@@ -50,7 +58,7 @@ def report(
     if target.suffix.lower() != ".html":
         raise DefinitionError(f'a report is a page of HTML; "{target.name}" does not end with .html')
     blocks = [page.text(asked, "quiet")] if asked else []
-    blocks += _blocks(result, plant)
+    blocks += of_identified(result, data) if is_identified(result) else _blocks(result, plant)
     if design is not None:
         blocks += of_loop(design)
     return page.write(target, title or _titled(result), blocks)
@@ -67,9 +75,14 @@ def _blocks(result: Any, plant: Any) -> list[page.Block]:
         return of_frequency(result)
     if isinstance(result, Modes):
         return of_modes(result, plant)
+    if isinstance(result, Table):
+        return of_sweep(result)
     if isinstance(result, Tabular):
         return [page.tabular("", result)]
-    known = "a run, runs by name, a certificate, a comparison, a frequency response, modes or the table of a sweep"
+    known = (
+        "a run, runs by name, a certificate, a comparison, a frequency response, modes, the table of a sweep or what "
+        "was identified"
+    )
     if not isinstance(result, Mapping):
         raise DefinitionError(f"{type(result).__name__} cannot be reported; give {known}")
     require(bool(result), f"there is nothing to report; give {known}")
