@@ -432,12 +432,12 @@ class _State:
             return
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
-            about, law = content["learning"], content["law"]
+            about, law = dict(content["learning"]), content["law"]
             values, following = (np.array(content[key], float) for key in ("values", "next"))
-            errors = [{str(k): float(x) for k, x in per.items()} for per in content["errors"]]
+            errors = [{str(k): float(x) for k, x in dict(per).items()} for per in content["errors"]]
             sizes, best = [float(x) for x in content["sizes"]], int(content["best"])
-            word = None if law is None else Fingerprint.from_dict(law)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            word = None if law is None else Fingerprint.from_dict(dict(law))
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise DefinitionError(f"{self.path} is damaged or no file of learning: {error!r}; remove it") from error
         other = [key for key, x in json.loads(json.dumps(self.about)).items() if about.get(key) != x]
         different = "" if word is None or self.word is None else word.difference(self.word)
