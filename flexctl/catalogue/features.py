@@ -87,6 +87,10 @@ PROBES: dict[str, tuple[str, Callable[[], Arm]]] = {
     "prismatic_joint": ("sliding joints", lambda: replace(_links(1, kink=0.5), joints=(Joint(kind="prismatic"),))),
     "closure": ("`[[closure]]`: loops", _loop),
     "body": ("`[[body]]`: rigid bodies on links", lambda: replace(_ONE, bodies=(Body(1, 0.5, 0.1),))),
+    "body_on_extension": (
+        "bodies beyond the ends of links, `position` below 0 or above 1",
+        lambda: replace(_ONE, bodies=(Body(1, 1.2, 0.1),)),
+    ),
     "tip_on_another_link": ("`link` of the payload", lambda: replace(_links(2), payload=Payload(0.1, 0.0, link=1))),
     "sensor_direction_z": (
         "sensors out of the plane", lambda: replace(_ONE, sensors=(Sensor("z", "displacement", 0.5, direction="z"),))

@@ -450,6 +450,9 @@ class Arm:
         for feature, things in (("closure", self.closures), ("body", self.bodies)):
             if things:
                 found[feature] = f"{feature} 1"
+        for body in self.bodies:
+            if not 0.0 <= body.position <= 1.0:
+                found["body_on_extension"] = f"body on link {body.link} at {body.position:g} L"
         if self.tip_link != len(self.links) - 1:
             found["tip_on_another_link"] = f"payload.link = {self.tip_link + 1}"
         for sensor in self.sensors:

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..machine.arm import Arm, Link, Section
 from ..model import FloatArray
+from .bodies import NEAR, places
 
 
 class Properties(NamedTuple):
@@ -35,7 +36,7 @@ def link_stations(arm: Arm, elements: int | Sequence[int], what: str = "elements
     """Return the nodes of every link, s / L, with so many elements (`what` they are called) per link."""
     counts = element_counts(arm, elements, what)
     pairs = enumerate(zip(arm.links, counts, strict=True), 1)
-    return [element_stations(link, count, i, what) for i, (link, count) in pairs]
+    return [element_stations(link, count, i, what, places(arm, i - 1)) for i, (link, count) in pairs]
 
 
 def element_counts(arm: Arm, elements: int | Sequence[int], what: str = "elements") -> list[int]:
@@ -52,12 +53,21 @@ def element_counts(arm: Arm, elements: int | Sequence[int], what: str = "element
     return [int(count) for count in given]
 
 
-def element_stations(link: Link, count: int, number: int, what: str = "elements") -> FloatArray:
-    """Return the nodes of link `number`, s / L; the breaks of its section are among them."""
-    edges = np.array([0.0, *link.breaks, 1.0])
+def element_stations(
+    link: Link, count: int, number: int, what: str = "elements", bodies: Sequence[float] = ()
+) -> FloatArray:
+    """Return the nodes of link `number`, s / L; the breaks of its section and places of bodies are among them."""
+    known = [0.0, *link.breaks, 1.0]
+    for place in bodies:
+        if min(abs(place - x) for x in known) > NEAR:
+            known.append(place)
+    edges = np.array(sorted(known))
     pieces = edges.size - 1
     if count < pieces:
-        raise DefinitionError(f"link {number} has {pieces} pieces and needs at least as many {what}, got {count}")
+        between = " (between breaks and bodies)" if pieces > len(link.breaks) + 1 else ""
+        raise DefinitionError(
+            f"link {number} has {pieces} pieces{between} and needs at least as many {what}, got {count}"
+        )
     shares = np.diff(edges) * count
     each = np.maximum(1, np.floor(shares).astype(int))
     while each.sum() < count:  # to the piece with the longest elements

@@ -71,6 +71,7 @@ class TransferMatrixArm:
 
     kind = "transfer_matrix"
     features = frozenset({
+        "body",
         "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
         "free_drive", "joint_stiffness", "joint_friction", "motor", "voltage_drive", "current_drive",
     })

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ...errors import DefinitionError, require, unknown
 from ...machine.arm import Arm, Joint, Link, Section
 from ...model import FloatArray
+from ...models.bodies import Inner, inner_bodies, lumped
 
 THEORIES = ("timoshenko", "euler_bernoulli", "rigid")
 PIECE, MASS, TURN, SPRING, DRIVE, MOTION = range(6)  # as in the kernel
@@ -109,7 +110,7 @@ def build_chain(
     pieces : int
         Uniform pieces that stand for a link with a continuous profile.
     """
-    b, drives = _Builder(), []
+    b, drives, arm = _Builder(), [], lumped(arm)
     compliance: dict[tuple[int, float], float] = {}
     beta = arm.damping.beta if arm.damping.kind == "rayleigh" else 0.0
     for i, (link, joint) in enumerate(zip(arm.links, arm.joints, strict=True)):
@@ -124,7 +125,8 @@ def build_chain(
             b.add(SPRING, joint.stiffness, joint.damping)
         b.add(MASS, 0.0, joint.hub_inertia)
         stations = sorted({s.position for s in arm.sensors if s.link == i + 1} | {1.0})
-        _link(b, i, link, stations, theories[i], extensible, beta, pieces)
+        bodies = {x.position: (x.mass, x.inertia) for x in _gathered(arm, i)}
+        _link(b, i, link, stations, theories[i], extensible, beta, pieces, bodies)
         for x in stations:
             compliance[i, x] = _properties(link, link.section_at(x), theories[i], extensible)[-1]
     b.add(MASS, arm.payload.mass, arm.payload.inertia)
@@ -149,9 +151,10 @@ def _drive(b: _Builder, joint: Joint) -> None:
 
 
 def _link(
-    b: _Builder, i: int, link: Link, stations: Sequence[float], theory: str, extensible: bool, beta: float, pieces: int
+    b: _Builder, i: int, link: Link, stations: Sequence[float], theory: str, extensible: bool, beta: float, pieces: int,
+    bodies: Mapping[float, tuple[float, float]],
 ) -> None:
-    edges = {0.0, *link.breaks, *stations}
+    edges = {0.0, *link.breaks, *stations, *bodies}
     if link.profile is not None:
         edges |= set(np.linspace(0.0, 1.0, pieces + 1).tolist())
     ordered = sorted(edges)
@@ -161,6 +164,18 @@ def _link(
         b.add(PIECE, (end - begin) * link.length, *_properties(link, section, theory, extensible), beta)
         if end in stations:
             b.report(i, end)
+        if end in bodies:
+            b.add(MASS, *bodies[end])
+
+
+def _gathered(arm: Arm, link: int) -> list[Inner]:
+    """Return the bodies between the ends of a link, those at one place as one."""
+    found: dict[float, Inner] = {}
+    for body in inner_bodies(arm):
+        if body.link == link:
+            other = found.get(body.position, Inner(link, body.position, 0.0, 0.0))
+            found[body.position] = Inner(link, body.position, other.mass + body.mass, other.inertia + body.inertia)
+    return list(found.values())
 
 
 def _properties(link: Link, section: Section, theory: str, extensible: bool) -> tuple[float, ...]:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ...machine.arm import Arm
 from ...model import FloatArray, Signal
+from ..bodies import Inner, inner_bodies, lumped, node_at
 from ..timoshenko_planar.mesh import IntArray, Mesh, build_mesh
 from .element import Stuff, mass6
 
@@ -238,6 +239,7 @@ def block_mass(mesh: AncfMesh, arm: Arm) -> FloatArray:
 
     Bodies at joints and tip turn with the section there; their inertia is that of masses along it, like the element's.
     """
+    arm = lumped(arm)
     m6 = mass6(mesh.stuff.length, mesh.mass, mesh.stuff.second_moment / mesh.stuff.area)
     M = np.zeros((3 * len(mesh.place),) * 2)
     for e, b in enumerate(mesh.left):
@@ -250,4 +252,14 @@ def block_mass(mesh: AncfMesh, arm: Arm) -> FloatArray:
             M[3 * b - 1, 3 * b - 1] += joint.housing_inertia
     M[-3, -3] += arm.payload.mass
     M[-1, -1] += arm.payload.inertia
+    for body in inner_bodies(arm):
+        b = body_block(mesh, body)
+        M[3 * b, 3 * b] += body.mass
+        M[3 * b + 2, 3 * b + 2] += body.inertia
     return np.asarray(np.kron(M, np.eye(2)), float)
+
+
+def body_block(mesh: AncfMesh, body: Inner) -> int:
+    """Return the block of the node that a body stands on."""
+    own = np.flatnonzero(mesh.link == body.link)
+    return int(mesh.roots[body.link]) + node_at(np.append(mesh.station[own, 0], 1.0), body.position)

@@ -9,12 +9,14 @@ import scipy.linalg as sla
 
 from ...kernels.engine import Plan, Stepper
 from ...model import FloatArray
+from ..bodies import inner_bodies, lumped
 from ..joint_drives import driven
 from . import element
 from .kernel import state as kernels
 from .kernel.element import strains as strains_of
 from .kernel.element import vectors
 from .kernel.operations import LOOPS, OPERATIONS
+from .mesh import body_block
 from .sensors import DISPLACEMENT, TRANSVERSE
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 def beam(model: Ancf) -> kernels.Beam:
     """Return the constants of a model as the kernels want them."""
-    mesh, arm, n = model.mesh, model.arm, model.mesh.size
+    mesh, arm, n = model.mesh, lumped(model.arm), model.mesh.size
     stuff, m, L = mesh.stuff, mesh.mass, mesh.stuff.length
     masses = np.array([
         13 / 35 * m, 9 / 70 * m, 11 / 210 * m * L, 13 / 420 * m * L, m * L**2 / 105, m * L**2 / 140,
@@ -35,6 +37,8 @@ def beam(model: Ancf) -> kernels.Beam:
     lump[mesh.roots, 1] += [j.hub_inertia for j in arm.joints]
     lump[mesh.roots[1:] - 1, 1] += [j.housing_inertia for j in arm.joints[1:]]
     lump[-1] += arm.payload.mass, arm.payload.inertia
+    for body in inner_bodies(arm):
+        lump[body_block(mesh, body)] += body.mass, body.inertia
     lengths = [link.length for link in arm.links]
     base = [model.base] + [0.0] * (len(lengths) - 1)
     joint = np.column_stack([model.rotor, model.kp, model.kv, lengths, base])

@@ -84,7 +84,7 @@ class AssumedModes:
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
          "hydraulic_drive", "free_drive", "massless_link", "tree", "closure", "body", "tip_on_another_link",
-         "load_along_x"}
+         "load_along_x", "body_on_extension"}
     )
 
     def __init__(

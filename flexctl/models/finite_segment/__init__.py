@@ -73,7 +73,7 @@ class FiniteSegment(Unconstrained):
     kind = "finite_segment"
     features = frozenset({
         "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-        "joint_stiffness", "joint_friction", "load_along_x",
+        "joint_stiffness", "joint_friction", "load_along_x", "body",
     })
 
     def __init__(self, arm: Arm, *, segments: int | Sequence[int] = 20, closure: str = "base") -> None:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from ...errors import DefinitionError, unknown
 from ...machine.arm import Arm, Joint, Link
 from ...model import FloatArray, Signal
+from ..bodies import inner_bodies, lumped
 from ..sections import link_stations
 
 IntArray = npt.NDArray[np.int64]
@@ -108,6 +109,7 @@ def build_chain(arm: Arm, segments: int | Sequence[int], closure: str) -> Chain:
     if closure not in CLOSURES:
         raise unknown("closure", closure, CLOSURES)
     _check_inertia(arm)
+    arm = lumped(arm)
     bodies: list[_Body] = []
     link_of: list[int] = []
     joints, roots = [], []
@@ -116,6 +118,10 @@ def build_chain(arm: Arm, segments: int | Sequence[int], closure: str) -> Chain:
         own, attached = _link_bodies(link, stations, closure), _attached(arm, i)
         own[0] = own[0]._replace(inertia=own[0].inertia + joint.hub_inertia)
         own[-1] = _with_mass(own[-1], *attached)
+        for body in inner_bodies(arm):
+            if body.link == i:
+                k = next(k for k, x in enumerate(own) if x.length > 0 and body.position <= x.end + 1e-12)
+                own[k] = _with_mass(own[k], body.mass, body.inertia, (body.position - own[k].begin) * link.length)
         joints.append(len(bodies))
         if joint.stiffness > 0:
             bodies.append(_point(0.0))
@@ -193,13 +199,13 @@ def _segment(link: Link, begin: float, end: float) -> _Body:
     return _Body(link.length * (end - begin), d, m, second - m * d**2, 0.0, 0.0, 0.0, 0.0, begin, end)
 
 
-def _with_mass(body: _Body, mass: float, inertia: float) -> _Body:
-    """Return the body with a point mass and an inertia at its outboard end."""
-    total = body.mass + mass
+def _with_mass(body: _Body, mass: float, inertia: float, distance: float | None = None) -> _Body:
+    """Return the body with a point mass and an inertia, at its outboard end or a distance [m] from its inboard one."""
+    x, total = body.length if distance is None else distance, body.mass + mass
     if total == 0.0:
         return body._replace(inertia=body.inertia + inertia)
-    d = (body.mass * body.centre + mass * body.length) / total
-    J = body.inertia + inertia + body.mass * (d - body.centre) ** 2 + mass * (body.length - d) ** 2
+    d = (body.mass * body.centre + mass * x) / total
+    J = body.inertia + inertia + body.mass * (d - body.centre) ** 2 + mass * (x - d) ** 2
     return body._replace(mass=total, centre=d, inertia=J)
 
 

@@ -71,7 +71,7 @@ class TimoshenkoPlanar(SerialArm):
     kind, letters = "timoshenko_planar", "xy"
     features = frozenset(
         {"pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
-         "load_along_x"}
+         "load_along_x", "body"}
     )
 
     def __init__(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...machine.arm import Arm
 from ...model import FloatArray, Signal
+from ..bodies import Inner, inner_bodies, lumped, node_at
 from ..sections import element_properties, link_stations
 
 IntArray = npt.NDArray[np.int64]
@@ -129,8 +130,8 @@ def mass_matrix(mesh: Mesh, arm: Arm) -> FloatArray:
 
 
 def lumped_mass(mesh: Mesh, arm: Arm) -> FloatArray:
-    """Return the part of M that belongs to joints and payload."""
-    n = mesh.size
+    """Return the part of M that belongs to joints, payload and bodies."""
+    n, arm = mesh.size, lumped(arm)
     M = np.zeros((n + 1, n + 1))
     for i, joint in enumerate(arm.joints):
         x, y, theta = mesh.node[mesh.root[i]]
@@ -142,6 +143,10 @@ def lumped_mass(mesh: Mesh, arm: Arm) -> FloatArray:
     x, y, theta = mesh.node[-1]
     M[[x, y], [x, y]] += arm.payload.mass
     M[theta, theta] += arm.payload.inertia
+    for body in inner_bodies(arm):
+        x, y, theta = mesh.node[_node(mesh, body)]
+        M[[x, y], [x, y]] += body.mass
+        M[theta, theta] += body.inertia
     return M[:n, :n]
 
 
@@ -150,8 +155,16 @@ def gravity_load(mesh: Mesh, arm: Arm) -> FloatArray:
     g = np.array(arm.gravity[:2], float)
     ends = np.zeros((mesh.length.size, 2, 3))
     ends[:, :, :2] = 0.5 * (mesh.rhoA * mesh.length)[:, None, None] * g
-    load = np.append(collect(mesh, ends.reshape(-1, 6)), 0.0)
+    load, arm = np.append(collect(mesh, ends.reshape(-1, 6)), 0.0), lumped(arm)
     for i, joint in enumerate(arm.joints):
         load[mesh.node[mesh.root[i], :2]] += joint.mass * g
     load[mesh.node[-1, :2]] += arm.payload.mass * g
+    for body in inner_bodies(arm):
+        load[mesh.node[_node(mesh, body), :2]] += body.mass * g
     return load[:-1]
+
+
+def _node(mesh: Mesh, body: Inner) -> int:
+    """Return the node that a body stands on."""
+    own = np.flatnonzero(mesh.link == body.link)
+    return int(own[0]) + node_at(np.append(mesh.station[own, 0], 1.0), body.position)

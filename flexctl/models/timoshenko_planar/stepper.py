@@ -12,6 +12,7 @@ import numpy as np
 
 from ...kernels.engine import Plan, Stepper
 from ...model import FloatArray
+from ..bodies import lumped
 from ..joint_drives import Static, check_analysis, driven
 from .kernel import state as kernels
 from .kernel.operations import LOOPS, OPERATIONS
@@ -25,17 +26,17 @@ MODES = {"nonlinear": kernels.NONLINEAR, "linear": kernels.LINEAR, "quasi_static
 
 def beam(model: TimoshenkoPlanar) -> kernels.Beam:
     """Return the constants of a model as the kernels want them."""
-    mesh, arm, sensors = model.mesh, model.arm, model.sensors
+    mesh, arm, sensors = model.mesh, lumped(model.arm), model.sensors
     l, m, j = mesh.length, mesh.rhoA * mesh.length, mesh.rhoI * mesh.length
     nodes = mesh.node[1:]
-    lumped = np.diag(lumped_mass(mesh, arm))
+    masses = np.diag(lumped_mass(mesh, arm))
     hubs = np.zeros(mesh.size)  # the hubs turn with the left ends of their elements and are counted there
     for i, root in enumerate(mesh.root[1:], 1):
         hubs[mesh.node[root, 2]] = arm.joints[i].hub_inertia
     node = np.zeros((4, l.size + 1))
-    node[0, 1:] = lumped[nodes[:, 0]] + m / 3.0
+    node[0, 1:] = masses[nodes[:, 0]] + m / 3.0
     node[0, 1:-1] += m[1:] / 3.0
-    node[1, 1:] = (lumped - hubs)[nodes[:, 2]]
+    node[1, 1:] = (masses - hubs)[nodes[:, 2]]
     node[2:, 1:] = model.weight[nodes[:, :2]].T
     joint = [[getattr(x, key) for x in arm.joints] for key in ("hub_inertia", "rotor_inertia")]
     joint += [list(model.kp), list(model.kv), list(sensors.lengths)]

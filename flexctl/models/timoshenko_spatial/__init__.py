@@ -90,7 +90,7 @@ class TimoshenkoSpatial(SerialArm):
         {
             "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
             "kink", "twist", "second_moment_y", "torsion_constant", "prismatic_joint", "sensor_direction_z",
-            "gravity_along_z", "load_along_x", "load_out_of_plane",
+            "gravity_along_z", "load_along_x", "body", "load_out_of_plane",
         }
     )
 

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import NotAvailable
+from ...errors import NotAvailable, require
 from ...machine.arm import Arm, Joint, Link
 from ...model import FloatArray, Signal
+from ..bodies import NEAR, inner_bodies, node_at, places
 from ..sections import Properties, element_counts, element_properties, element_stations
 
 IntArray = npt.NDArray[np.int64]
@@ -199,8 +200,21 @@ def build_mesh(arm: Arm, elements: int | Sequence[int]) -> SpatialMesh:
             uniform = element_properties(link, np.zeros(count + 1))  # the section at the root throughout
             build.beam(i, True, link.kink, stations, uniform, NONE if joint.revolute else i)
         if link.length:
-            stations = element_stations(link, count, i + 1)
+            stations, first = element_stations(link, count, i + 1, bodies=places(arm, i)), build.nodes
+            for body in arm.bodies:
+                if body.link == i + 1 and body.position <= NEAR:
+                    build.body(i, body.mass, body.inertia * np.eye(3))
             build.beam(i, False, link.length, stations, element_properties(link, stations), NONE)
+            for inner in inner_bodies(arm):
+                if inner.link == i:
+                    node, inertia = first + node_at(stations, inner.position), inner.inertia * np.eye(3)
+                    build.bodies.append((node, i, np.zeros((J, 3)), inner.mass, inertia))
+            for body in arm.bodies:
+                if body.link == i + 1 and body.position >= 1.0 - NEAR:
+                    build.body(i, body.mass, body.inertia * np.eye(3))
+        else:
+            stranded = any(body.link == i + 1 for body in arm.bodies)
+            require(not stranded, f"[[body]] on link {i + 1}, which has length 0: name a link that has one")
     if build.pending.any():
         raise NotAvailable(f"link {J} ends with a rigid kink; the last part of a spatial arm is flexible")
     build.body(J - 1, arm.payload.mass, arm.payload.inertia * np.eye(3))
