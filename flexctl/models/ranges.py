@@ -9,6 +9,7 @@ returns a `Driven` for each of them. The costs, in parts of the deflection, are 
   clamped at the axis). In the turning frame omega1^2 - Omega^2 are left without them, along the arc omega1^2
 * straight elements: an arc that turns by phi is longer than its chord by phi^2 / 24; by as much the curvature in the
   middle of a cubic between the slopes at its ends is too small
+* sections that are linear along an element (ANCF): see `models/ancf/element.py`
 
 and of the linear analysis of several links, which leaves out what the bending of one turns the next by: 1.6 of the
 square of the turn of all links together, the largest found on two equal links in moves of 0.25 to 2 s.

@@ -21,6 +21,8 @@ from .rigid import rigid_motion, rigid_torques, turning
 from .sensors import AncfSensors
 
 Array = npt.NDArray[Any]
+SECTION = 600.0
+"""1 / (phi^2 A L^2 / I) of the deflection that it costs: energies phi^2 A L^2 / (720 I) apart, a clamped beam, a force."""
 
 
 class AncfArm(ABC):
@@ -75,8 +77,13 @@ class AncfArm(ABC):
         return np.zeros(len(self.closures))
 
     def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
-        """Return how far recorded coordinates (nt x n) drive what a cubic can follow: the turn within an element."""
+        """Return how far recorded coordinates (nt x n) drive what an element can follow: the turn within it.
+
+        Its section is linear along it: between ends that are turned by phi it is compressed across by up to phi^2 / 8,
+        which costs the more the longer the element is against its height.
+        """
         mesh, found = self.mesh, []
+        costs = CHORD + mesh.stuff.area * mesh.stuff.length**2 / (SECTION * mesh.stuff.second_moment)
         full = np.hstack([q, np.zeros((len(q), 3))])  # constants of a clamped base, and what is zero
         slopes = full[:, mesh.place[:, 2:4]]
         for i in range(mesh.roots.size):
@@ -84,7 +91,9 @@ class AncfArm(ABC):
             a, b = slopes[:, left], slopes[:, left + 1]
             turn = np.arctan2(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], (a * b).sum(axis=-1))
             what = f"turn within an element of link {i + 1}"
-            found.append(squared(what, np.abs(turn).max(axis=1), "rad", CHORD, "more elements"))
+            own = costs[mesh.link == i]
+            worst = int((own * (turn**2).max(axis=0)).argmax())
+            found.append(squared(what, turn[:, worst], "rad", float(own[worst]), "more elements"))
         return found
 
     def _C(self) -> FloatArray:
