@@ -15,13 +15,18 @@ import numpy as np
 
 from ..abilities import Assuming, innermost
 from ..design.design import Design
-from ..errors import Caution, ConvergenceError, NotAvailable
+from ..errors import Caution, ConvergenceError, FlexctlError, NotAvailable
 from ..laws.abilities import DesignedForRange
 from ..laws.controller import layers
+from ..laws.given import feedback_of
+from ..laws.linear_part import linear_law
+from ..linear import linearise
 from ..linear.decay import grows
-from ..model import FloatArray, Signal, names
+from ..linear.interconnect import loop_poles
+from ..linear.operating import linearisation_point
+from ..model import FloatArray, names
 from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range
-from .growth import told
+from .growth import SMALLER, told
 from .path_stability import HiddenInstability
 from .response import Response
 
@@ -138,11 +143,23 @@ def unstable_pole(design: Design) -> complex | None:
     return complex(poles[np.argmax(poles.real)]) if grows(poles, design.sample_time) else None
 
 
+def _pole_at_rest(controller: Any, plant: Any) -> complex | None:
+    """Return the pole [rad/s] that grows most in the loop of any law with a linear part about the arm at rest."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is to be said of the point is not asked here
+            linear = linearise(plant, linearisation_point(plant))
+            feedback = feedback_of(linear_law(controller, plant))
+            poles = loop_poles(linear, feedback)
+    except FlexctlError:
+        return None
+    return complex(poles[np.argmax(poles.real)]) if grows(poles, feedback.dt) else None
+
+
 def explained(
-    error: ConvergenceError, controller: Any, t: FloatArray, y: FloatArray, outputs: tuple[Signal, ...],
-    looped: bool = True,
+    error: ConvergenceError, controller: Any, t: FloatArray, y: FloatArray, plant: Any, looped: bool = True,
 ) -> ConvergenceError:
-    """Return the error of a run that failed, with whether its motion was growing and its design's loop is unstable.
+    """Return the error of a run that failed, with whether its motion was growing and its linear loop is unstable.
 
     Parameters
     ----------
@@ -152,18 +169,23 @@ def explained(
         The law as it was given.
     t, y : ndarray
         The time grid [s] and the outputs recorded so far; rows after the failure are ignored.
-    outputs : tuple of Signal
-        Their names.
+    plant : MechanicalModel
+        What was run.
     looped : bool
         Whether there is a loop that may be unstable: a law that measures, or a servo or cylinder of the arm.
     """
     until = int(np.searchsorted(t, error.time, side="left")) if np.isfinite(error.time) else 0
     if until == 0:
         return error
+    outputs = plant.outputs
     parts = [told(str(error), t[:until], y[:until, : len(outputs)], names(outputs), looped)]
     for law in layers(controller):
         pole = unstable_pole(law) if isinstance(law, Design) else None
         if pole is not None:
             parts.append(f"the loop of the design is unstable on its own linear plant: {_pole(pole)}")
+    pole = _pole_at_rest(controller, plant) if looped and not parts[1:] else None
+    if pole is not None:
+        parts = [parts[0].partition(SMALLER)[0], f"the linear loop where the arm rests is unstable: {_pole(pole)}"]
+        parts.append("change the gain or the control period of the law: a smaller step only fails later")
     message = "; ".join(parts)
     return ConvergenceError(message, time=error.time, iteration=error.iteration, residual=error.residual)

@@ -128,7 +128,10 @@ def told(message: str, t: FloatArray, signals: FloatArray, labels: Sequence[str]
     if not looped:
         message = message.replace(LOOP_BLAMED, "the motion runs away, or the step is too long")
     if found is None:
-        return f"{message}; the motion was not growing before" if stepped else message
+        why = "the motion was not growing before"
+        if len(t) <= 2 * PEAKS:
+            why = "it failed too early to tell whether the motion was growing"
+        return f"{message}; {why}" if stepped else message
     if not looped:
         return f"{message}; the motion was growing before: {found}"
     return (

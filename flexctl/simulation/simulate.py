@@ -225,7 +225,7 @@ def simulate(
                 run.go(report)
                 compare_halves(run, report)
         except ConvergenceError as error:
-            raise explained(error, controller, run.t, run.record.y, plant.outputs, looped) from error
+            raise explained(error, controller, run.t, run.record.y, plant, looped) from error
         response = run.response(_provenance(plant if is_control(system) else system), time.perf_counter() - started)
     response = with_range(plant, response, record_states)
     track = track_of(references.values())

@@ -398,3 +398,19 @@ def test_an_undamped_mode_that_the_law_does_not_see_leaves_a_design_marginal():
         told[damping] = fx.Design(position_law(1.0), plant).state
     assert told == {0.0: "MARGINAL", 1e-3: "stable"}
     assert fx.Design(position_law(-1.0), plant).state == "UNSTABLE"
+
+
+def test_a_loop_that_fails_within_a_few_steps_is_named_as_unstable():
+    """At the default step Newton failed after seven of them: "use a smaller step .. not growing", at +1624 1/s."""
+    arm = fx.load_plant("li_zhang_single_link", overrides={"damping.kind": "modal", "damping.ratio": 0.01})
+    follows = ("joint1_angle",)
+    gains = {"Dy": [[-5.0, -0.8]], "Dr": [[5.0, 0.8, 0.0]]}
+    law = fx.Delayed(fx.LinearLaw(2e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), follows, **gains), 1)
+    wanted = r"linear loop where the arm rests is unstable: \+1.62e\+03"
+    with pytest.raises(fx.ConvergenceError, match=wanted) as caught:
+        fx.simulate(arm, law, fx.quintic(0.0, 0.3, 0.2), duration=1.0)
+    for word in ("not growing", "use a smaller step"):
+        assert word not in str(caught.value)
+    t = np.linspace(0.0, 1e-3, 5)
+    early = told("Newton did not converge; use a smaller step", t, np.zeros((5, 1)), ["x"], looped=False)
+    assert early.endswith("failed too early to tell whether the motion was growing")

@@ -22,7 +22,7 @@ from .sensors import AncfSensors
 
 Array = npt.NDArray[Any]
 SECTION = 600.0
-"""1 / (phi^2 A L^2 / I) of the deflection that it costs: energies phi^2 A L^2 / (720 I) apart, a clamped beam, a force."""
+"""A turn phi costs phi^2 A L^2 / (600 I): the energies are apart by 1/720, and a clamped beam bears a force."""
 
 
 class AncfArm(ABC):

@@ -29,8 +29,8 @@ Laws, D over (E_xx, E_yy, 2 E_xy), nu Poisson's ratio, G the shear modulus:
 The stiffening (the linear r_y cannot follow the Poisson effect of bending across the section) does not go away with
 refinement; what does, as 1/(4 n^2) of the tip deflection of n elements, is that the turn of the section is linear in x.
 In large bending r_y, which is linear too, gets shorter between ends that are turned by phi: that costs about
-phi^2 A L^2 / (600 I) of the deflection, 14 % for 8 elements of a strip 250 times as long as high under F = EI / L^2. Runs
-and equilibria tell it (`assumptions`).
+phi^2 A L^2 / (600 I) of the deflection, 14 % for 8 elements of a strip 250 times as long as high under F = EI / L^2.
+Runs and equilibria tell it (`assumptions`).
 The paper calls the formulation exact and does not say which D it uses.
 """
 
