@@ -25,7 +25,6 @@ ALLOWED = {
     "export.translate.types": "the names in a named tuple",
     "cli.doctor": "what the operating system has: sched_getaffinity",
     "design.optimal": "a file of JSON with something else in it",
-    "judging.learning": "a file of JSON with something else in it",
     "judging.tuning": "a file of JSON with something else in it",
     "machine.given": "the message that says which methods of MechanicalModel something lacks",
     "models.outside": "the message that says which methods of MechanicalModel a class lacks",
