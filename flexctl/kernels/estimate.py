@@ -5,6 +5,11 @@ the step: one more pass of Newton's with the accelerations moved by as much. Wha
 the range of each reading so far: y(q + x) - y(q). Where nothing changes much the estimate is not made in every step,
 and the last one counts again.
 
+**What lasts.** Of x the part F x, F = S^-1 ca M, is of modes that the step resolves: they carry it on, and it adds up.
+The rest is of modes far beyond the step, which follow what moves them: the scheme forgets it, by its spectral radius at
+infinity (`forgets`). It is as large in the tenth step as in the thousandth; to sum it would claim errors of stiff arms
+hundreds of times too large. F x is found by one more correction where x matters.
+
 A run may spend rtol of the range of each output. A step may take 3 h / T of that, T the length of the run; where a
 sampled law feeds back, and corrects what went wrong before, the part `LOOPED`. It may take less where more has been
 spent than time has passed, so that the sum stays within what is allowed.
@@ -27,6 +32,8 @@ COHERENT = 0.5 * np.pi
 Feedback does not let it add up."""
 AIM = 0.9
 """Part of rtol that is aimed at: the smallest steps, and the least share, may take more than is left."""
+PASSING, MATTERS = 0.5, 0.1
+"""Part of rtol that what passes may take; from this ratio on it is told apart from what lasts."""
 LEAST = 0.1
 """Of the usual share is always left to a step."""
 
@@ -50,43 +57,74 @@ def change_of(motion):
 
 
 @kernel(**FAST)
-def weigh(gauge, scheme, h, t, deepest):
-    """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail."""
+def forgets(scheme):
+    """Part of a mode far beyond the step that a step of the scheme leaves: its spectral radius at infinity."""
+    return scheme.alpha_f / (1.0 - scheme.alpha_f) if 0.0 < scheme.alpha_f < 0.5 else 1.0
+
+
+@kernel(**FAST)
+def extent_of(gauge, j):
+    """Range of an output so far, of those of its unit, or that which is expected."""
+    extent = max(gauge.high[j], gauge.readings[0, j]) - min(gauge.low[j], gauge.readings[0, j])
+    return max(extent, gauge.least[j], 1e-5 * gauge.widest[gauge.group[j]] + 1e-14)
+
+
+@kernel(**FAST)
+def matters(gauge, scheme, h):
+    """Whether the local error is so large that it matters what of it lasts."""
+    usual = LOOPED if scheme.sampled == 1.0 else 3.0 * h / scheme.length
+    part, found = MATTERS * usual * (scheme.rtol if scheme.rtol > 0.0 else 0.01), False
+    for j in range(gauge.kind.size):
+        e = abs(gauge.readings[1, j] - gauge.readings[0, j])
+        found = found or (gauge.kind[j] == CONTROLLED and not e <= part * extent_of(gauge, j))
+    return found
+
+
+@kernel(**FAST)
+def weigh(gauge, scheme, h, t, deepest, split, keeps):
+    """Return the largest local error as a part of what is allowed; `deepest`: outputs that need less still fail.
+
+    split: what lasts is known too; keeps: the part of the rest that the next step keeps.
+    """
     loop = scheme.sampled == 1.0
     usual = LOOPED if loop else 3.0 * h / scheme.length
     ahead = max(1.0 - t / scheme.length, h / scheme.length)
     rtol, worst = AIM * (scheme.rtol if scheme.rtol > 0.0 else 0.01), 0.0
     raised = 1.0 if loop else COHERENT
     for j in range(gauge.kind.size):
-        e = raised * abs(gauge.readings[1, j] - gauge.readings[0, j])
+        e, passing = raised * abs(gauge.readings[1, j] - gauge.readings[0, j]), 0.0
+        if split:
+            passing = abs(gauge.readings[1, j] - gauge.readings[2, j])
+            e = min(e, raised * abs(gauge.readings[2, j] - gauge.readings[0, j]))
         soon = gauge.number[SINCE] < SOON
         gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
+        gauge.passing[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else passing
         if gauge.kind[j] != CONTROLLED:
             continue
-        extent = max(gauge.high[j], gauge.readings[0, j]) - min(gauge.low[j], gauge.readings[0, j])
-        extent = max(extent, gauge.least[j], 1e-5 * gauge.widest[gauge.group[j]] + 1e-14)
+        extent = extent_of(gauge, j)
         left = 1.0 - gauge.sum[j] / (rtol * extent)
         share = usual * min(max(4.0 * left if loop else left / ahead, LEAST), 1.0)
-        allowed = rtol * share * extent
+        allowed, stays = rtol * share * extent, rtol * max(share, (1.0 - keeps) * PASSING) * extent
         if gauge.failed[j] > PATIENCE:
             gauge.number[FLOOR] = max(scheme.deepest - 3.0, 0.0)
             continue
-        if not e <= allowed and deepest:
+        if not (e <= allowed and passing <= stays) and deepest:
             gauge.failed[j] += 1.0
-            gauge.local[j] = 0.0 if soon else e
+            gauge.local[j], gauge.passing[j] = (0.0, 0.0) if soon else (e, passing)
         elif e <= allowed:  # what a jump excites is gone
             gauge.failed[j] = max(gauge.failed[j] - 1.0, 0.0)
-        worst = max(worst, e / allowed) if np.isfinite(e) else np.inf
+        worst = max(worst, e / allowed, passing / stays) if np.isfinite(e + passing) else np.inf
     return worst
 
 
 @kernel(**FAST)
-def add_up(gauge, h):
+def add_up(gauge, h, keeps):
     """Take the last local errors into the sums."""
     fade = np.exp(-h / gauge.memory[0])
     for j in range(gauge.local.size):
         gauge.sum[j] = fade * gauge.sum[j] + gauge.local[j]
-        gauge.error[j] = max(gauge.error[j], gauge.sum[j])
+        gauge.brief[j] = keeps * gauge.brief[j] + gauge.passing[j]
+        gauge.error[j] = max(gauge.error[j], gauge.sum[j] + gauge.brief[j])
 
 
 @kernel(**FAST)
@@ -109,18 +147,43 @@ def venture(motion, h):
 
 
 @kernel(**FAST)
+def disturb_by_error(motion, ca):
+    """Take the local error times ca off the accelerations: a correction then is what lasts of it."""
+    for i in range(motion.a.size):
+        motion.x[2, i] = motion.a[i]
+        motion.a[i] -= ca * motion.x[0, i]
+
+
+@kernel(**FAST)
+def venture_lasting(motion, h):
+    """Move coordinates and rates by what lasts of their local error."""
+    for i in range(motion.q.size):
+        motion.a[i] = motion.x[2, i]
+        motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
+        motion.x[3, i] = -motion.d[i]
+        motion.q[i] += motion.x[3, i]
+        motion.v[i] += (motion.x[3, i] - motion.x[4, i]) / h
+
+
+@kernel(**FAST)
 def go_back(motion):
-    """Undo `venture`."""
+    """Undo `venture` or `venture_lasting`."""
     for i in range(motion.q.size):
         motion.q[i], motion.v[i] = motion.saved[5, i], motion.x[2, i]
 
 
 @kernel(**FAST)
-def wait(gauge, motion, good):
-    """Decide when the error is estimated again."""
-    known = gauge.number
+def hand_on(motion, split):
+    """Keep the error for the next step, whose rates it tells."""
     for i in range(motion.q.size):
         motion.x[1, i] = motion.x[0, i]
+        motion.x[4, i] = motion.x[3, i] if split else motion.x[0, i]
+
+
+@kernel(**FAST)
+def wait(gauge, good):
+    """Decide when the error is estimated again."""
+    known = gauge.number
     if known[WAIT] < 0.0:
         known[WAIT] += 1.0
     elif good:

@@ -18,9 +18,14 @@ from .feedback import FEEDBACK
 from .jit import entry, kernel
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
-from .state import GAUGE, KEPT, MOTION, SCHEME, TIME
+from .state import GAUGE, KEPT, LOOSE, MOTION, SCHEME, TIME
 from .stepper import Operations, stepper
 from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+
+YIELDS = 100.0
+"""[1/s^2]: what lasts 0.1 s."""
+CLOSINGS, CLOSED_ENOUGH = 4, 1e-7
+"""Most rounds in which closures are met; a last correction [m or rad] leaves its square."""
 
 
 class Room(NamedTuple):
@@ -42,11 +47,14 @@ class Room(NamedTuple):
     baumgarte: np.ndarray  # alpha, beta; or empty
     scale: np.ndarray  # of the border
     y: np.ndarray
+    given: np.ndarray  # (m,) coordinates that the closures give, in steps of SDIRK4
+    turns: np.ndarray
+    D: np.ndarray  # (m, m) their columns of G, factored
     w: int
     constant: int
 
 
-ROOM = types.NamedTuple((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, int64, int64), Room)
+ROOM = types.NamedTuple((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, INT, INT, MAT, int64, int64), Room)
 
 
 class Form(NamedTuple):
@@ -63,10 +71,10 @@ def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[f
     """Return the room of a model with `Compiled` functions."""
     w, zeros = compiled.bandwidth, np.zeros
     return Room(
-        compiled.reals, compiled.ints, zeros((3 * w + 1, n)), zeros(n + m, np.int64),
+        compiled.reals.copy(), compiled.ints, zeros((3 * w + 1, n)), zeros(n + m, np.int64),
         zeros((n + m, n + m) if m else (0, 0)), zeros((m, n)), zeros((m, n)), zeros((n, m)), zeros(m), zeros(m),
-        zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs), w,
-        int(compiled.constant_tangent),
+        zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs),
+        zeros(m, np.int64), zeros(m, np.int64), zeros((m, m)), w, int(compiled.constant_tangent),
     )
 
 
@@ -139,7 +147,7 @@ def openings(r, q, v, a, ca, cv):
             acceleration += r.G[k, j] * a[j]
         r.other[n + k] = 0.0
         if cv == 0.0:
-            r.right[n + k] = r.scale[0] * acceleration
+            r.right[n + k] = r.scale[0] * acceleration / ca
         elif r.baumgarte.size > 0:
             alpha, beta = r.baumgarte[0], r.baumgarte[1]
             total = acceleration + 2.0 * alpha * rate + beta * beta * r.g[k]
@@ -174,6 +182,103 @@ def solve_closed(form, motion, u, ca, cv, cq, fresh):
         size = max(size, both) if np.isfinite(both) else np.inf
     for i in range(motion.lam.size):
         motion.lift[i] = r.scale[0] * r.right[n + i]
+    return DONE, size
+
+
+@kernel(**INSIDE)
+def choose(form, motion):
+    """Choose the coordinates that closures give: those that yield most, at rest and to what lasts 0.1 s."""
+    r, n = form.room, motion.q.size
+    form.closure(motion.q, motion.v, r.reals, r.ints, r.g, r.bias, r.G, r.V, r.W)
+    form.tangent(
+        motion.number[TIME], motion.q, motion.v, motion.a, r.full, YIELDS, 0.0, 1.0, r.reals, r.ints, r.S
+    )
+    for i in range(n):
+        weight = 1.0 / np.sqrt(max(abs(r.S[2 * r.w, i]), 1e-300))
+        for k in range(r.given.size):
+            r.V[k, i] = weight * r.W[i, k]
+    eliminate(r.V, r.given)
+
+
+@kernel(**PLAIN)
+def eliminate(V, given):
+    """Choose one column for each row of V, by elimination with the largest pivots."""
+    m, n = V.shape
+    for s in range(m):
+        row, column, largest = s, 0, -1.0
+        for k in range(s, m):
+            for i in range(n):
+                if abs(V[k, i]) > largest:
+                    row, column, largest = k, i, abs(V[k, i])
+        given[s] = column
+        for i in range(n):
+            keep = V[s, i]
+            V[s, i] = V[row, i]
+            V[row, i] = keep
+        for k in range(s + 1, m):
+            x = V[k, column] / V[s, column] if largest > 0.0 else 0.0
+            for i in range(n):
+                V[k, i] -= x * V[s, i]
+            V[k, column] = 0.0
+
+
+@kernel(**INSIDE)
+def close(form, motion):
+    """Put the coordinates and rates that closures give where the others ask for; leaves g, bias, G, V, W there."""
+    r = form.room
+    m, n, rounds = r.given.size, motion.q.size, 0
+    while rounds < CLOSINGS:
+        rounds += 1
+        form.closure(motion.q, motion.v, r.reals, r.ints, r.g, r.bias, r.G, r.V, r.W)
+        for k in range(m):
+            rate = 0.0
+            for i in range(n):
+                rate += r.G[k, i] * motion.v[i]
+            r.right[k] = rate
+            for j in range(m):
+                r.D[k, j] = r.G[k, r.given[j]]
+        if factor_full(r.D, r.turns) != 0:
+            return
+        solve_full(r.D, r.turns, r.g)
+        solve_full(r.D, r.turns, r.right[:m])
+        moved = 0.0
+        for j in range(m):
+            motion.q[r.given[j]] -= r.g[j]
+            motion.v[r.given[j]] -= r.right[j]
+            moved = max(moved, abs(r.g[j]))
+        if moved < CLOSED_ENOUGH:
+            return
+
+
+@kernel(**INSIDE)
+def solve_given(form, motion, u, ca, cv, cq, fresh):
+    """One correction where closures give some of the coordinates and hold for accelerations; see `dirk`."""
+    if cv != 0.0 and motion.number[LOOSE] == 0.0:
+        close(form, motion)
+    _fill(form, motion, u)
+    r, t, n, full = form.room, motion.number[TIME], motion.q.size, form.room.full
+    if cv == 0.0:
+        form.closure(motion.q, motion.v, r.reals, r.ints, r.g, r.bias, r.G, r.V, r.W)
+    if fresh:
+        form.tangent(t, motion.q, motion.v, motion.a, full, ca, cv, cq, r.reals, r.ints, r.S)
+        border(r, 0.0 if cv == 0.0 else 2.0 / cv)
+        if factor_full(r.A, r.pivots) != 0:
+            return SINGULAR, np.inf
+    form.residual(t, motion.q, motion.v, motion.a, full, r.reals, r.ints, motion.d)
+    for i in range(n):
+        r.right[i] = motion.d[i]
+    for k in range(motion.lam.size):
+        opening = r.bias[k]
+        for i in range(n):
+            opening += r.G[k, i] * motion.a[i]
+        r.right[n + k] = r.scale[0] * opening / ca if motion.number[LOOSE] == 0.0 else 0.0
+    solve_full(r.A, r.pivots, r.right)
+    size = 0.0
+    for i in range(n):
+        motion.d[i] = r.right[i]
+        size = max(size, abs(r.right[i])) if np.isfinite(r.right[i]) else np.inf
+    for k in range(motion.lam.size):
+        motion.lift[k] = r.scale[0] * r.right[n + k]
     return DONE, size
 
 
@@ -224,10 +329,14 @@ def finish(form, motion, u, size):
 OPEN, CLOSED = (
     Operations(
         measure, solved, no_foresight, nothing, no_leap, finish, nothing, limit, store, sense, linear, keeps=True,
-        prefers=KEPT,
+        prefers=KEPT, spans=True,
     )
     for solved in (solve_open, solve_closed)
 )
+
+
+GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)
+"""Closures that give some coordinates, for the stages of SDIRK4."""
 
 
 def _loop(closed: bool, feeds: bool) -> Any:
@@ -248,8 +357,8 @@ def _entry(loop: Any, feeds: bool) -> Any:
 
 
 LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for feeds in (False, True)}
-STAGES = _entry(dirk(OPEN), False)
-"""The loop of SDIRK4(3)."""
+STAGES = {False: _entry(dirk(OPEN), False), True: _entry(dirk(GIVEN, closed=True), False)}
+"""The loops of SDIRK4(3), without and with closures."""
 
 
 @entry(CLOSURE)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from .jit import kernel
-from .state import LAST, TORQUE
+from .state import CONVERGENCE, FIRST, LAST, TORQUE, YOUNG
 from .tables import BOUND, FAST
 
 LOOKS = 6
 """Looks ahead and behind, by turns, with which a run begins that begins in motion."""
 MORE = 40.0
 """A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
+TIRED, WORSE = 5e-4, 2.0
+"""Rate of convergence from which on new factors pay, where it was so much better when they were new."""
 ROUNDING = 1e-10
 """What is left of a jump may be so large, beside the arm, when corrections shrink no more."""
 
@@ -170,6 +172,13 @@ def aim(motion, k, part, h):
         target[j, 1] = (v0 + s * (2.0 * a0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / h
         target[j, 2] = (2.0 * a0 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (h * h)
         target[j, 3] = target[j, 2]
+
+
+@kernel(**FAST)
+def tired(number):
+    """Whether kept factors have become so poor that new ones take less time than the corrections they cost."""
+    rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
+    return number[FIRST] > 0.0 and rate > max(WORSE * number[FIRST], TIRED)
 
 
 @kernel(**FAST)

@@ -153,7 +153,7 @@ def settled(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
 
 
 def sdirk(*, tolerance: float = 1e-10, iterations: int = 20) -> Scheme:
-    """Return SDIRK4(3) of Hairer and Wanner: L-stable, of fourth order, five stages with one matrix; no closures.
+    """Return SDIRK4(3) of Hairer and Wanner: L-stable, of fourth order, five stages with one matrix.
 
     Examples
     --------

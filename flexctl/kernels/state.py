@@ -45,15 +45,17 @@ class Motion(NamedTuple):
     spare: np.ndarray  # (2, m) closure forces when the step began; those found ahead
     steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
     stages: np.ndarray  # (24, n) of an SDIRK step, see `dirk`
-    x: np.ndarray  # (3, n) local errors, now and before; accelerations meanwhile
+    x: np.ndarray  # (5, n) local errors, now and before; accelerations meanwhile; what lasts, now and before
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
 
 
 MOTION = types.NamedTuple((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
 
-LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, NUMBERS = range(9)
-"""Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun."""
+LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, NUMBERS = range(13)
+"""Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
+1 while a correction is an error, which leaves closures as they are; the first rate with these factors; by what the
+last second correction with a fresh tangent was smaller, and than which."""
 
 
 class Scheme(NamedTuple):
@@ -85,16 +87,18 @@ class Gauge(NamedTuple):
     high: np.ndarray
     error: np.ndarray  # (ny,) largest sum of local errors so far
     sum: np.ndarray  # (ny,) of the local errors
-    local: np.ndarray  # (ny,) the last local error
+    local: np.ndarray  # (ny,) the last local error, as far as it lasts
+    passing: np.ndarray  # (ny,) the rest of it
+    brief: np.ndarray  # (ny,) what is left of the rests
     least: np.ndarray  # (ny,) range that is expected at least
     memory: np.ndarray  # (1,) time [s] after which an error counts as corrected
     failed: np.ndarray  # (ny,) smallest steps that were not small enough for it
     widest: np.ndarray  # (groups,) largest range
-    readings: np.ndarray  # (2, ny) at the end of the step, and where its error would lead
+    readings: np.ndarray  # (3, ny) at the end of the step, where its error would lead, and where what lasts of it
     number: np.ndarray  # see below
 
 
-GAUGE = types.NamedTuple((INT, INT, *(VEC,) * 9, MAT, VEC), Gauge)
+GAUGE = types.NamedTuple((INT, INT, *(VEC,) * 11, MAT, VEC), Gauge)
 
 CONTROLLED, ESTIMATED, LEFT = 0, 1, 2
 """Displacements, whose local error is controlled; rates; accelerations, of which nothing is known."""
@@ -111,7 +115,7 @@ def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: boo
     return Motion(
         q.copy(), v.copy(), zeros(n), zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
-        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((3, n)),
+        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((5, n)),
         zeros(NUMBERS),
         zeros(4),
     )
@@ -124,5 +128,6 @@ def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:
     number[SHORTEST] = np.inf
     return Gauge(
         kind, group, np.full(ny, np.inf), np.full(ny, -np.inf), zeros(ny), zeros(ny), zeros(ny), zeros(ny),
-        np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1), zeros((2, ny)), number,
+        zeros(ny), zeros(ny), np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1), zeros((3, ny)),
+        number,
     )

@@ -34,7 +34,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import feedback as continuous
-from .estimate import SOON, add_up, change_of, disturb, go_back, venture, wait, weigh, widen
+from .estimate import (
+    SOON,
+    add_up,
+    change_of,
+    disturb,
+    disturb_by_error,
+    forgets,
+    go_back,
+    hand_on,
+    matters,
+    venture,
+    venture_lasting,
+    wait,
+    weigh,
+    widen,
+)
 from .law import control
 from .pieces import (
     LOOKS,
@@ -52,6 +67,7 @@ from .pieces import (
     restore,
     save,
     scale,
+    tired,
 )
 from .state import (
     BEGUN,
@@ -60,13 +76,16 @@ from .state import (
     CONVERGENCE,
     DEEPEST,
     FACTORED,
+    FIRST,
     FLOOR,
+    FROM,
     FULL,
     LAST,
     LEVEL,
     LONGEST,
     PAUSE,
     SHORTEST,
+    SHRUNK,
     SINCE,
     SOFT,
     TIME,
@@ -80,7 +99,10 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
-JUMP, BEGIN, NEWTON, ESTIMATE, LOOK = range(5)
+CHECKED, FORESEEN = 8.0, 1e-3
+"""With fresh tangents the second correction is left out where it is expected to be below this part of the tolerance, as
+the last one showed; it is made every eighth step."""
+JUMP, BEGIN, NEWTON, ESTIMATE, LASTING, LOOK = range(6)
 
 
 class Operations(NamedTuple):
@@ -119,6 +141,10 @@ class Operations(NamedTuple):
         `stride` is cut to it.
     far : float
         A correction above this part of the arm's size fails the step, which is then taken with more care.
+    spans : bool
+        Whether the kept factors of a step serve a jump, whose matrix is theirs over ca but for the damping.
+    begin, close : (form, motion)
+        Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
     """
 
     measure: Any
@@ -137,6 +163,9 @@ class Operations(NamedTuple):
     swing: float = np.inf
     stride: float = np.inf
     far: float = np.inf
+    spans: bool = False
+    begin: Any = None
+    close: Any = None
 
 
 def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
@@ -152,6 +181,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     after_jump, rest = (1e-3 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
+    spans = ops.spans and not feeds
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
@@ -203,9 +233,11 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
             save(motion)
             last_before, iteration, fresh, behind, changed = number[LAST], 0, True, 0, False
             size, previous, rate, status, limit, ratio = np.inf, np.inf, 1.0, DONE, 0.0, 0.0
-            led, looks, phase = np.inf, 0, BEGIN
+            led, looks, phase, over = np.inf, 0, BEGIN, 1.0
             if pending:
                 phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
+                if spans and number[BEGUN] != 0.0 and number[FACTORED] == key and not careful:
+                    fresh, over = False, (1.0 - am) / (dt * dt * b * (1.0 - af))
                 limit = limit_of(form, motion, scheme.tolerance, dt)
                 looks = LOOKS if number[BEGUN] == 0.0 and moving(motion) else 0
                 if looks > 0:
@@ -229,21 +261,25 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if first == last:  # a run begins with one jump, from rest to what its first inputs ask for
                         restore(motion)
                         return DONE, tables.t[k], 0.0, 0.0
-                    if row == 1:
+                    if row > 0:
                         go_back(motion)
                         refresh(form, motion)
                         if feeds:
                             sense(form, motion, u, law.measures, feedback.readings[1])
                             continuous.respond(law, feedback, u)
                             refresh(form, motion)
-                        break
-                    change = change_of(motion)
-                    if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
-                        known[WAIT] -= 1.0
-                        break
-                    known[CHANGE] = change
-                    disturb(motion, ca * dt * dt * (scheme.beta - 1.0 / 6.0))
-                    phase, fresh = ESTIMATE, not keeps
+                        if row == 2 or feeds or not matters(gauge, scheme, dt):
+                            break
+                        disturb_by_error(motion, ca)
+                        phase, fresh = LASTING, not keeps
+                    else:
+                        change = change_of(motion)
+                        if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
+                            known[WAIT] -= 1.0
+                            break
+                        known[CHANGE] = change
+                        disturb(motion, ca * dt * dt * (scheme.beta - 1.0 / 6.0))
+                        phase, fresh = ESTIMATE, not keeps
                 if phase == BEGIN:
                     number[TIME] = tables.t[k + 1] if part == 1.0 else tables.t[k] + part * h
                     if some:
@@ -262,19 +298,23 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if feeds:
                         continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
-                    aged = number[YOUNG] >= AGE and not exact
-                    fresh = full or careful or closed or number[FACTORED] != key or aged
+                    aged = not exact and (number[YOUNG] >= AGE or tired(number))
+                    fresh = full or careful or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
                     sense(form, motion, u, law.measures, feedback.readings[1])
                     continuous.respond(law, feedback, u)
-                status, size_now = solve(form, motion, u, ca, cv, cq, fresh)
+                status, size_now = solve(form, motion, u, over if phase == JUMP else ca, cv, cq, fresh)
                 if status != DONE or not np.isfinite(size_now):
                     status, size = max(status, NOT_CONVERGED), size_now
                     break
-                if fresh and phase != ESTIMATE:
+                if spans and phase == JUMP and over != 1.0:
+                    for i in range(q.size):  # the factors are those of a step; closure forces are the same
+                        d[i] *= over
+                    size_now *= over
+                if fresh and phase != ESTIMATE and phase != LASTING:
                     motion.counts[2] += 1.0
-                    number[FACTORED], number[YOUNG], number[CONVERGENCE] = key, 0.0, 0.02
+                    number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = key, 0.0, 0.02, 0.0
                     changed = iteration > 0
                 if feeds:
                     begin_at = law.drives.size
@@ -295,14 +335,18 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         sense(form, motion, u, law.measures, feedback.readings[2])
                         continuous.leave(j, more, motion, feedback)
                     size_now = continuous.close(d, q.size, feedback)
-                if phase == ESTIMATE:
-                    venture(motion, dt)
+                if phase in (ESTIMATE, LASTING):
+                    row = 1 if phase == ESTIMATE else 2
+                    if row == 1:
+                        venture(motion, dt)
+                    else:
+                        venture_lasting(motion, dt)
                     refresh(form, motion)
                     if feeds:
                         sense(form, motion, u, law.measures, feedback.readings[1])
                         continuous.respond(law, feedback, u)
                         refresh(form, motion)
-                    row, phase = 1, LOOK
+                    phase = LOOK
                     continue
                 if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
                     correct(q, v, a, shifted, d, cq, 0.0, 1.0, 1.0)
@@ -314,6 +358,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if not jump_found(led, before, iteration, limit, after_jump, scheme):
                         if iteration < scheme.iterations + MORE:
                             fresh = not keeps or led > 0.1 * before
+                            over = 1.0 if fresh else over
                             continue
                         status, size = NOT_CONVERGED, size_now
                         break
@@ -330,7 +375,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         sense(form, motion, u, law.measures, feedback.readings[1])
                         continuous.respond(law, feedback, u)
                         refresh(form, motion)
-                    number[LAST], number[FACTORED], iteration = 0.0, 0.0, 0
+                    number[LAST], iteration = 0.0, 0
+                    number[FACTORED] = 0.0 if over == 1.0 else number[FACTORED]
                     number[BEGUN] = 1.0 if first < last else 0.0
                     finish(form, motion, u, np.inf)
                     if first == last:
@@ -365,11 +411,17 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         motion.lam[i] -= motion.lift[i]
                 if full and not feeds:
                     done = size <= limit
+                    if iteration == 2:
+                        number[SHRUNK], number[FROM] = size / max(previous, 1e-300), previous
+                    elif iteration == 1 and number[SHRUNK] > 0.0 and motion.counts[0] % CHECKED != 0.0:
+                        expected = number[SHRUNK] * size * max(size / number[FROM], 1.0)
+                        done = done or (not careful and expected <= FORESEEN * limit)
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
                     rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
                     if iteration > 1 and previous > 0.0:
                         rate = max(size / previous, 1e-3)
                         number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
+                        number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
                     done = rate < 0.5 and size * rate <= rest * limit * (1.0 - rate)
                     done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)  # rounding
                     slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))
@@ -387,19 +439,21 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 elif enough:
                     status = NOT_CONVERGED
                     break
-            if status == DONE and row == 1:
+            keeps_on = forgets(scheme)
+            if status == DONE and row > 0:
                 bottom = number[LEVEL] >= scheme.deepest
-                ratio = weigh(gauge, scheme, dt, number[TIME], bottom and scheme.rtol > 0.0)
+                ratio = weigh(gauge, scheme, dt, number[TIME], bottom and scheme.rtol > 0.0, row == 2, keeps_on)
                 if scheme.rtol == 0.0 or bottom:
                     known[WORST] = max(known[WORST], ratio)
                     ratio = min(ratio, 1.0)
             if status == DONE and ratio <= 1.0:
-                add_up(gauge, dt)
+                add_up(gauge, dt, keeps_on)
                 known[SINCE] += dt
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
-                if row == 1:
-                    wait(gauge, motion, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
+                if row > 0:
+                    hand_on(motion, row == 2)
+                    wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0
                 row, place, careful, pending = 0, place + units, False, False

@@ -39,8 +39,7 @@ def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray
     room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
     functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or general.no_closure.load())
     loops: dict[Any, Any] = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
-    if not closed:
-        loops[state.SDIRK] = general.STAGES
+    loops[state.SDIRK] = general.STAGES[closed]
     return Stepper(model, loops, room, motion, u, plan, first, prefers=state.KEPT, functions=functions)
 
 
@@ -50,9 +49,7 @@ def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, p
 
     m = len(model.closures)
     motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
-    loops: dict[Any, Any] = {False: plain_loop(closed=m > 0)}
-    if m == 0:
-        loops[state.SDIRK] = plain_stages()
+    loops: dict[Any, Any] = {False: plain_loop(closed=m > 0), state.SDIRK: plain_stages(closed=m > 0)}
     form = Plain(model, plan.scheme.baumgarte)
     return Stepper(model, loops, form, motion, u, plan, first, prefers=state.KEPT)
 

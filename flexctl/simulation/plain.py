@@ -14,8 +14,9 @@ import scipy.linalg as sla
 from scipy.linalg import lapack
 
 from ..kernels.dirk import dirk
+from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, YIELDS
 from ..kernels.law import called
-from ..kernels.state import KEPT, TIME, Motion
+from ..kernels.state import KEPT, LOOSE, TIME, Motion
 from ..kernels.stepper import Operations, stepper
 from ..kernels.tables import DONE, SINGULAR, Record
 from ..model import FloatArray, MechanicalModel, balance, closure_forces, closure_turn
@@ -35,6 +36,7 @@ class Plain:
     def __init__(self, model: MechanicalModel, baumgarte: tuple[float, ...] = ()) -> None:
         self.model, self.baumgarte = model, baumgarte
         self.factors: tuple[Any, float] | None = None
+        self.given: Any = np.arange(len(model.closures))
 
     def solve(
         self, motion: Motion, u: FloatArray, ca: float, cv: float, cq: float, fresh: bool
@@ -55,7 +57,7 @@ class Plain:
         right = np.zeros((n + m, 2))
         right[:n, 0] = residual
         if m and cv == 0.0:
-            right[n:, 0] = scale * (G @ a + model.closure_bias(q, v))
+            right[n:, 0] = scale * (G @ a + model.closure_bias(q, v)) / ca
         elif m and self.baumgarte:
             right[n:, 0] = scale * _gap(model, self.baumgarte, q, v, a, ca, cv)
         elif m:
@@ -65,6 +67,47 @@ class Plain:
         if m:
             motion.gap[:], motion.lift[:] = correction[:n, 1], scale * correction[n:, 0]
         size = float(np.abs(correction[:n]).max(initial=0.0))
+        return DONE, size if np.isfinite(size) else np.inf
+
+    def choose(self, motion: Motion) -> None:
+        """Choose the coordinates that closures give; see `kernels.general.choose`."""
+        model, zero = self.model, np.zeros(len(self.model.inputs))
+        tangent = model.tangent(motion.q, motion.v, motion.a, zero, motion.lam)
+        soft = np.sqrt(np.maximum(np.abs(np.diag(YIELDS * tangent.mass + tangent.stiffness)), 1e-300))
+        W = closure_forces(model, motion.q)
+        self.given = sla.qr((W / soft[:, None]).T, mode="r", pivoting=True)[1][: W.shape[1]]
+
+    def close(self, motion: Motion) -> None:
+        """Put the coordinates and rates that closures give where the others ask for."""
+        for _ in range(CLOSINGS):
+            G, g = self.model.closure_jacobian(motion.q), self.model.closure(motion.q)
+            moved = np.linalg.solve(G[:, self.given], np.column_stack([g, G @ motion.v]))
+            motion.q[self.given] -= moved[:, 0]
+            motion.v[self.given] -= moved[:, 1]
+            if np.abs(moved[:, 0]).max() < CLOSED_ENOUGH:
+                return
+
+    def solve_given(
+        self, motion: Motion, u: FloatArray, ca: float, cv: float, cq: float, fresh: bool
+    ) -> tuple[float, float]:
+        """Fill the correction where closures give some of the coordinates; see `kernels.general.solve_given`."""
+        loose = motion.number[LOOSE] != 0.0
+        if cv != 0.0 and not loose:
+            self.close(motion)
+        model, q, v, a, lam = self.model, motion.q, motion.v, motion.a, motion.lam
+        G, W, n = model.closure_jacobian(q), closure_forces(model, q), motion.q.size
+        residual = balance(model, q, v, a, u, motion.number[TIME]) + W @ lam
+        if fresh:
+            tangent = model.tangent(q, v, a, u, lam)
+            turning = G + 2.0 * closure_turn(model, q, v) / cv if cv > 0.0 else G
+            self.factors = _factor(ca * tangent.mass + cv * tangent.damping + cq * tangent.stiffness, W, turning)
+        if self.factors is None:
+            return SINGULAR, np.inf
+        lu, scale = self.factors
+        opening = np.zeros(lam.size) if loose else G @ a + model.closure_bias(q, v)
+        found = sla.lu_solve(lu, np.concatenate([residual, scale * opening / ca]), check_finite=False)
+        motion.d[:n], motion.lift[:] = found[:n], scale * found[n:]
+        size = float(np.abs(found[:n]).max(initial=0.0))
         return DONE, size if np.isfinite(size) else np.inf
 
     def measure(self, motion: Motion, u: FloatArray, y: FloatArray) -> None:
@@ -94,15 +137,20 @@ def plain_loop(*, closed: bool) -> Callable[..., Any]:
     return interpreted(stepper(_operations(), closed=closed))
 
 
-def plain_stages() -> Callable[..., Any]:
+def plain_stages(*, closed: bool) -> Callable[..., Any]:
     """Return the loop of `kernels.dirk` in Python, for `Plain`."""
-    return interpreted(dirk(_operations(), interpreted))
+    ops = _operations()
+    if closed:
+        ops = ops._replace(
+            solve=lambda form, *step: form.solve_given(*step), begin=Plain.choose, close=Plain.close
+        )
+    return interpreted(dirk(ops, interpreted, closed=closed))
 
 
 def _operations() -> Operations:
     return Operations(
         lambda form, motion, u, y: form.measure(motion, u, y), lambda form, *step: form.solve(*step), _nothing,
-        _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT,
+        _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT, spans=True,
     )
 
 

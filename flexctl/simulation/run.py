@@ -132,7 +132,7 @@ class Run:
         if not self.plan.rtol:
             self._fixed(report)
             return
-        if self.compiled is None:  # a controller in Python is called once per period
+        if self.compiled is None or self._estimates_every_step():  # a controller in Python is called once per period
             self._pass(report)
             return
         asked, whole = self.plan, (self.q, self.v)
@@ -150,6 +150,10 @@ class Run:
         if self.sticks:
             self._refine(asked, whole)
         report(1.0)
+
+    def _estimates_every_step(self) -> bool:
+        """Whether one pass serves: the method knows its error at once, also after jumps, and no joint sticks."""
+        return self.setup.scheme.stages > 1 and not self.sticks
 
     def _refine(self, asked: Any, whole: tuple[FloatArray, FloatArray]) -> None:
         """Run in steps of half the length until that changes no displacement by more than rtol of its range.

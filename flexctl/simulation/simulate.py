@@ -104,10 +104,10 @@ def simulate(
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
         "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
-        differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order, not for closures; the
-        default for rtol below 3e-3 where no joint has dry friction, play or limits, at whose kinks it does not see its
-        error), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden", "settled"
-        (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
+        differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order; the default for rtol below
+        3e-3, and for closures without a law, where no joint has dry friction, play or limits, at whose kinks it does
+        not see its error), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden",
+        "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
     inputs : mapping, optional
@@ -197,13 +197,11 @@ def simulate(
             raise NotAvailable(f'{told}: leave method = "{method}" and scheme out')
         method = "exact"
     elif method == "auto":
-        small = step is None and rtol < SMALL_RTOL and not (law is not None and law.sample_time == 0)
+        small = step is None and (rtol < SMALL_RTOL or (bool(model.closures) and (law is None or not law.measures)))
+        small = small and not (law is not None and law.sample_time == 0)
         small = small and not has_kinks(model)
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
-    if model.closures and method in SCHEMES and chosen.stages > 1:
-        remedy = 'use method="generalised_alpha"'
-        raise NotAvailable(f"{model.kind} has closures, in which SDIRK4 loses its order; {remedy}")
     if chosen.stages > 1 and has_kinks(model):
         warnings.warn(
             f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see its "
@@ -342,11 +340,11 @@ def _exact_serves(model: MechanicalModel) -> bool:
 
 
 def _implicit_method(model: MechanicalModel, scheme: Scheme | None, small: bool) -> str:
-    """Return the implicit method that serves: SDIRK4 for small tolerances, where the model has steps of it."""
+    """Return the implicit method that serves: SDIRK4 for `small` tolerances, where the model has steps of it."""
     if scheme is not None:
         return "sdirk" if scheme.stages > 1 else "generalised_alpha"
     resting = isinstance(model, Analysed) and model.analysis == "quasi_static"
-    serves = small and not (model.closures or resting or isinstance(model, ContinuousLoop))
+    serves = small and not (resting or isinstance(model, ContinuousLoop))
     return "sdirk" if serves else "generalised_alpha"
 
 

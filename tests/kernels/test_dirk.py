@@ -7,12 +7,13 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+import accuracy_truth as truth
 import numpy as np
 import pytest
+from accuracy_cases import samples
 
 import flexctl as fx
-from flexctl.errors import NotAvailable
-from flexctl.kernels import dirk
+from flexctl.kernels import stages
 from flexctl.kernels.schemes import sdirk
 from flexctl.laws.controller import LinearLaw
 from flexctl.simulation import engines
@@ -24,10 +25,10 @@ TORQUES = {"joint1_torque": fx.bang_bang(0.1, 0.016), "joint2_torque": fx.Sine(0
 
 def full() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     A = np.zeros((5, 5))
-    for i, row in enumerate(dirk.A):
+    for i, row in enumerate(stages.A):
         A[i, :4] = row
-        A[i, i] = dirk.GAMMA
-    return A, A[4], np.array(dirk.TIMES)
+        A[i, i] = stages.GAMMA
+    return A, A[4], np.array(stages.TIMES)
 
 
 def conditions(A: np.ndarray, b: np.ndarray, c: np.ndarray) -> list[list[float]]:
@@ -44,10 +45,10 @@ def test_the_coefficients_are_of_order_four_and_three() -> None:
     A, b, c = full()
     assert np.allclose(A.sum(axis=1), c, atol=1e-14)
     assert np.abs(np.concatenate(conditions(A, b, c))).max() < 1e-13
-    embedded = np.array(dirk.EMBEDDED)
+    embedded = np.array(stages.EMBEDDED)
     assert np.abs(np.concatenate(conditions(A, embedded, c)[:3])).max() < 1e-13
     assert np.abs(conditions(A, embedded, c)[3]).max() > 1e-3
-    assert np.allclose(b - embedded, dirk.LESS, atol=1e-14)
+    assert np.allclose(b - embedded, stages.LESS, atol=1e-14)
 
 
 def test_it_is_l_stable() -> None:
@@ -122,8 +123,7 @@ def test_plain_steps_are_the_compiled_ones(monkeypatch: pytest.MonkeyPatch) -> N
     assert run.provenance["steps"] == plain.provenance["steps"]
 
 
-def test_continuous_laws_and_closures() -> None:
-    """A continuous law becomes a part of the model; closures are refused with a remedy."""
+def test_continuous_laws_become_a_part_of_the_model() -> None:
     law = LinearLaw(0.0, ("joint1_angle",), ("joint1_torque",), A=[[-200.0]], By=[[200.0]], C=[[-1.0]])
     plant = fx.load_plant("planar_2r_flexible", overrides=MODES)
     runs = [
@@ -133,5 +133,47 @@ def test_continuous_laws_and_closures() -> None:
     (coarse, fine), name = runs, "joint1_angle"
     place = np.searchsorted(fine.t, coarse.t - 1e-9)
     assert np.abs(coarse[name] - fine[name][place]).max() < 1e-2 * np.ptp(fine[name])
-    with pytest.raises(NotAvailable, match=r"closures.*generalised_alpha"):
-        fx.simulate(fx.load_plant("ralf"), duration=0.1, step=1e-3, method="sdirk")
+
+
+FREE = {"joint.1.drive": "torque", "joint.2.drive": "torque"}
+CLOSED = {"joint1_torque": fx.bang_bang(400.0, 0.02), "joint2_torque": fx.bang_bang(-150.0, 0.02)}
+
+
+@cache
+def closed_truth() -> dict[str, np.ndarray]:
+    """An explicit method of order 8 on index 1, of none of the product's steps."""
+    return truth.open_loop(fx.load_plant("ralf", overrides=FREE), CLOSED, 0.06, 1e-11)
+
+
+def test_fourth_order_with_closures_across_jumps() -> None:
+    plant = fx.load_plant("ralf", overrides=FREE)
+    options: dict[str, Any] = {"inputs": CLOSED, "duration": 0.06, "scheme": sdirk(tolerance=1e-12)}
+    exact, steps = closed_truth(), (2.5e-4, 1.25e-4, 6.25e-5)
+    for name in ("strain_upper", "joint3_angle", "tip_x", "joint3_rate"):
+        found = []
+        for h in steps:
+            run = quietly(plant, step=h, **options)
+            found.append(np.abs(samples(run, name) - exact[name]).max() / np.ptp(exact[name]))
+        for coarse, fine in pairwise(found):
+            assert np.log2(coarse / fine) == pytest.approx(4.0, abs=0.15), (name, found)
+        assert found[-1] < 1e-4, (name, found)
+
+
+def test_closures_hold_at_every_point() -> None:
+    plant = fx.load_plant("ralf", overrides=FREE)
+    run = quietly(plant, inputs=CLOSED, duration=0.06, record_states=True)
+    assert run.provenance["method"] == "sdirk"  # the default of closures without a law
+    for q, v in zip(run.q, run.v, strict=True):
+        assert np.abs(plant.model.closure(q)).max() < 1e-13
+        assert np.abs(plant.model.closure_jacobian(q) @ v).max() < 1e-11
+
+
+def test_plain_steps_with_closures_are_the_compiled_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {
+        "inputs": {"joint2_command": fx.bang_bang(0.02, 0.005)}, "duration": 0.012, "step": 1e-3,
+        "scheme": sdirk(tolerance=1e-13),
+    }
+    run = quietly(fx.load_plant("ralf"), **options)
+    monkeypatch.setattr(engines, "implicit", engines.plain)
+    plain = quietly(fx.load_plant("ralf"), **options)
+    assert np.abs(run.y - plain.y).max() < 1e-8 * np.abs(run.y).max()

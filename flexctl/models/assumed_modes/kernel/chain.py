@@ -4,11 +4,12 @@ The same equations as `assumed_modes.motion` and `assumed_modes`, one sweep from
 way out the acceleration of every root and its derivatives, on the way back the force F that what a root carries asks
 for.
 
-    ints  = header (names below), then for each link (parent, first elastic coordinate, k, points, their place, place of
-            its root on the parent), each pin (link, place, link, place), each output (kind, row, link, place, axis),
-            places of the ends of all links, coordinates driven by motion, for each part of a force along a link (link,
-            place, input, kind, place of its weight and of the slope there)
-    reals = alpha, gravity, T, K, C, inertia, B, then fields: for each point c0, x, a (k), b (k), H (k x k)
+    ints  = header (names below), then for each link (parent, first elastic coordinate, k, shape values of its points,
+            place of their table P, place of its root on the parent), each pin (link, place, link, place), each output
+            (kind, row, link, place, axis), places of the ends of all links, coordinates driven by motion, for each part of
+            a force along a link (link, place, input, kind, place of its weight and of the slope there)
+    reals = alpha, gravity, T, K, C, inertia, B, then for each link P (see `sweep`), and fields: for each point c0, x,
+            a (k), b (k), H (k x k); at the end room for scratch, so that each run works on a copy
 
 "Place" is an index of reals. With coordinates driven by motion u begins with their accelerations. The closure forces
 lam stand behind the inputs in u.
@@ -19,18 +20,22 @@ commands, and reals end with the table (c0, c1, c2, b, p_ref) of the cylinders.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import complex128
 
 from ....kernels.jit import kernel
+from ....kernels.tables import FAST, INSIDE
 from ....kernels.vectors import put
 
 N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
 
 
-CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, LOADS, LOADS_AT, HEADER = (
-    range(15, 27)
-)
+CHANNELS, TIP_LINK, TIP, TIP_INPUT, WAY, WAY_AT, ENDS, DRIVEN, DRIVEN_AT, LOADS, LOADS_AT = range(15, 26)
+
+
+AXIAL, SPARE, SHAPES, HEADER = range(26, 30)
 
 
 POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = range(9)
@@ -39,7 +44,91 @@ POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = r
 CVEC = complex128[::1]
 
 
-@kernel
+class Spaces(NamedTuple):
+    """Scratch of one evaluation, at the end of reals: nothing is allocated in a step."""
+
+    x: Any  # (n,) angles of links and elastic coordinates; their rates, accelerations
+    dx: Any
+    ddx: Any
+    total: Any
+    b: Any
+    asked: Any
+    cosine: Any  # (links,)
+    sine: Any
+    u: Any  # inputs, and closure forces
+    S: Any  # (n, n)
+    M: Any
+    E: Any  # (links,) complex from here on
+    A0: Any
+    F: Any
+    C0: Any  # (links n,)
+    dF: Any
+    J: Any  # (n + 1,)
+    Dq: Any
+    Dv: Any
+    stations: Any  # (links (n + 1),)
+    one: Any  # (n,)
+    other: Any
+    early: Any
+    late: Any
+    f: Any  # (most shape values of a link,)
+    y: Any
+    X: Any
+    Y: Any
+
+
+def sizes(n: int, links: int, inputs: int, shapes: int) -> tuple[int, ...]:
+    """Return how many numbers each of `Spaces` takes; a complex one is two."""
+    real = (*(n,) * 6, links, links, inputs, n * n, n * n)
+    return (*real, *(2 * links,) * 3, *(2 * links * n,) * 2, *(2 * (n + 1),) * 3, 2 * links * (n + 1), *(2 * n,) * 4,
+            *(2 * shapes,) * 4)
+
+
+@kernel(**INSIDE)
+def spaces(reals, ints):
+    """Return the scratch."""
+    n, links, shapes, at = ints[N], ints[LINKS], ints[SHAPES], ints[SPARE]
+    inputs, flat, c = ints[P] + 2 * ints[PINS], n * n, at
+    v0, v1, v2 = reals[c : c + n], reals[c + n : c + 2 * n], reals[c + 2 * n : c + 3 * n]
+    v3, v4, v5 = reals[c + 3 * n : c + 4 * n], reals[c + 4 * n : c + 5 * n], reals[c + 5 * n : c + 6 * n]
+    c += 6 * n
+    v6, v7 = reals[c : c + links], reals[c + links : c + 2 * links]
+    c += 2 * links
+    v8 = reals[c : c + inputs]
+    c += inputs
+    S, M = reals[c : c + flat].reshape((n, n)), reals[c + flat : c + 2 * flat].reshape((n, n))
+    c += 2 * flat
+    z = reals[c : c + 6 * links + 4 * links * n + 6 * (n + 1) + 2 * links * (n + 1) + 8 * n + 8 * shapes]
+    w = z.view(np.complex128)
+    c = 3 * links
+    E, A0, F = w[:links], w[links : 2 * links], w[2 * links : c]
+    C0, dF = w[c : c + links * n], w[c + links * n : c + 2 * links * n]
+    c += 2 * links * n
+    J, Dq, Dv = w[c : c + n + 1], w[c + n + 1 : c + 2 * n + 2], w[c + 2 * n + 2 : c + 3 * n + 3]
+    c += 3 * (n + 1)
+    stations = w[c : c + links * (n + 1)]
+    c += links * (n + 1)
+    one, other, early, late = w[c : c + n], w[c + n : c + 2 * n], w[c + 2 * n : c + 3 * n], w[c + 3 * n : c + 4 * n]
+    c += 4 * n
+    f, y, X, Y = (
+        w[c : c + shapes], w[c + shapes : c + 2 * shapes], w[c + 2 * shapes : c + 3 * shapes],
+        w[c + 3 * shapes : c + 4 * shapes],
+    )
+    return Spaces(
+        v0, v1, v2, v3, v4, v5, v6, v7, v8, S, M, E, A0, F, C0, dF, J, Dq, Dv, stations, one, other, early, late,
+        f, y, X, Y,
+    )
+
+
+@kernel(**FAST)
+def directions(x, reals, ints):
+    """Fill cosine and sine of the angles of the links."""
+    room = spaces(reals, ints)
+    for i in range(ints[LINKS]):
+        room.cosine[i], room.sine[i] = np.cos(x[i]), np.sin(x[i])
+
+
+@kernel(**FAST)
 def angles(q, reals, ints, eta):
     """Return eta = T q in `eta`."""
     n, start = ints[N], ints[T_AT]
@@ -52,7 +141,7 @@ def angles(q, reals, ints, eta):
             eta[i] = total
 
 
-@kernel
+@kernel(**FAST)
 def turned(r, reals, ints, spare):
     """Replace r by T^T r."""
     n, start = ints[N], ints[T_AT]
@@ -64,22 +153,22 @@ def turned(r, reals, ints, spare):
             r[j] += reals[start + i * n + j] * spare[i]
 
 
-@kernel
+@kernel(**FAST)
 def turned_twice(S, reals, ints, spare):
     """Replace S by T^T S T."""
     n, links, start = ints[N], ints[LINKS], ints[T_AT]
     for i in range(n):
         turned(S[i], reals, ints, spare)
     for j in range(n):
-        put(S[:links, j], spare[:links])
         for i in range(links):
+            spare[i] = S[i, j]
             S[i, j] = 0.0
         for i in range(links):
             for m in range(n):
                 S[m, j] += reals[start + i * n + m] * spare[i]
 
 
-@kernel
+@kernel(**FAST)
 def point(reals, at, body, state, J, Dq, Dv):
     """Place and acceleration of a point against the root of its link; their derivatives by (theta, z).
 
@@ -119,7 +208,7 @@ def point(reals, at, body, state, J, Dq, Dv):
     return zeta * E, acc
 
 
-@kernel
+@kernel(**FAST)
 def bend(reals, at, body, J, force, scale, S):
     """Add the second derivatives of the work of a given force at a point; body as in `point`."""
     link, first, k, short, E = body
@@ -135,7 +224,7 @@ def bend(reals, at, body, J, force, scale, S):
                 S[first + i, first + j] -= x * reals[at + 2 + 2 * k + i * k + j]
 
 
-@kernel
+@kernel(**FAST)
 def led(a, u, ints, b):
     """Copy the accelerations, those of coordinates driven by motion as commanded."""
     put(a, b)
@@ -143,22 +232,22 @@ def led(a, u, ints, b):
         b[ints[ints[DRIVEN_AT] + j]] = u[j]
 
 
-@kernel
+@kernel(**FAST)
 def reach(state, reals, ints, link, at, J0, D0):
     """Place and acceleration of a station against the root of the tree it stands on.
 
-    J0 gets the derivatives of the place by the coordinates, D0 those of the acceleration by the rates.
+    J0 gets the derivatives of the place by the coordinates, D0 those of the acceleration by the rates. `directions`
+    has been called.
     """
-    x, n, short = state[0], ints[N], ints[SHORT] == 1
-    rows = np.empty((3, n + 1), np.complex128)
-    J, Dq, Dv = rows[0], rows[1], rows[2]
-    J0[:] = 0j
-    D0[:] = 0j
+    n, short, room = ints[N], ints[SHORT] == 1, spaces(reals, ints)
+    J, Dq, Dv = room.J, room.Dq, room.Dv
+    for i in range(n):
+        J0[i] = D0[i] = 0j
     place, acc = 0j, 0j
     while link >= 0:
         row = ints[TABLE] + 6 * link
         first, k = ints[row + 1], ints[row + 2]
-        E = complex(np.cos(x[link]), np.sin(x[link]))
+        E = complex(room.cosine[link], room.sine[link])
         here, push = point(reals, at, (link, first, k, short, E), state, J, Dq, Dv)
         place += here
         acc += push
@@ -172,7 +261,7 @@ def reach(state, reals, ints, link, at, J0, D0):
     return place, acc
 
 
-@kernel
+@kernel(**FAST)
 def lean(x, dx, reals, ints, link, rated):
     """Turn of a link's chord against its root, or the rate of it."""
     row = ints[TABLE] + 6 * link

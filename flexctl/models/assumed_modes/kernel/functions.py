@@ -8,6 +8,7 @@ import numpy as np
 
 from ....kernels.jit import entry, kernel
 from ....kernels.model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
+from ....kernels.tables import ENTRY, FAST
 from ....model import Compiled
 from .chain import (
     ACCELERATION,
@@ -33,9 +34,11 @@ from .chain import (
     WAY_AT,
     N,
     angles,
+    directions,
     lean,
     led,
     reach,
+    spaces,
     turned,
 )
 from .pack import pack
@@ -45,56 +48,74 @@ if TYPE_CHECKING:
     from .. import AssumedModes
 
 
-@kernel
+@kernel(**FAST)
 def balance(q, v, a, u, reals, ints, out):
     """M a + h + G^T lam - B u; for coordinates driven by motion a - u."""
-    b = np.empty(a.size)
-    led(a, u, ints, b)
-    sweep((q, v, b), u, (0.0, 0.0, 0.0), reals, ints, False, out, np.zeros((1, 1)))
+    room = spaces(reals, ints)
+    led(a, u, ints, room.b)
+    sweep((q, v, room.b), u, (0.0, 0.0, 0.0), reals, ints, False, out, room.S)
     for j in range(ints[DRIVEN]):
         i = ints[ints[DRIVEN_AT] + j]
         out[i] = a[i] - u[j]
 
 
-@entry(RESIDUAL)
+@entry(RESIDUAL, **ENTRY)
 def residual(t, q, v, a, u, reals, ints, out):
     """See `balance`."""
     balance(q, v, a, u, reals, ints, out)
 
 
-@entry(TANGENT)
+@kernel(**FAST)
+def slopes(q, v, a, u, weights, reals, ints):
+    """Fill the room's S with the tangent, and M with what is left of it at the weight of the accelerations alone."""
+    room = spaces(reals, ints)
+    led(a, u, ints, room.b)
+    sweep((q, v, room.b), u, weights, reals, ints, True, room.asked, room.S)
+    if ints[DRIVEN] > 0:
+        sweep((q, v, room.b), u, (1.0, 0.0, 0.0), reals, ints, True, room.asked, room.M)
+
+
+@entry(TANGENT, **ENTRY)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
     """ca M + cv D + cq K, full, in band storage; the commanded accelerations are inputs, no part of M a."""
-    n = ints[N]
-    S, r, b = np.empty((n, n)), np.empty(n), np.empty(n)
-    led(a, u, ints, b)
-    sweep((q, v, b), u, (ca, cv, cq), reals, ints, True, r, S)
-    if ints[DRIVEN] > 0:
-        M = np.empty((n, n))
-        sweep((q, v, b), u, (ca, 0.0, 0.0), reals, ints, True, r, M)
-        for j in range(ints[DRIVEN]):
-            i = ints[ints[DRIVEN_AT] + j]
-            for m in range(n):
-                S[m, i] -= M[m, i]
-        for j in range(ints[DRIVEN]):
-            i = ints[ints[DRIVEN_AT] + j]
-            S[i, :] = 0.0
-            S[i, i] = ca
-    out[:] = 0.0
+    n, room = ints[N], spaces(reals, ints)
+    S, M = room.S, room.M
+    slopes(q, v, a, u, (ca, cv, cq), reals, ints)
+    for j in range(ints[DRIVEN]):
+        i = ints[ints[DRIVEN_AT] + j]
+        for m in range(n):
+            S[m, i] -= ca * M[m, i]
+    for j in range(ints[DRIVEN]):
+        i = ints[ints[DRIVEN_AT] + j]
+        for m in range(n):
+            S[i, m] = 0.0
+        S[i, i] = ca
+    band(S, out)
+
+
+@kernel(**FAST)
+def band(S, out):
+    """Put a full matrix into band storage; the first of its columns may be those of a larger one."""
+    n, whole = S.shape[0], out.shape[1]
+    for i in range(out.shape[0]):
+        for j in range(whole):
+            out[i, j] = 0.0
     for i in range(n):
         for j in range(n):
-            out[2 * (n - 1) + i - j, j] = S[i, j]
+            out[2 * (whole - 1) + i - j, j] = S[i, j]
 
 
-@kernel
+@kernel(**FAST)
 def gaps(q, v, reals, ints, g, bias, matrices):
     """Gaps, their accelerations at q'' = 0, G, d(G v)/dq, and W: G^T without what is driven by motion."""
-    (G, V, W), n = matrices, ints[N]
-    x, dx, zero = np.empty(n), np.empty(n), np.zeros(n)
-    one, other = np.empty(n, np.complex128), np.empty(n, np.complex128)
-    early, late = np.empty(n, np.complex128), np.empty(n, np.complex128)
+    (G, V, W), n, room = matrices, ints[N], spaces(reals, ints)
+    x, dx, zero = room.x, room.dx, room.ddx
+    one, other, early, late = room.one, room.other, room.early, room.late
+    for i in range(n):
+        zero[i] = 0.0
     angles(q, reals, ints, x)
     angles(v, reals, ints, dx)
+    directions(x, reals, ints)
     for pin in range(ints[PINS]):
         e = ints[PIN_TABLE] + 4 * pin
         here, push = reach((x, dx, zero), reals, ints, ints[e], ints[e + 1], one, early)
@@ -112,7 +133,8 @@ def gaps(q, v, reals, ints, g, bias, matrices):
             for line in range(2 * pin, 2 * pin + 2):
                 turned(G[line], reals, ints, zero)
                 turned(V[line], reals, ints, zero)
-            zero[:] = 0.0
+            for j in range(n):
+                zero[j] = 0.0
     for k in range(2 * ints[PINS]):
         for j in range(n):
             W[j, k] = G[k, j]
@@ -120,17 +142,17 @@ def gaps(q, v, reals, ints, g, bias, matrices):
             W[ints[ints[DRIVEN_AT] + j], k] = 0.0
 
 
-@kernel
+@kernel(**FAST)
 def readings(q, v, a, u, reals, ints, y):
     """Read the sensors of `assumed_modes.sensors`, and the torques of joints driven by motion."""
-    n = ints[N]
-    x, dx, ddx, asked = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    n, room = ints[N], spaces(reals, ints)
+    x, dx, ddx, asked, J, D = room.x, room.dx, room.ddx, room.asked, room.one, room.other
+    if ints[DRIVEN] > 0:
+        sweep((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, asked, room.S)
     angles(q, reals, ints, x)
     angles(v, reals, ints, dx)
     angles(a, reals, ints, ddx)
-    J, D = np.empty(n, np.complex128), np.empty(n, np.complex128)
-    if ints[DRIVEN] > 0:
-        sweep((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, asked, np.zeros((1, 1)))
+    directions(x, reals, ints)
     tip, push = reach((x, dx, ddx), reals, ints, ints[TIP_LINK], ints[TIP], J, D)
     for i in range(ints[OUTPUTS]):
         e = ints[CHANNELS] + 5 * i
@@ -167,13 +189,13 @@ def readings(q, v, a, u, reals, ints, y):
         y[i] = (value.real if axis == 0 else value.imag) + base
 
 
-@entry(OUTPUT)
+@entry(OUTPUT, **ENTRY)
 def output(q, v, a, u, reals, ints, y):
     """See `readings`."""
     readings(q, v, a, u, reals, ints, y)
 
 
-@entry(CLOSURE)
+@entry(CLOSURE, **ENTRY)
 def closure(q, v, reals, ints, g, bias, G, V, W):
     """See `gaps`."""
     gaps(q, v, reals, ints, g, bias, (G, V, W))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ....model import FloatArray
 from .chain import (
+    AXIAL,
     B_AT,
     C_AT,
     CHANNELS,
@@ -27,7 +28,9 @@ from .chain import (
     PINNED,
     PINS,
     PLAIN_T,
+    SHAPES,
     SHORT,
+    SPARE,
     T_AT,
     TABLE,
     TIP,
@@ -37,6 +40,7 @@ from .chain import (
     WAY_AT,
     N,
     P,
+    sizes,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +80,17 @@ def root_place(model: AssumedModes, link: int) -> complex:
     return complex(model.tree.base[link]) if link >= 0 else 0j
 
 
+def products(f: Field, axial: bool, short: bool) -> FloatArray:
+    """Return P of `sweep`: the sums over mass points of products of their shape values."""
+    parts = [f.c0[:, None], f.x[:, None], f.b]
+    parts += [f.a] if axial else []
+    parts += [f.H.reshape(len(f.c0), -1)] if short else []
+    phi = np.hstack(parts)
+    return np.asarray(phi.T @ phi)
+
+
 def pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...]) -> Constants:
+    """Return reals and ints; `levers` are those of the torques of driven coordinates."""
     tree, put, n = model.tree, Packer(), model.tree.size
     gravity = tree.gravity
     put([model.alpha, gravity.real, gravity.imag])
@@ -87,6 +101,7 @@ def pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...]
     header[[N, LINKS, P, PINS]] = n, len(tree.parent), B.shape[1], len(model.pins)
     header[PLAIN_T] = int(np.array_equal(tree.T, np.eye(n)))
     header[SHORT] = int(any(f.H.any() for f in tree.points))
+    header[AXIAL] = int(any(s.na for s in tree.shapes))
     header[T_AT], header[K_AT], header[C_AT] = put(tree.T), put(tree.K + np.diag(model.kp)), put(model.C)
     header[J_AT], header[B_AT] = put(tree.inertia), put(B)
     rows: list[int] = []
@@ -98,7 +113,10 @@ def pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...]
     for i, parent in enumerate(tree.parent):
         s, f = tree.shapes[i], tree.points[i]
         first = int(tree.elastic[i][0]) if s.size else 0
-        rows += [parent, first, s.size, len(f.c0), put.field(f), place(tree.root[i])[1]]
+        P_of = products(f, bool(header[AXIAL]), bool(header[SHORT]))
+        count = len(P_of) if len(f.c0) else 0
+        header[SHAPES] = max(header[SHAPES], count)
+        rows += [parent, first, s.size, count, put(P_of[:count]), place(tree.root[i])[1]]
     header[PIN_TABLE] = HEADER + len(rows)
     for one, other in model.pins:
         rows += place(one) + place(other)
@@ -125,4 +143,6 @@ def pack(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, ...]
     for part in model.loads.parts:
         slope = part.angle[tree.elastic[part.station.link]]
         rows += [*place(part.station), number[part.column], part.kind, put(np.append(part.weight, slope))]
+    inputs = B.shape[1] + 2 * len(model.pins)
+    header[SPARE] = put(np.zeros(sum(sizes(n, len(tree.parent), inputs, int(header[SHAPES])))))
     return np.concatenate(put.parts), np.concatenate([header, np.array(rows, np.int64)])
