@@ -82,9 +82,9 @@ class MethodTable:
         lines.append(f"error: largest difference of {', '.join(self.outputs)} to the finest run")
         known = np.isfinite(self.reference)
         lines.append(f"whose own error is about {self.reference:.1e}" if known else "whose own error is not known")
-        doubtful = [row.error for row in self.rows if not row.error > TRUSTED * self.reference]
+        doubtful = sum(not row.error > TRUSTED * self.reference for row in self.rows)
         if doubtful and known:
-            lines.append(f"{len(doubtful)} of {len(self.rows)} errors are no larger than that: they are bounds, no more")
+            lines.append(f"{doubtful} of {len(self.rows)} errors are no larger than that: they are bounds, no more")
         return "\n".join(lines)
 
     def __getitem__(self, key: tuple[str, float]) -> MethodRow:

@@ -6,8 +6,8 @@ for.
 
     ints  = header (names below), then for each link (parent, first elastic coordinate, k, shape values of its points,
             place of their table P, place of its root on the parent), each pin (link, place, link, place), each output
-            (kind, row, link, place, axis), places of the ends of all links, coordinates driven by motion, for each part of
-            a force along a link (link, place, input, kind, place of its weight and of the slope there)
+            (kind, row, link, place, axis), places of the ends of all links, coordinates driven by motion, for each part
+            of a force along a link (link, place, input, kind, place of its weight and of the slope there)
     reals = alpha, gravity, T, K, C, inertia, B, then for each link P (see `sweep`), and fields: for each point c0, x,
             a (k), b (k), H (k x k); at the end room for scratch, so that each run works on a copy
 
