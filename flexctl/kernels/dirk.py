@@ -106,8 +106,9 @@ from .tables import DIVERGED, DONE, INSIDE, NOT_CONVERGED
 EASY, SURELY = 0.15, 0.02
 """Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn,
 or full. A doubling that failed makes those of the first kind wait."""
-KEEPS = 0.85
-"""Of an error in modes beyond the step so much is left by the next one: |R| at w h = 8, of which a fifth lasts."""
+KEEPS = 0.95
+"""Of an error in modes beyond the step so much is left by the next one: |R| at w h = 5.5, of which a third lasts. What
+the order loses in stiff arms that turn stays that long too."""
 LEAST_RATE = 1e-4
 """The least rate of convergence that is trusted."""
 
