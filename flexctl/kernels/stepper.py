@@ -299,7 +299,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
                     aged = not exact and (number[YOUNG] >= AGE or tired(number))
-                    fresh = full or careful or number[FACTORED] != key or aged
+                    fresh = full or careful or closed or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
                     sense(form, motion, u, law.measures, feedback.readings[1])

@@ -124,7 +124,11 @@ def beside_radau() -> list[dict[str, Any]]:
 
 def beside_real_time() -> list[dict[str, Any]]:
     rows = []
-    for name, label, goal in (("K", "2R arm, sampled PD at 1 kHz", 50), ("I", "RALF, sine of a command", 20)):
+    cases = (
+        ("K", "2R arm, sampled PD at 1 kHz", 50), ("I", "RALF, sine of a command", 20),
+        ("J", "RALF, both commands bang-bang", 20),
+    )
+    for name, label, goal in cases:
         ours(name)
         spent, run = ours(name)
         length = CASES[name].duration
