@@ -158,6 +158,7 @@ def closed_truth() -> dict[str, np.ndarray]:
     return truth.open_loop(fx.load_plant("ralf", overrides=FREE), CLOSED, 0.06, 1e-11)
 
 
+@pytest.mark.slow
 def test_fourth_order_with_closures_across_jumps() -> None:
     plant = fx.load_plant("ralf", overrides=FREE)
     options: dict[str, Any] = {"inputs": CLOSED, "duration": 0.06, "scheme": sdirk(tolerance=1e-12)}
