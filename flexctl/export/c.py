@@ -1,4 +1,4 @@
-"""A sampled law as C99: header, source, recorded test, Makefile, CMakeLists, README.
+"""A sampled law as C99: header, source, recorded test, Makefile, CMakeLists, README, wrappers for Simulink and mex.
 
     NAME_init(&s); NAME_start(&s, y); NAME_step(&s, y, r, u);      in every period
 
@@ -23,6 +23,7 @@ from .path import slowed
 from .program import NEAR, Program, Units, program_of
 from .provenance import design_of, provenance
 from .sampled import Sampling, note_of
+from .sfunction import wrappers
 from .vectors import Vectors, record
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def write(request: Request) -> Written:
         f"{name}.h": header(program, name, about), f"{name}.c": source(program, name, about[:3]),
         "test.c": test_source(program, name, vectors), "Makefile": makefile(name, program),
         "CMakeLists.txt": cmake(name, program), "README.md": readme(program, name, told, taken, vectors, notes),
+        **wrappers(program, name, told.title),
     }
     return Written({path: text.encode() for path, text in files.items()}, notes, facts(program, taken, vectors))
 

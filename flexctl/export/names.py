@@ -17,6 +17,9 @@ try catch throw private protected public operator friend virtual using typename
 KEYWORDS = frozenset(_WORDS.split())
 """Reserved in C, or in C++ that includes the header."""
 
+FILES = frozenset({"test"})
+"""Names of C files that stand beside that of a law, whatever the law is called."""
+
 
 def identifier(text: str) -> str:
     """Return a text as a C identifier: other characters become "_", a keyword gets one behind it.
@@ -30,7 +33,7 @@ def identifier(text: str) -> str:
     require(bool(found), f'"{text}" has no letter or digit of which a name in C could be made; give name="..."')
     if found[0].isdigit():
         found = f"n{found}"
-    return f"{found}_" if found in KEYWORDS else found
+    return f"{found}_" if found in KEYWORDS or found.lower() in FILES else found
 
 
 def identifiers(texts: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ def test_a_law_is_written_and_told(place: Path) -> None:
     assert done.exit_code == 0, done.stderr
     told = json.loads(done.stdout)
     files = ["CMakeLists.txt", "Makefile", "README.md", "test.c", "tokhi_azad_pd.c", "tokhi_azad_pd.h"]
+    files += [f"tokhi_azad_pd_{word}" for word in ("sfun.c", "step.c", "step.m")]
     assert told["files"] == files
     assert told["folder"] == "out/pd"
     assert (told["state_bytes"], told["states"], told["delay_periods"]) == (32, 2, 1)

@@ -412,3 +412,11 @@ def test_switches_are_where_the_law_changes() -> None:
     of = program(law)
     k = np.arange(120)
     np.testing.assert_array_equal(np.searchsorted(of.switches, k, side="right"), law.phase(k * TS))
+
+
+@needs_compiler
+def test_a_law_called_test_does_not_write_over_its_test(tmp_path):
+    law = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
+    made = fx.export_law(law, tmp_path / "out", name="test")
+    assert {"test.c", "test_.c", "test_.h"} <= set(made.files)
+    subprocess.run(["make", "test"], cwd=tmp_path / "out", check=True, capture_output=True)
