@@ -231,7 +231,7 @@ def test_a_step_that_fails_is_discarded_and_leaves_the_state(unit_of_beams, capf
         with pytest.raises(FMICallException):
             unit.slave.doStep(unit.time, 1e-3)
     told = capfd.readouterr().out
-    assert "Newton did not converge" in told
+    assert "Newton did not converge at t = 0.006 s" in told
     assert "--step" in told
     assert "input 1 is nan" in told
 

@@ -207,9 +207,10 @@ class Expressions:
                 return self._among(values[-1], self.value(right), node)
             values.append(self.value(right))
             parts.append(self._compared(values[-2], op, values[-1], node))
-        known = [part.known for part in parts]
         if all(part.is_known for part in parts):
-            return constant(all(known))
+            return constant(all(part.known for part in parts))
+        if len(parts) == 1:
+            return parts[0]
         return Value("(" + " && ".join(part.code for part in parts) + ")", BOOL)
 
     def _compared(self, left: Value, op: ast.cmpop, right: Value, node: ast.expr) -> Value:

@@ -195,7 +195,7 @@ class Body(Calls):
         if test.is_known:
             self._block(node.body if test.known else node.orelse)
             return
-        with self._inside(f"if ({truth(test)})"):
+        with self._inside(f"if ({_bare(truth(test))})"):
             self._block(node.body)
         if node.orelse:
             with self._inside("else"):
@@ -203,7 +203,7 @@ class Body(Calls):
 
     def _do_while(self, node: ast.While) -> None:
         test = self.value(node.test)
-        with self._inside("for (;;)" if test.is_known else f"while ({truth(test)})"):
+        with self._inside("for (;;)" if test.is_known else f"while ({_bare(truth(test))})"):
             self._block(node.body)
 
     def _do_for(self, node: ast.For) -> None:

@@ -99,7 +99,8 @@ def number(value: Value, wanted: str) -> str:
 
 def truth(value: Value) -> str:
     """Return the code of a value as a condition."""
-    return value.code if letter(value) in "bi" else f"({value.code} != 0.0)"
+    zero = {"b": "", "i": " != 0", "f": " != 0.0"}
+    return f"({value.code}{zero[letter(value)]})" if zero[letter(value)] else value.code
 
 
 def extent(array: Value, axis: int) -> Value:

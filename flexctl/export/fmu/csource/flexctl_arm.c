@@ -92,6 +92,7 @@ static fmi2Status told(unit *c, int status, double at, double h)
 static fmi2Status begin(unit *c)
 {
     double at = 0.0;
+    int done;
     fmi2Status status = check_values(c);
     if (status != fmi2OK) {
         return status;
@@ -106,7 +107,8 @@ static fmi2Status begin(unit *c)
     hold(c, ARM_ACTING(c));
     ARM_TIMES(c)[0] = c->now.time;
     ARM_STEPS(c)[0] = ARM_STEP;
-    return told(c, run(c, 0, 0, &at), at, ARM_STEP);
+    done = run(c, 0, 0, &at);
+    return told(c, done, at, ARM_STEP);
 }
 
 static fmi2Status model_begin(unit *c) { return begin(c); }
@@ -117,6 +119,7 @@ static fmi2Status model_advance(unit *c, double h)
     const double inner = fabs(h - count * ARM_STEP) <= 1e-9 * h ? ARM_STEP : h / count;
     fmi2Status status = check_values(c);
     double at = 0.0;
+    int done;
     if (status != fmi2OK) {
         return status;
     }
@@ -134,7 +137,8 @@ static fmi2Status model_advance(unit *c, double h)
         ARM_STEPS(c)[k] = inner;
         hold(c, ARM_AFTER(c) + k * N_INPUTS);
         hold(c, ARM_BEFORE(c) + (k + 1) * N_INPUTS);
-        status = told(c, run(c, k, k + 1, &at), at, inner);
+        done = run(c, k, k + 1, &at);
+        status = told(c, done, at, inner);
         c->now.model.begun = 1;
         hold(c, ARM_BEFORE(c) + N_INPUTS);
     }

@@ -155,7 +155,7 @@ fmi2Status fmi2Reset(fmi2Component component)
 fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], size_t n, fmi2Real value[])
 {
     unit *c = (unit *)component;
-    double y[AT_LEAST_ONE(N_OUTPUTS)], rates[AT_LEAST_ONE(N_STATES)];
+    double y[AT_LEAST_ONE(N_OUTPUTS)], rates[AT_LEAST_ONE(N_STATES)] = {0.0};
     int has_y = 0, has_rates = 0;
     if (!may(c, ANY_MODE, "fmi2GetReal")) {
         return fmi2Error;
