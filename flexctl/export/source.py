@@ -11,7 +11,7 @@ from ..errors import DefinitionError, require
 from ..judging.scenario import design
 from ..laws.controller import Controller
 from ..laws.given import as_law
-from ..machine.given import as_plant, opened
+from ..machine.given import PLANT, as_plant, opened, refused
 
 
 def law_of(law: Any, plant: Any = None) -> tuple[Any, str, Any, Any]:
@@ -44,5 +44,7 @@ def _as_law(law: Any) -> Any:
 def plant_of(plant: Any) -> tuple[Any, str]:
     """Return the plant behind a name or path, and its name."""
     found = opened(plant)
+    if isinstance(found, type):
+        raise refused("a plant", found, f"{PLANT}, a model or a linear plant")
     record = found.identity if isinstance(found, Identified) else provenance_of(found)
     return found, str(dict(record or {}).get("plant", ""))

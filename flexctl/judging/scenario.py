@@ -29,6 +29,7 @@ from ..abilities import LinearFeedback
 from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
 from ..laws.given import as_law, feedback_of
 from ..laws.linear_part import linear_law
+from ..machine.given import as_plant
 from ..motion.moves import InputSignal, Motion
 from ..motion.track import Track, track_of
 from ..simulation.defaults import DEFAULT
@@ -274,6 +275,7 @@ def run_scenarios(
     >>> [(item.name, run.outputs[0].name) for item, run in runs]
     [('5 deg, 0 g', 'joint1_angle')]
     """
+    plant = as_plant(plant)
     wanted = scenarios(script, plant, only)
     more: dict[str, Any] = {"method": method} if method is not None else {}
     if record_states:
@@ -363,6 +365,7 @@ def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict
     >>> [stable for margins, stable in found.values()]
     [True]
     """
+    plant = as_plant(plant)
     from ..frequency import loop_gain, margins
 
     given, found = as_law(controller), {}

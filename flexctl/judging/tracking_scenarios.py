@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..machine.given import as_plant
 from ..motion.track import Track
 from .scenario import Scenario
 
@@ -45,6 +46,7 @@ def tracking_scenario(
     >>> fx.tracking_scenario("PD", arm, track, law, feedforward=False).duration
     25.0
     """
+    plant = as_plant(plant)
     references = track.references(plant, law, feedforward)
     options = {"initial": track.start, **options}
     return Scenario(name, references, track.path.duration, arm or {}, options=options, law=None if own else law)

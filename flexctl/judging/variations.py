@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..abilities import IsLinear
 from ..catalogue.linear_plant import FACTOR as FREQUENCY_FACTOR
 from ..errors import NotAvailable
+from ..machine.given import as_plant
 from ..model import OperatingPoint, index_of
 from ..motion.resting import Rest
 
@@ -57,6 +58,7 @@ def frequency_variations(
     >>> list(fx.frequency_variations(arm, {}, (0.0, -0.1)))
     ['', ', frequencies -10 %']
     """
+    plant = as_plant(plant)
     return {
         f", frequencies {100 * x:+g} %" if x else "": {**settings, **changed(plant, frequency=x)} for x in changes
     }
@@ -71,6 +73,7 @@ def rest_references(plant: Plant, outputs: Iterable[str], until: float) -> dict[
     >>> list(fx.rest_references(arm, ["strain_lower"], 2.0))
     ['strain_lower']
     """
+    plant = as_plant(plant)
     point = OperatingPoint.at_rest(plant.model)
     y = plant.model.output(point.q, point.v, point.a, point.u)
     return {name: Rest(float(y[index_of("output", name, plant.model.outputs)]), until) for name in outputs}

@@ -32,6 +32,7 @@ def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
     >>> print(fx.closed_loop(plant, law.feedback()).poles().round(6))
     [0.+3.j 0.-3.j]
     """
+    plant, controller = as_first_order(plant), as_first_order(controller)
     require(
         plant.dt == controller.dt,
         f"the plant has dt = {plant.dt:g} s, the controller {controller.dt:g} s; discretise one like the other",

@@ -26,7 +26,7 @@ from ..laws.given import as_known, feedback_of
 from ..linear import linearise
 from ..linear.decay import GROWTH
 from ..linear.interconnect import loop_poles
-from ..machine.given import as_model
+from ..machine.given import as_model, as_plant
 from ..model import ComplexArray, FloatArray, OperatingPoint
 from ..motion.track import Track
 
@@ -156,6 +156,7 @@ def stability_over_damping(
     >>> len(found["PD"])
     2
     """
+    plant = as_plant(plant)
     found: dict[str, list[PathStability]] = {label: [] for label in laws}
     for beta in damping:
         kind = "rayleigh" if beta else "none"

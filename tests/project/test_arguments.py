@@ -180,6 +180,35 @@ ELSE: dict[str, Callable[[Any], Any]] = {
     "mode_shapes": lambda x: mode_shapes(x, 2),
     "robust_bound": lambda x: robust_bound(x, LAW, []),
     "governor": lambda x: governor(LAW, x, modes=2, interval=4),
+    "closed_loop": lambda x: fx.closed_loop(x, LAW.feedback()),
+    "loop_poles": lambda x: fx.loop_poles(x, LAW.feedback()),
+    "driven_joints": lambda x: fx.driven_joints(x, {}),
+    "run_scenarios": lambda x: fx.run_scenarios(fx.load_controller("tokhi_azad_pd"), x),
+    "robustness": lambda x: fx.robustness(LAW, x, []),
+    "frequency_variations": lambda x: fx.frequency_variations(x, {}, [0.1]),
+    "rest_references": lambda x: fx.rest_references(x, ["joint1_angle"], 1.0),
+    "payload_bound": lambda x: fx.payload_bound(x, LAW, 0.0, 0.1),
+    "stability_over_damping": lambda x: fx.stability_over_damping(x, {}, None, [0.0]),  # type: ignore[arg-type]
+    "tracking_scenario": lambda x: fx.tracking_scenario("move", x, None, LAW),  # type: ignore[arg-type]
+    "optimal_command": lambda x: fx.optimal_command(fx.load_controller("tokhi_azad_pd").design(PLANT), {"x": x},
+                                                    {"chord1_angle": 0.1}, longest=1.0),
+    "bound": lambda x: fx.bound({"x": x}, {"joint1_angle": 0.1}, drive="joint1_torque", limits={"joint1_torque": 0.3},
+                                longest=1.0),
+    "export_plant": lambda x: fx.export_plant(x, "never.fmu"),
+    "identify.measure": lambda x: fx.identify.measure(x, fx.identify.doublets("joint1_torque [N m]", 0.1)),
+    "identify.parameters": lambda x: fx.identify.parameters(x, [], {}),
+    "Track": lambda x: fx.Track(x, fx.Path(fx.Circle((0.5, 0.0), 0.1), fx.ConstantSpeed(0.2 * np.pi, 25.0))),
+    "verify": fx.verify,
+    "frequency_response": lambda x: fx.frequency_response(x, [1.0]),
+    "transfer": lambda x: fx.transfer(x, np.array([1j])),
+    "norm": lambda x: fx.norm(x, 2),
+    "observer": lambda x: fx.observer(
+        x, modes=1, measures="joint1_angle", drive="joint1_torque", estimates="chord1_angle", sample_time=1e-3,
+        noise=1.0,
+    ),
+    "path_stability": lambda x: fx.path_stability(x, LAW, None),  # type: ignore[arg-type]
+    "prescribed_response": whatever_else(fx.prescribed_response), "references": whatever_else(fx.references),
+    "rigid_and_bending": whatever_else(fx.rigid_and_bending),
     **{
         function.__name__: whatever_else(function)
         for function in (
@@ -208,3 +237,55 @@ def test_certify_and_sweep_take_a_plant() -> None:
             fx.certify("tokhi_azad_pd", given)
         with pytest.raises(fx.DefinitionError, match="is not a plant: give a Plant, the name of one"):
             fx.sweep("tokhi_azad_pd", given, over={"payload.mass": [0.0]})
+
+
+EXCUSED = {
+    "Ancf": "a formulation takes an Arm; fx.build takes everything", "AssumedModes": "the same",
+    "FiniteDifference": "the same", "FiniteSegment": "the same", "TimoshenkoPlanar": "the same",
+    "TimoshenkoSpatial": "the same", "Plant": "made by load_plant", "LinearSystem": "made by load_plant",
+    "Certificate": "a result", "Design": "a result", "Observer": "a result", "OptimalCommand": "a result",
+    "OptimalTorque": "a result", "identify.Identified": "a result", "identify.ModalFit": "a result",
+    "identify.SubspaceFit": "a result", "plot.frequency_fit": "draws arrays",
+    "load_plant": "`model` is a kind", "certify": "tested below", "sweep": "tested below", "tune": "tested below",
+    "filtered": "of a law: the filter", "smoothed": "of a law: the filter", "discretise": "of a law: its dynamics",
+    "export_law": "of a law: the plant of its test", "single_precision": "of a law: the plant of its run",
+    "report": "of a run: the arm that is drawn", "from_control": "a system of python-control becomes ours",
+}
+"""Public functions with an argument called or typed like a plant that the tables above do not try, and why."""
+
+
+def takers(module: Any, prefix: str = "") -> set[str]:
+    """Names of public functions with an argument that is called or typed like a plant, model, arm or linear plant."""
+    found = set()
+    for name in dir(module):
+        thing = getattr(module, name)
+        if inspect.ismodule(thing) and not prefix and name in ("plot", "identify"):
+            found |= takers(thing, f"{name}.")
+        elif callable(thing) and str(getattr(thing, "__module__", "")).startswith("flexctl") and name[0] != "_":
+            found |= {f"{prefix}{name}"} if any(map(_like_a_plant, _parameters(thing))) else set()
+    return found
+
+
+def _parameters(thing: Any) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(thing).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _like_a_plant(parameter: inspect.Parameter) -> bool:
+    words = ("Given", "MechanicalModel", "SecondOrder", "FirstOrder", "Plant", "Arm")
+    named = parameter.name in ("plant", "plants", "model", "models", "arm", "linear", "system")
+    return named or any(word in str(parameter.annotation) for word in words)
+
+
+def test_every_public_function_that_takes_a_plant_is_tried() -> None:
+    tried = {name.removeprefix("plot.") for name in EVERY} | set(EVERY)
+    missing = {name for name in takers(fx) - set(EXCUSED) if name.removeprefix("plot.") not in tried}
+    assert missing == set()
+    assert set(EXCUSED) <= takers(fx)
+
+
+def test_tune_takes_a_plant() -> None:
+    with pytest.raises(fx.DefinitionError, match="is not a plant: give a Plant"):
+        fx.tune(lambda: LAW, {"k": 1.0}, over={}, minimise={}, plant=3)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from ...errors import DefinitionError, FlexctlError, NotAvailable
 from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
+from ...machine.given import as_plant
 from ...model import OperatingPoint
 from ..variations import changed
 from . import bound
@@ -261,6 +262,7 @@ def payload_bound(
     1.0
     """
 
+    plant = as_plant(plant)
     if any(plant.arm.gravity):
         return "under gravity a payload changes where the arm is in equilibrium: no bound"
 

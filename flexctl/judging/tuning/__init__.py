@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ConvergenceError, DefinitionError, FlexctlError, require
+from ...machine.given import as_plant
 from ...model import FloatArray
 from ...support.files import write_atomically
 from ...support.tabular import Column, Tabular
@@ -270,6 +271,7 @@ def tune(
     >>> found.worst("disk_margin") > 0.5
     True
     """
+    plant = None if plant is None else as_plant(plant)
     goals = Goals(dict(minimise), dict(require or {}), corner, tuple(scenarios), plant)
     for what, count in (("starts", starts), ("evaluations", evaluations), ("restarts + 1", restarts + 1)):
         if not (isinstance(count, int) and count >= 1):

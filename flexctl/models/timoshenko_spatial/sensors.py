@@ -89,11 +89,15 @@ class SpatialSensors:
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])).astype(kind) for x in parts], axis=-1)
 
     def _chords(self, q: Array, v: Array) -> Array:
-        """Return angle and rate of each chord against the previous one, (.., 2 links)."""
+        """Return angle and rate of each chord against the previous one, (.., 2 links).
+
+        The angle is that of the root's section and what the chord is turned from it, so that it goes beyond pi.
+        """
         mesh, angles, rates = self.mesh, [], []
+        section = np.concatenate([q, 0.0 * q[..., :1]], axis=-1)[..., mesh.node[:, 5]]
         x, w = (np.concatenate([part, 0.0 * part[..., :1]], axis=-1)[..., mesh.node[:, :2]] for part in (q, v))
         for i, (root, end) in enumerate(self.chords):
-            turned = q[..., mesh.joint[: i + 1]].sum(axis=-1)
+            turned = q[..., mesh.joint[: i + 1]].sum(axis=-1) + section[..., root]
             d, slip = x[..., end, :] - x[..., root, :], w[..., end, :] - w[..., root, :]
             along = np.cos(turned) * d[..., 0] + np.sin(turned) * d[..., 1]
             across = np.cos(turned) * d[..., 1] - np.sin(turned) * d[..., 0]

@@ -51,7 +51,7 @@ def chord(state, base, link, kind):
     dx, dy = q[end] - q[root], q[end + 1] - q[root + 1]
     if kind == CHORD_RATE:
         return (dx * (v[end + 1] - v[root + 1]) - dy * (v[end] - v[root])) / (dx * dx + dy * dy)
-    turned = 0.0
+    turned = q[root + 5]  # of the root's section, so that the angle goes beyond pi
     for i in range(k + 1):
         turned += q[base + i]
     c, s = np.cos(turned), np.sin(turned)
