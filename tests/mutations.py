@@ -62,13 +62,13 @@ _BEAMS = (
     ),
     _mutation(
         "P = [m * l * (2.0 * v[k] + v[1 - k])", "P = [m * l * (1.5 * v[k] + 1.5 * v[1 - k])",
-        "test_timoshenko_spatial.py::test_kinetic_energy_of_the_bodies",
+        "test_spatial_arms.py::test_kinetic_energy_of_the_bodies",
         "test_timoshenko_spatial.py::test_energy_grows_by_what_enters_at_the_guides",
     ),
     _mutation(
         "((change - rate**2 / free) * chord + rate * chord1)", "(change * chord + rate * chord1)",
-        "test_timoshenko_spatial.py::test_straight_rod_fed_at_a_constant_rate_needs_no_force",
-        "test_timoshenko_spatial.py::test_stiff_slide_moves_as_rigid_material",
+        "test_spatial_arms.py::test_straight_rod_fed_at_a_constant_rate_needs_no_force",
+        "test_spatial_arms.py::test_stiff_slide_moves_as_rigid_material",
     ),
     _mutation(
         "db, dc = np.where(small, db, (s - 2.0 * b) / (2.0 * t))",
@@ -79,7 +79,7 @@ _BEAMS = (
         "moment = moment + apply(p.E, cross(p.offset[..., 0, :], force_back))",
         "moment = moment - apply(p.E, cross(p.offset[..., 0, :], force_back))",
         "test_timoshenko_spatial.py::test_energy_grows_by_what_enters_at_the_guides",
-        "test_timoshenko_spatial.py::test_rigid_kink_is_a_flexible_one_that_does_not_bend",
+        "test_spatial_arms.py::test_rigid_kink_is_a_flexible_one_that_does_not_bend",
     ),
     _mutation(
         "np.asarray(upper + upper.T + np.diag(self.chain.second_moment))",

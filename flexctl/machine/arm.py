@@ -13,76 +13,16 @@ from typing import Annotated, NamedTuple
 
 from ..errors import require
 from .joint import Joint as Joint
+from .material import NO_MATERIAL as NO_MATERIAL
+from .material import NO_SECTION as NO_SECTION
+from .material import Checked
+from .material import Material as Material
+from .material import Section as Section
 from .schema import Ascending, Choice, Count, Flag, Name, Quantity, Reference, References, check
 
 
-class _Checked:
-    """A data class whose fields are checked when an object is made."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
 @dataclass(frozen=True)
-class Material(_Checked):
-    """An isotropic elastic material.
-
-    Examples
-    --------
-    >>> fx.Material(youngs_modulus=70e9, density=2700.0).density
-    2700.0
-    """
-
-    youngs_modulus: Annotated[float, Quantity("Pa", 1e6, 2e12, "E: Young's modulus")]
-    density: Annotated[float, Quantity("kg/m^3", 25.0, 25e3, "rho: mass per volume")]
-    poisson_ratio: Annotated[float, Quantity("1", 0.0, 0.5, "nu: Poisson's ratio")] = 0.3
-
-    @property
-    def shear_modulus(self) -> float:
-        """G = E / (2 (1 + nu)) [Pa]."""
-        return self.youngs_modulus / (2.0 * (1.0 + self.poisson_ratio))
-
-
-@dataclass(frozen=True)
-class Section(_Checked):
-    """A beam cross section.
-
-    Examples
-    --------
-    >>> section = fx.Section(area=4e-4, second_moment=1.333e-8)
-    >>> print(f"{section.second_moment / section.area:.2e} m^2")
-    3.33e-05 m^2
-    """
-
-    area: Annotated[float, Quantity("m^2", 1e-9, 0.5, "A: area")]
-    second_moment: Annotated[float, Quantity("m^4", 1e-19, 0.02, "I: second moment of area about the bending axis")]
-    shear_factor: Annotated[float, Quantity("1", 0.1, 1.0, "kt in the shear stiffness kt G A")] = 5.0 / 6.0
-    outer_distance: (
-        Annotated[float, Quantity("m", 1e-6, 1.0, "c: neutral axis to outermost fibre, strain = c curvature")] | None
-    ) = None
-    second_moment_y: (
-        Annotated[
-            float, Quantity("m^4", 1e-19, 0.02, "I about the other axis, for bending out of the plane (default I)")
-        ]
-        | None
-    ) = None
-    torsion_constant: (
-        Annotated[float, Quantity("m^4", 1e-19, 0.04, "J in the torsional stiffness G J (default: sum of both I)")]
-        | None
-    ) = None
-
-    @property
-    def gyration_radius(self) -> float:
-        """r = sqrt(I / A) [m]."""
-        return float((self.second_moment / self.area) ** 0.5)
-
-
-NO_MATERIAL, NO_SECTION = Material(1.0, 1.0), Section(1.0, 1.0)
-"""What a massless link is made of; recognised by identity, the numbers are never used."""
-
-
-@dataclass(frozen=True)
-class Link(_Checked):
+class Link(Checked):
     """A flexible link, uniform or of several pieces with one section each, or a massless lever; a kink may come before.
 
     `profile` (in Python only) is a section for every station, its distance from the root divided by the length. In
@@ -186,7 +126,7 @@ class Link(_Checked):
 
 
 @dataclass(frozen=True)
-class Payload(_Checked):
+class Payload(Checked):
     """A rigid body at the tip.
 
     Examples
@@ -201,7 +141,7 @@ class Payload(_Checked):
 
 
 @dataclass(frozen=True)
-class Damping(_Checked):
+class Damping(Checked):
     """Structural damping.
 
     Examples
@@ -231,7 +171,7 @@ class Damping(_Checked):
 
 
 @dataclass(frozen=True)
-class Sensor(_Checked):
+class Sensor(Checked):
     """An extra sensor on a link.
 
     Examples
@@ -256,7 +196,7 @@ class Sensor(_Checked):
 
 
 @dataclass(frozen=True)
-class Actuator(_Checked):
+class Actuator(Checked):
     """A force or a moment on a link, spread evenly between two stations; equal stations make it act at a point.
 
     It is dead by default: its direction is that of an axis of the base frame, however the link turns. With `follower`
@@ -301,7 +241,7 @@ class Actuator(_Checked):
 
 
 @dataclass(frozen=True)
-class Body(_Checked):
+class Body(Checked):
     """A rigid body fixed to a link."""
 
     link: Annotated[int, Count(1, 1000, "link number, from 1")]
@@ -311,7 +251,7 @@ class Body(_Checked):
 
 
 @dataclass(frozen=True)
-class Closure(_Checked):
+class Closure(Checked):
     """A pin that closes a loop: a point of one link stays at a point of another, or of the base.
 
     Positions beyond 0 ... 1 lie on the rigid, massless extension of the link.
