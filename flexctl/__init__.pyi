@@ -90,6 +90,7 @@ from .laws.controller import (
     Saturated as Saturated,
 )
 from .laws.added import with_added as with_added
+from .laws.faults import Frozen as Frozen, Missed as Missed
 from .laws.motion_command import MotionCommand as MotionCommand
 from .laws.realised import realised as realised
 from .laws.rigid_reference import fed_forward as fed_forward, references as references

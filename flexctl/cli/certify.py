@@ -274,6 +274,8 @@ def _print(found: Certificate) -> None:
     console.print()
     if any(not x.failure for x in found.loads):
         common.print_table("A constant load that comes on while the arm holds still", load_steps(found))
+    if any(not x.failure for x in found.events):
+        common.print_table(f"When something happens on the way ({found.scenario})", happenings(found))
     if any(not q.failure for q in found.quantised):
         common.print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
     missing = [f"not examined: {note}" for note in (found.no_loop, *found.notes) if note]
@@ -321,6 +323,15 @@ def load_steps(found: Certificate) -> Table:
                 x.variant or "nominal", x.drive, compact(x.size, 3), x.output, compact(x.peak, 3), compact(x.left, 3),
                 back,
             )
+    return listed
+
+
+def happenings(found: Certificate) -> Table:
+    """Return what is left of a run in which something happens."""
+    listed = common.table("what<", "at [s]", "followed<", "largest error\n[parts of the move]", "at the end")
+    for x in found.events:
+        if not x.failure:
+            listed.add_row(x.name, compact(x.time, 3), x.output, compact(x.largest, 3), compact(x.left, 3))
     return listed
 
 

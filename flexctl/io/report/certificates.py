@@ -41,7 +41,7 @@ def of_certificate(found: Certificate) -> list[page.Block]:
             ]
             heads = ["plant<", "loop<", "slowest\n[1/s]", "least\ndamping"]
             blocks += [page.heading(title), page.table("", heads, rows)]
-    blocks += _limits(found) + _loads(found) + _encoders(found) + _runs(found)
+    blocks += _limits(found) + _loads(found) + _events(found) + _encoders(found) + _runs(found)
     return blocks
 
 
@@ -126,6 +126,12 @@ def _loads(found: Certificate) -> list[page.Block]:
     heads = ["plant<", "load at<", "size", "gives way<", "largest", "left at\nthe end", "back to\n0.1 % [s]"]
     title = "A constant load that comes on while the arm holds still"
     return [page.heading(title), page.table("", heads, rows)] if rows else []
+
+
+def _events(found: Certificate) -> list[page.Block]:
+    rows = [[x.name, x.time, x.output, x.largest, x.left] for x in found.events if not x.failure]
+    heads = ["what<", "at\n[s]", "followed<", "largest error\n[parts of the move]", "at the end"]
+    return [page.heading("When something happens on the way"), page.table("", heads, rows)] if rows else []
 
 
 def _encoders(found: Certificate) -> list[page.Block]:

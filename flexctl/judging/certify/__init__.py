@@ -11,6 +11,7 @@
 * where a scenario follows a path, the same loop in poses along it, with the law that is on there
 * runs on the full model: encoder resolution, saturation, a load that comes on, whether they come to rest, the amplitude
   up to which the linear prediction holds
+* runs in which something happens: a payload gripped on the way, a reading that freezes, a missed sample; see `.events`
 * the error of every score, by a second run of every scenario with an eighth of its tolerance (or in half of its steps):
   a score whose margin is smaller than that is too close to tell, and not met
 
@@ -37,7 +38,8 @@ from ..workers import run_all
 from .bound import CrossedBounds, PayloadBound
 from .certificate import Certificate
 from .collect import collected
-from .jobs import jobs, perform
+from .events import event_names
+from .jobs import jobs, payloads, perform
 from .loads import checked_loads
 from .requirements import check_scenarios, check_signals, checked, checked_bits, judged
 from .task import Task, prepared
@@ -131,7 +133,8 @@ def certify(
         require(not poses, f"poses = {poses!r}: {told} poses")
     asked = {"payload_kg": payload, "frequency_change": frequency, "vary": vary, "drawn": _draws(task, draws)}
     stated = checked({**task.requirements, **{key: value for key, value in asked.items() if value is not None}})
-    check_scenarios(stated, [item.name for item in task.items])
+    happens = event_names(task, payloads(replace(task, requirements=stated)))
+    check_scenarios(stated, [*(item.name for item in task.items), *happens])
     check_signals(stated, task.signals())
     if "vary" in stated:
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))

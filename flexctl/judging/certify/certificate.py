@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...simulation.response import Response
 from ...support.tabular import Column, Tabular
 from .bound import INPUT_UNCERTAINTY, PayloadBound
+from .events import Event
 from .holds import Counterexample, counterexamples, statement
 from .loads import LoadStep
 from .loops import Loop
@@ -49,6 +50,8 @@ class Certificate(Tabular):
         What a constant load does that comes on while the arm holds still.
     quantised : tuple of QuantisedRun
         Runs with encoders.
+    events : tuple of Event
+        Runs in which something happens: a payload gripped, a reading frozen, a sample missed.
     still : mapping
         The same ripple with exact sensors: what the run itself has left at its end.
     validity : LinearValidity or None
@@ -117,6 +120,7 @@ class Certificate(Tabular):
     stated: Mapping[str, Any]
     poses: tuple[str, ...]
     verdicts: tuple[Verdict, ...] = ()
+    events: tuple[Event, ...] = ()
     errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     ratio_errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     saturation_errors: Mapping[str, float] = field(default_factory=dict)
@@ -189,6 +193,9 @@ class Certificate(Tabular):
             "limits": [asdict(limit) for limit in self.limits],
             "mu": {**_mu(self.bound), "poses": {pose: _mu(b) for pose, b in self.bounds.items() if pose}},
             "load_steps": [asdict(x) for x in self.loads],
+            "events": [
+                {"name": x.name, "time": x.time, "output": x.output, "largest": x.largest, "left": x.left,
+                 "scores": dict(x.scores), "failure": x.failure, "score_errors": dict(x.errors)} for x in self.events],
             "quantisation": [
                 {"bits": q.bits, "quanta": dict(q.quanta), "ripple": dict(q.ripple), "scores": dict(q.scores),
                  "failure": q.failure, "ripple_errors": dict(q.errors)} for q in self.quantised],

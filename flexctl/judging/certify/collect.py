@@ -17,6 +17,7 @@ from ..variations import vibration_ratios
 from . import runs
 from .bound import PayloadBound
 from .certificate import Certificate
+from .events import Event
 from .jobs import FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
 from .loads import LoadStep
 from .loops import Loop
@@ -55,6 +56,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         drawn=_points(found, "drawn "),
         limits=tuple(x for x in found.values() if isinstance(x, Limit)), bounds=_bounds(task, found),
         loads=tuple(_pairs(found, LoadStep, _with_recovery_error)), quantised=tuple(quantised),
+        events=tuple(_pairs(found, Event, _with_event_errors)),
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
         validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
@@ -93,6 +95,10 @@ def _pairs(found: Mapping[str, Any], kind: type[T], with_errors: Callable[[T, T]
 
 def _with_ripple_errors(found: QuantisedRun, finer: QuantisedRun) -> QuantisedRun:
     return replace(found, errors=differences(found.ripple, finer.ripple))
+
+
+def _with_event_errors(found: Event, finer: Event) -> Event:
+    return replace(found, errors=differences(found.scores, finer.scores))
 
 
 def _with_recovery_error(found: LoadStep, finer: LoadStep) -> LoadStep:
@@ -192,6 +198,8 @@ def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     notes += [f"amplitude {x.factor:g}: {x.failure}" for x in once.values() if isinstance(x, Scaling) and x.failure]
     notes += [f"{x.bits} bits: {x.failure}" for x in once.values() if isinstance(x, QuantisedRun) and x.failure]
     loads = [x for x in once.values() if isinstance(x, LoadStep) and x.failure]
+    happened = [x for x in once.values() if isinstance(x, Event)]
+    notes += [f"{x.name}: {x.failure or x.beyond}" for x in happened if x.failure or x.beyond]
     notes += [f"load at {x.drive} ({x.variant}): {x.failure}" for x in loads]
     points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
     return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

@@ -20,6 +20,7 @@ from ..scenario import Scenario, variants
 from ..variations import changed
 from . import loads, robust, runs, varied
 from .bound import CrossedBounds
+from .events import event, event_names
 from .loops import Loop, examine
 from .requirements import LINEAR
 from .robust import Point, overridden
@@ -107,6 +108,11 @@ def _runs(task: Task) -> dict[str, Job]:
         found[f"{resolution} bits"] = (runs.quantised, (plant, law, item, resolution))
         if resolution in task.requirements.get("ripple_at_bits", {}):
             found[f"finer {resolution} bits"] = (runs.quantised, (plant, law, item.finer(), resolution))
+    ends = payloads(task)
+    for name in event_names(task, ends):
+        found[f"event {name}"] = (event, (plant, law, item, name, ends))
+        if any(key.startswith(f"{name}: ") for key in task.requirements):
+            found[f"finer event {name}"] = (event, (plant, law, item.finer(), name, ends))
     if law.measures and item.track is None:
         for variant, one in _by_variant(task).items():
             for drive, size in loads.sizes(law, task.loads).items():

@@ -291,15 +291,22 @@ def check_signals(requirements: Mapping[str, Any], signals: Collection[str]) -> 
 
 def _score(found: Certificate, name: str, bound: float) -> Verdict:
     score = name.rpartition(": ")[2]
+    which = name.rpartition(": ")[0]
+    happens = next((x for x in found.events if x.name == which), None)
+    if happens is not None and happens.failure:
+        return Verdict(name, f"<= {bound:g}", f"the run fails: {happens.failure}", False)
     about = {run: scores for run, scores in found.runs.items() if concerns(name, run)}
+    errors = found.errors
+    if happens is not None:
+        about, errors = {which: happens.scores}, {which: happens.errors}
     values = {run: scores[score] for run, scores in about.items() if score in scores}
     if not values:
         known = sorted({key for scores in about.values() for key in scores})
         raise unknown("requirement: score", score, known)
     worst = max(values, key=lambda run: values[run])
     if values[worst] <= bound:  # a run with a larger error may come closer
-        worst = max(values, key=lambda run: values[run] + found.errors.get(run, {}).get(score, 0.0))
-    return _at_most(name, bound, values[worst], found.errors.get(worst, {}).get(score, 0.0), f" ({worst})")
+        worst = max(values, key=lambda run: values[run] + errors.get(run, {}).get(score, 0.0))
+    return _at_most(name, bound, values[worst], errors.get(worst, {}).get(score, 0.0), f" ({worst})")
 
 
 def _over_range(found: Certificate, name: str, bound: tuple[float, float]) -> Verdict:

@@ -1,0 +1,110 @@
+"""Runs in which something happens: a payload is gripped on the way, a reading freezes, a sample is missed.
+
+    gripped              in the middle of the move the payload becomes the largest one asked for, from the smallest
+    frozen OUTPUT        from the middle of the move on a reading of the law stays what it was
+    missed sample        one period in the middle of the move, when the command changes most, is left out
+
+Each is the chosen scenario otherwise. Its scores are required like those of scenarios, by its name:
+``"gripped: chord1_angle.settle_1pct_s": 0.6``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...abilities import IsLinear
+from ...errors import Caution, FlexctlError
+from ...laws.controller import bare
+from ...laws.faults import Frozen, Missed
+from ...model import names
+
+if TYPE_CHECKING:
+    from ...catalogue import Plant
+    from ..scenario import Scenario
+    from .task import Task
+
+GRIPPED, MISSED, FROZEN = "gripped", "missed sample", "frozen "
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A run in which something happens.
+
+    Attributes
+    ----------
+    name : str
+        What happens.
+    time : float
+        When [s].
+    output : str
+        The followed output that is off most, in parts of its move; empty where none is recorded.
+    largest, left : float
+        Its largest error from then on and that at the end, in parts of its move.
+    scores : mapping
+        Scores of the run.
+    failure : str
+        Why there is no run.
+    errors : mapping
+        Error of every score, by what a second run at a finer tolerance changes; empty without one.
+    beyond : str
+        What was warned of in the run: an arm that spins away leaves what its model is good for.
+    """
+
+    name: str
+    time: float
+    output: str = ""
+    largest: float = np.nan
+    left: float = np.nan
+    scores: Mapping[str, float] = field(default_factory=dict)
+    failure: str = ""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    beyond: str = ""
+
+
+def event_names(task: Task, ends: tuple[float, float] | None) -> list[str]:
+    """Return what is tried: nothing on a path, whose middle says little, or with a law that is continuous."""
+    law = task.chosen.own_law(task.law)
+    if task.chosen.track is not None or not law.measures or not law.sample_time:
+        return []
+    heavier = ends is not None and ends[0] < ends[1] and not isinstance(task.plant, IsLinear)
+    return [*([GRIPPED] if heavier else []), MISSED, *(f"{FROZEN}{name}" for name in law.measures)]
+
+
+def event_time(law: Any, item: Scenario) -> float:
+    """Return the middle of the move, at a sample [s]."""
+    ends = [float(m.duration) for m in item.motions(law).values() if np.isfinite(m.duration)]
+    middle = 0.5 * min(max(ends, default=item.duration), item.duration)
+    return float(round(middle / law.sample_time) * law.sample_time)
+
+
+def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, float] | None) -> Event:
+    """Return what happens in the scenario; `ends` are the smallest and the largest payload [kg]."""
+    own, when = item.own_law(law), event_time(item.own_law(law), item)
+    inner, one = bare(own), item
+    if name == GRIPPED and ends is not None:
+        grown = item.plant(plant).with_(payload={"mass": ends[1]}).arm.payload
+        one = replace(item, overrides={**item.overrides, "payload.mass": ends[0]},
+                      payload=((when, grown.mass, grown.inertia),))
+    else:
+        inner = Missed(inner, (when,)) if name == MISSED else Frozen(inner, {name.removeprefix(FROZEN): when})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", Caution)
+        try:
+            run = replace(one, law=None, against="").run(inner, plant)
+        except FlexctlError as error:
+            return Event(name, when, failure=str(error))
+    beyond = "; ".join(str(x.message) for x in told if issubclass(x.category, Caution))
+    found = [("", np.nan, np.nan)]
+    for channel, motion in item.motions(own).items():
+        if channel in names(run.outputs):
+            wanted = np.asarray(motion(run.t)[0])
+            size = float(np.ptp(wanted)) or np.nan
+            off = np.abs(run[channel] - wanted) / size
+            found.append((channel, float(off[run.t >= when].max()), float(off[-1])))
+    worst = max(found, key=lambda row: -1.0 if np.isnan(row[1]) else row[1])
+    return Event(name, when, *worst, run.scores, beyond=beyond)
