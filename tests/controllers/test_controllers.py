@@ -131,7 +131,7 @@ TRACKING = {
 ELSEWHERE = {
     "ralf_hinf", "ralf_lqg", "ralf_shaped",  # test_ralf_controllers.py
     "planar_2r_learning", "tokhi_azad_learning",  # test_learning_controllers.py
-    "tokhi_azad_order4",  # test_frontier_controllers.py
+    "tokhi_azad_order4", "tokhi_azad_strain",  # test_frontier_controllers.py
     "planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped",  # test_planar_controllers.py
     "quanser_joint_lqg", "quanser_link_lqg", "quanser_link_pd",  # test_quanser_controllers.py
     "tian_feedforward_tip", "tian_square_eased", "tian_two_phase",  # test_ancf_controllers.py
