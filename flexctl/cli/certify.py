@@ -198,6 +198,7 @@ def certify(
     """
     from ..catalogue import load_controller
     from ..judging.certify import certify as examined
+    from ..judging.scenario import blamed
     from .runs import own_plant
 
     place = None if output is None else _place(output)
@@ -213,7 +214,7 @@ def certify(
         "poses": [pose(text, arm) for text in poses], "vary": vary(varied) or None,
         "loads": named("--load", loaded, signal_units(arm.model.inputs), "input"),
     }
-    with common.progress(1) as bar, telling_warnings():
+    with common.progress(1) as bar, telling_warnings(), blamed(script):
         # one line in a log, the name of each part on a terminal
         report = bar if common.stderr().is_terminal else lambda what, part: bar("examining", part)
         report("preparing", 0.0)

@@ -36,6 +36,7 @@ from ..simulation.defaults import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, simulate
 from ..support.checks import table
+from .workers import frames_of
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -224,7 +225,12 @@ def scenarios(script: ModuleType, plant: Plant, only: Iterable[str] = ()) -> lis
             "flexctl simulate PLANT --controller ... --reference ... --duration ..."
         )
     with written_for(script, plant), blamed(script):
-        found = list(make(plant))
+        made = make(plant)
+    listed = isinstance(made, Iterable) and not isinstance(made, str | Mapping)
+    told = f"{label(script)}: scenarios(plant) returned {type(made).__name__}"
+    require(listed, f"{told}; return a list of Scenario objects")
+    with blamed(script):
+        found = list(made)
     wrong = [type(item).__name__ for item in found if not isinstance(item, Scenario)]
     require(not wrong, f"{label(script)}: scenarios(plant) returned {', '.join(wrong)}; return Scenario objects")
     table = {item.name: item for item in found}
@@ -419,7 +425,8 @@ def blamed(script: ModuleType | None) -> Iterator[None]:
         raise
     except Exception as error:
         own = getattr(script, "__file__", None)
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
+        frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+        lines = [line for file, line in (*frames, *frames_of(error)) if file == own]
         if script is None or not lines:
             raise
         raise DefinitionError(f"{label(script)}, line {lines[-1]}: {type(error).__name__}: {error}") from error

@@ -34,6 +34,7 @@ class WorkerLost(FlexctlError, RuntimeError):
     """The process that worked on a job ended, again and again."""
 
 
+_FRAMES = "_frames_in_worker"
 Cautions = tuple[tuple[type[Warning], str], ...]
 
 
@@ -255,9 +256,16 @@ def _answer(job: Callable[[Any], Any], case: Any, answers: IO[bytes]) -> None:
     answers.flush()
 
 
+def frames_of(error: BaseException) -> list[tuple[str, int]]:
+    """Return file and line of the calls in which an error was raised in another process; empty for one of this."""
+    found: list[tuple[str, int]] = vars(error).get(_FRAMES, [])
+    return found
+
+
 def _packed(error: Exception, cautions: Cautions) -> bytes:
     """Return an error as a worker reports it; one that cannot travel becomes a text with its traceback."""
     try:
+        vars(error)[_FRAMES] = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         text = pickle.dumps(_Done(None, error, cautions))
         pickle.loads(text)
     except Exception:  # noqa: BLE001  (an exception class of a user's script may fail in any way)

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import flexctl as fx
+from flexctl.__main__ import cli
 from flexctl.design import feedforward, lqg, pd
 from flexctl.motion.moves import Cycloid, Polynomial, Step, Tabulated, Trapezoid, quintic
 
@@ -150,3 +152,45 @@ def test_a_damaged_file_is_refused_without_advice_to_run_it(tmp_path: Path) -> N
             load(path)
         assert "pickle.load" not in str(caught.value)
         assert "unsafely" not in str(caught.value)
+
+
+BROKEN = '''"""A law that breaks down on its way."""
+import numpy as np
+import flexctl as fx
+PLANT = "rotating_link"
+
+class Law:
+    sample_time, measures, drives, follows = 1e-3, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",)
+    def initial(self):
+        return 0.0
+    def step(self, state, t, y, r):
+        if t > 0.02:
+            raise RuntimeError("gone")
+        return np.array([r[0] - y[0]]), state
+
+def design(plant):
+    return Law()
+
+def scenarios(plant):
+    return SCENARIOS
+'''
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_law_that_raises_is_told_with_its_line(tmp_path: Path, workers: str) -> None:
+    """Whatever process it ran in; certify ended with a traceback."""
+    law = tmp_path / "law.py"
+    law.write_text(BROKEN.replace("SCENARIOS", '[fx.Scenario("move", fx.quintic(0.0, 0.2, 0.3), 0.4)]'))
+    found = CliRunner().invoke(cli, ["certify", str(law), "--workers", workers, "--set", "model.elements=2"])
+    assert found.exit_code == 2, found.stderr
+    assert "law.py, line 12: RuntimeError: gone" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("answer", ["5", "None", '"move"', "{}"])
+def test_scenarios_of_the_wrong_kind_are_refused(tmp_path: Path, answer: str) -> None:
+    law = tmp_path / "law.py"
+    law.write_text(BROKEN.replace("SCENARIOS", answer))
+    found = CliRunner().invoke(cli, ["run", str(law)])
+    assert found.exit_code == 2
+    assert "return a list of Scenario objects" in found.stderr
