@@ -32,7 +32,7 @@ def pages() -> dict[str, bytes]:
         name = name.replace("gallery/", "gallery_source/", 1)
         found[name] = local(path.read_text(encoding="utf-8")).encode() if path.suffix == ".md" else path.read_bytes()
     for path in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):
-        found[f"{NOTEBOOKS}/{path.name}"] = path.read_bytes()
+        found[f"{NOTEBOOKS}/{path.name}"] = path.read_bytes().replace(b"](../docs/", b"](../")
     for name in ("CONTRIBUTING", "CHANGELOG"):
         found[f"{name.lower()}.md"] = local((ROOT / f"{name}.md").read_text(encoding="utf-8"), "").encode()
     for name, text in blocks.files((ROOT / "docs" / "start.md").read_text(encoding="utf-8")).items():

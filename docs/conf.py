@@ -1,4 +1,4 @@
-"""Sphinx settings of the site; `make docs` (docs/build.py) calls Sphinx on a copy of this folder and what is generated."""
+"""Sphinx settings of the site; `make docs` (docs/build.py) calls Sphinx on a copy of this folder."""
 
 from __future__ import annotations
 

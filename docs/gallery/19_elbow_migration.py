@@ -9,7 +9,7 @@ import numpy as np
 
 import flexctl as fx
 
-arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 6})
+arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 6, "damping": {"kind": "modal", "ratio": 0.02}})
 held = {}
 for degrees in np.linspace(0.0, 150.0, 7):
     bent = arm.with_(joint={2: {"angle": np.radians(degrees)}})

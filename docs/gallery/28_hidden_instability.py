@@ -15,9 +15,8 @@ laws = {
     angles: fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), angles=angles, sample_time=0.0)
     for angles in ("joint", "chord")
 }
-found = {name: fx.path_stability(arm, law, track, poses=7) for name, law in laws.items()}
+found = {name: fx.path_stability(arm, law, track, count=5) for name, law in laws.items()}
 figure = fx.plot.poles_along(found, below=60.0)
 
 damping = (0.0, 1e-5, 1e-4, 1e-3)
-over = {name: fx.stability_over_damping(arm, law, track, damping, poses=5) for name, law in laws.items()}
-growth = fx.plot.stability(over, damping)
+growth = fx.plot.stability(fx.stability_over_damping(arm, laws, track, damping, count=3), damping)

@@ -7,6 +7,6 @@ Poles, spill-over, payloads and stiffnesses, the robust bound, encoders, amplitu
 
 import flexctl as fx
 
-certificate = fx.certify("quanser_link_lqg", bits=(12, 16), workers=1)
+certificate = fx.certify("tokhi_azad_pd", bits=(12, 16), workers=1)
 print(certificate.holds)
 figure = fx.plot.certificate(certificate)

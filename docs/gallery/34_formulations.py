@@ -1,6 +1,6 @@
 """
-Six models, one arm
-===================
+Several models, one arm
+=======================
 
 The same plant file in other formulations, against the arm without a mesh.
 """

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import numpy as np
+from click.shell_completion import CompletionItem
 
 from ..abilities import Identified, provenance_of
 from ..errors import ConvergenceError, DefinitionError, FlexctlError, OutOfMemory, WriteError, printable, require
@@ -40,6 +41,8 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 """Errors of a computation, not of the input."""
 WORDS = "flexctl.words"
 PICTURES = (".png", ".pdf", ".svg")
+NAMED = {"PLANT": "list_plants", "CONTROLLER": "list_controllers"}
+"""What lists the names that a word of the command line may be."""
 PATIENCE = 1.0
 """Time after which a command says what it is doing [s]."""
 ORDER = (
@@ -115,6 +118,23 @@ def debug_option() -> click.Option:
     return click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
 
 
+class Known(click.types.StringParamType):
+    """A name of the catalogue or the path of a file: any text, and what the shell offers to complete it."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin so, and the word that the shell completes with files."""
+        import flexctl
+
+        known = getattr(flexctl, NAMED[self.kind])()
+        return [
+            *(CompletionItem(name) for name in known if name.startswith(incomplete)),
+            CompletionItem(incomplete, type="file"),
+        ]
+
+
 def command(group: click.Group, examples: str) -> Callable[[F], Any]:
     """Register a command whose help page ends with examples."""
 
@@ -122,6 +142,10 @@ def command(group: click.Group, examples: str) -> Callable[[F], Any]:
         lines = [f"  {line}" for line in examples.strip().splitlines()]
         text = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "\b", "Examples:", *lines])
         made = group.command(function.__name__.strip("_"), help=text)(function)
+        for parameter in made.params:
+            kind = (parameter.metavar or "").strip("[].")
+            if kind in NAMED:
+                parameter.type = Known(kind)
         made.params.append(debug_option())
         return made
 

@@ -20,14 +20,15 @@ from . import FirstOrder, LinearPlant
 from .seen import as_seen
 
 
-def closed_loop(plant: FirstOrder, controller: FirstOrder) -> FirstOrder:
+def closed_loop(plant: LinearPlant, controller: FirstOrder) -> FirstOrder:
     """Return the closed loop with inputs (references, plant inputs) and outputs (plant outputs, commands).
 
-    Both systems must be continuous, or sampled alike. The poles of the result decide stability.
+    Both systems must be continuous, or sampled alike; a plant of second order is taken in modal coordinates. The poles
+    of the result decide stability.
 
     Examples
     --------
-    >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"]).first_order()
+    >>> plant = fx.from_matrices([[1.0]], K=[[4.0]], B=[[1.0]], C=[[1.0]], inputs=["u"], outputs=["y"])
     >>> law = fx.LinearLaw(0.0, ("y",), ("u",), Dy=[[-5.0]])
     >>> print(fx.closed_loop(plant, law.feedback()).poles().round(6))
     [0.+3.j 0.-3.j]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,25 @@ def test_doctor_says_what_there_is_and_what_is_broken(monkeypatch: pytest.Monkey
     result = call("doctor")
     assert result.exit_code == 1
     assert "no_such_package" in result.stderr
+
+
+class TestCompletion:
+    """What the shell is offered; the scripts for it are those of click."""
+
+    @staticmethod
+    def offered(*words: str) -> list[str]:
+        line = shlex.join(["flexctl", *words])
+        asked = {"_FLEXCTL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+        done = CliRunner().invoke(cli, env=asked, prog_name="flexctl")
+        return [text.partition(",")[2] for text in done.stdout.split()]
+
+    def test_names_of_plants_and_controllers_are_offered(self) -> None:
+        assert "tokhi_azad_1994" in self.offered("modes", "tok")
+        assert self.offered("run", "quanser_link_p") == ["quanser_link_pd", "quanser_link_p"]  # and files of that name
+        assert "tokhi_azad_lqg" in self.offered("compare", "tokhi_azad_pd", "tok")
+        assert "planar_2r_flexible" in self.offered("run", "tokhi_azad_pd", "planar")
+        assert "tokhi_azad_1994" in self.offered("new", "controller", "mine", "--plant", "tok")
+
+    def test_commands_and_options_are_offered(self) -> None:
+        assert "certify" in self.offered("cert")
+        assert "--report" in self.offered("run", "tokhi_azad_pd", "--rep")
