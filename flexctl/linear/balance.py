@@ -114,8 +114,10 @@ def check_same(
             size = np.maximum(size, own)
         else:
             H = found(np.array([s]))[:, :, 0]
-        # a channel that is nothing beside what another input does to its output is known to that rounding only
-        error = np.abs(H - wanted) - limit - _NONE * size.max(axis=1, keepdims=True, initial=0.0)
+        # a channel that is nothing beside what another input does to its output, or beside what input and output do
+        # where they are, is known to that rounding only
+        beside = np.maximum(size.max(axis=1, keepdims=True, initial=0.0), _driving(plant, s))
+        error = np.abs(H - wanted) - limit - _NONE * beside
         worst = float(np.max(error / np.where(size > 0.0, size, 1.0), initial=0.0))
         if not worst <= _SAME:
             raise ConvergenceError(
@@ -146,6 +148,20 @@ def _gain(plant: SecondOrder | FirstOrder, s: complex) -> tuple[ComplexArray, Fl
         C, D = np.asarray(plant.Cq + s * plant.Cv + s * s * plant.Ca, complex), plant.Du
     x = _solved(P, plant.B.astype(complex))
     return C @ x + D, np.abs(C) @ np.abs(x) + np.abs(D)
+
+
+def _driving(plant: SecondOrder | FirstOrder, s: complex) -> FloatArray:
+    """Return what bounds the gain of symmetric plants at rest, by Cauchy and Schwarz: the gains at input and output.
+
+    With one input alone, nothing else tells that an arm does not stretch when its joint is turned.
+    """
+    if isinstance(plant, FirstOrder):
+        return np.zeros((1, 1))
+    P = np.asarray(s * s * plant.M + s * plant.D + plant.K, complex)
+    B, C = plant.B.astype(complex), np.asarray(plant.Cq + s * plant.Cv + s * s * plant.Ca, complex)
+    here = np.abs(np.sum(B * _solved(P, B), axis=0))
+    there = np.abs(np.sum(C.T * _solved(P, C.T), axis=0))
+    return np.asarray(np.sqrt(there[:, None] * here[None, :]), float)
 
 
 def _solved(P: ComplexArray, B: ComplexArray) -> ComplexArray:

@@ -28,6 +28,18 @@ def test_an_arm_that_is_complete(tmp_path: Path) -> None:
     assert "my_arm" in shown["title"]
 
 
+def test_every_step_of_a_beginner_works_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turned by its joint alone the arm does not stretch: channels that are nothing but rounding stop no Bode plot."""
+    monkeypatch.chdir(tmp_path)
+    call("new", "arm", "my_arm")
+    for words in (["modes"], ["bode", "-o", "bode.png"], ["linearise", "-o", "plant.mat"], ["norms"]):
+        done = call(words[0], "my_arm.toml", *words[1:])
+        assert done.exit_code == 0, done.output
+    plant = fx.load_plant("my_arm.toml")
+    assert plant.arm.sensors[0].position == 0.03
+    assert "of the length" in Path("my_arm.toml").read_text().partition("position = 0.03")[2].splitlines()[0]
+
+
 def test_a_controller_that_holds_its_requirements(tmp_path: Path) -> None:
     """Of a new arm: the loop is stable with the margins that the script asks for, and moves both payloads."""
     call("new", "arm", "my_arm", "-o", str(tmp_path))
