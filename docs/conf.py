@@ -84,7 +84,16 @@ def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, l
             lines[i] = line.replace("|", "\\|")
 
 
+def reachable(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let the keyboard scroll what scrolls, and give headings of the navigation a level."""
+    for part in ("body", "furo_navigation_tree"):
+        text = context.get(part) or ""
+        text = text.replace("<pre>", '<pre tabindex="0">').replace('<table class="', '<table tabindex="0" class="')
+        context[part] = text.replace('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"')
+
+
 def setup(app: Any) -> None:
-    """Add the renderer of formulas."""
+    """Add the renderer of formulas, and what pages lack."""
     mathml.setup(app)
+    app.connect("html-page-context", reachable, priority=900)
     app.connect("autodoc-process-docstring", bars_are_bars, priority=900)  # after numpydoc
