@@ -39,7 +39,6 @@ copybutton_only_copy_prompt_lines = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autosummary_generate = False
-python_maximum_signature_line_length = 100
 python_use_unqualified_type_names = True
 add_module_names = False
 numpydoc_show_class_members = False
