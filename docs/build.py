@@ -51,20 +51,23 @@ def local(text: str, up: str = "../") -> str:
     return text if up else re.sub(r"\]\(docs/", "](", text)
 
 
-def fingerprint() -> str:
-    """Return a number that changes with the code that the gallery runs."""
+def fingerprint(*folders: str) -> str:
+    """Return a number that changes with the code in folders."""
     total = hashlib.sha256()
-    for folder in ("flexctl", "plants", "controllers"):
+    for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".py", ".pyi", ".toml", ".json", ".css", ".js", ".html"):
                 total.update(path.read_bytes())
     return total.hexdigest()
 
 
-def stage() -> None:
-    """Write what has changed, remove what is no more, forget the gallery's pictures if flexctl is another."""
+def stage() -> bool:
+    """Write what has changed, remove what is no more, forget the gallery's pictures if flexctl is another.
+
+    Returns whether every page has to be made anew, since what makes them is another.
+    """
     SOURCE.mkdir(parents=True, exist_ok=True)
-    stamp, now = SOURCE / "gallery" / "made-by", fingerprint()
+    stamp, now = SOURCE / "gallery" / "made-by", fingerprint("flexctl", "plants", "controllers")
     if not stamp.exists() or stamp.read_text() != now:
         for name in KEPT:
             shutil.rmtree(SOURCE / name, ignore_errors=True)
@@ -82,6 +85,10 @@ def stage() -> None:
     stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(now)
     (SOURCE / "extra").mkdir(exist_ok=True)
+    maker, makes = TARGET.with_name("site-made-by"), fingerprint("docs")
+    anew = not maker.exists() or maker.read_text() != makes
+    maker.write_text(makes)
+    return anew
 
 
 def forget(examples: set[str]) -> None:
@@ -103,8 +110,8 @@ def main() -> int:
     from sphinx.cmd.build import main as sphinx
 
     os.environ |= {"MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    stage()
-    code = sphinx(["-W", "--keep-going", "-q", "-b", "html", "-j", "1", *sys.argv[1:], str(SOURCE), str(TARGET)])
+    anew = ["-a", "-E"] if stage() else []
+    code = sphinx([*anew, "-W", "--keep-going", "-q", "-b", "html", "-j", "1", *sys.argv[1:], str(SOURCE), str(TARGET)])
     if code == 0:
         print(TARGET.relative_to(ROOT) / "index.html")
     return int(code)
