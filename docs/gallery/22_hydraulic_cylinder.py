@@ -2,8 +2,8 @@
 A hydraulic cylinder and its servo
 ==================================
 
-From command to angle of the lower link of RALF, whatever the arm does: a higher gain of the position loop is faster until
-the oil rings.
+From command to angle of the lower link of RALF, whatever the arm does: a higher gain of the position loop is
+faster until the oil rings.
 """
 
 import flexctl as fx
