@@ -9,4 +9,4 @@ import flexctl as fx
 
 script = fx.load_controller("tian_two_phase")
 ((_, run),) = fx.run_scenarios(script, fx.load_plant(script.PLANT), only=["circle, encoders"])
-path, errors, angles, torques, deflections = fx.plot.tracking(run)
+pictures = fx.plot.tracking(run)

@@ -40,8 +40,8 @@ def figures_and_films(block: Any, variables: dict[str, Any], settings: dict[str,
 
 
 def _figures(names: dict[str, Any]) -> list[Any]:
-    """Return figures under any name that were not shown before, each once."""
+    """Return figures under any name, or in a dictionary, that were not shown before, each once."""
     from matplotlib.figure import Figure
 
-    found = {id(value): value for value in names.values() if isinstance(value, Figure) and not hasattr(value, SHOWN)}
-    return list(found.values())
+    values = [one for value in names.values() for one in (value.values() if isinstance(value, dict) else [value])]
+    return list({id(one): one for one in values if isinstance(one, Figure) and not hasattr(one, SHOWN)}.values())
