@@ -37,6 +37,9 @@ def ralf(**overrides: Any) -> Any:
     return fx.load_plant("ralf", **overrides)
 
 
+INPUTS = len(as_simulated(heavy()).inputs)
+
+
 def commands(count: int, inputs: int, size: float, seed: int = 0) -> np.ndarray:
     """Random values that jump every few steps."""
     values = np.random.default_rng(seed).standard_normal((count // 5 + 1, inputs))
@@ -89,7 +92,7 @@ def unit_of_beams(tmp_path_factory):
 
 
 def test_planar_beams_are_the_run_of_simulate(unit_of_beams):
-    check_equal(heavy(), *unit_of_beams, commands(60, 4, 0.3), times=2)
+    check_equal(heavy(), *unit_of_beams, commands(60, INPUTS, 0.3), times=2)
 
 
 def test_assumed_modes_with_closure_and_cylinders(tmp_path):
@@ -203,7 +206,7 @@ def test_a_pose_is_held_by_its_inputs(tmp_path):
 
 def test_a_step_of_any_length_is_divided(unit_of_beams):
     """7.3 inner steps are taken as 8 equal ones: as `simulate` with that step."""
-    u = np.array([[0.2, -0.1, 0.0, 0.0]] * 5)
+    u = np.array([[0.2, -0.1, *[0.0] * (INPUTS - 2)]] * 5)
     with opened(*unit_of_beams) as unit:
         unit.begin()
         found = [unit.get(["joint1_angle"])]
@@ -243,7 +246,7 @@ def test_a_second_importer(unit_of_beams):
     from libcosimpy.CosimObserver import CosimObserver
     from libcosimpy.CosimSlave import CosimLocalSlave
 
-    u = commands(40, 4, 0.3, seed=3)
+    u = commands(40, INPUTS, 0.3, seed=3)
     wanted = simulated(heavy(), u, 1e-3, 1e-3)
     execution = CosimExecution.from_step_size(step_size=1_000_000)  # [ns]
     index = execution.add_local_slave(CosimLocalSlave(str(unit_of_beams[0]), "one"))
@@ -252,9 +255,9 @@ def test_a_second_importer(unit_of_beams):
     execution.add_manipulator(manipulator)
     found = []
     for values in u:
-        manipulator.slave_real_values(index, [0, 1, 2, 3], [float(x) for x in values])
+        manipulator.slave_real_values(index, list(range(INPUTS)), [float(x) for x in values])
         assert execution.step()
-        found.append(observer.last_real_values(index, list(range(4, 4 + 4))))  # angles and rates of both joints
+        found.append(observer.last_real_values(index, list(range(INPUTS, INPUTS + 4))))  # joint angles, rates
     error = np.abs(np.array(found) - wanted[1:, :4]).max(axis=0)
     assert np.all(error <= 1e-8 * np.abs(wanted[:, :4]).max(axis=0))
 

@@ -102,6 +102,12 @@ def complexes(x, w):
     z[1:3] = 1.5 - 0.5j
     product = (z[0] * z[1].conjugate() - z[3]) / (z[2] + 3.0)
     total = product.real - product.imag + abs(z[0]) + x[0] ** 2 + abs(x[1]) ** 1.5 + x[2] ** 3
+    pairs = np.zeros(8)
+    pairs[2], pairs[3] = x[4], x[5]
+    turned, table = pairs.view(np.complex128), pairs[2:].reshape((2, 3))
+    total += turned[1].imag * table[0, 0] + turned.size + x[6] % 0.7 + (-x[6]) % 0.7 + x[5] // 0.3
+    total += 3.0 if turned[1] else 0.0
+    total += 5.0 if turned[0] else 0.0
     total += np.arctan2(x[0], x[1]) + np.floor(x[3]) + np.sqrt(abs(x[2])) + np.tanh(x[1])
     return total - (-product).real + (1.0 if z[1] == z[2] else 0.0) + (1 << 3) + float(w[0] > 2)
 

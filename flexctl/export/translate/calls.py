@@ -76,7 +76,34 @@ class Calls(Expressions):
         if isinstance(base.kind, Array) and name == "copy":
             new = self._room(base.kind.item, [extent(base, axis).code for axis in range(base.kind.ndim)], "copy")
             return Value(f"fx_copy_{base.kind.item}{base.kind.ndim}({new.code}, {self._loose(base)})", new.kind)
+        if isinstance(base.kind, Array) and name == "view":
+            return self._seen_as(base, self.value(node.args[0]).known)
+        if isinstance(base.kind, Array) and base.kind.packed and name == "reshape":
+            return self._shaped(base, [self.value(argument) for argument in node.args])
         raise Untranslatable(f"line {node.lineno}: {ast.unparse(node)}: no such method is translated")
+
+    def _seen_as(self, base: Value, wanted: Any) -> Value:
+        """Return reals in pairs as complex numbers, or complex numbers as pairs of reals, in the same memory."""
+        assert isinstance(base.kind, Array)
+        item, last = ITEMS.get(wanted, ""), base.kind.ndim - 1
+        if not base.kind.packed or {base.kind.item, item} != {"f", "c"}:
+            raise Untranslatable(f"an array of {base.kind.item} is not seen as one of {wanted}")
+        sizes = [extent(base, axis).code for axis in range(last)]
+        sizes.append(f"{base.code}.n{last} / 2" if item == "c" else f"2 * {base.code}.n{last}")
+        kind, pointer = Array(item, base.kind.ndim), {"f": "double", "c": "fx_complex"}[item]
+        return Value(f"(({array_name(kind)}){{{', '.join([f'({pointer} *)({base.code}.p)', *sizes])}}})", kind)
+
+    def _shaped(self, base: Value, given: list[Value]) -> Value:
+        """Return an array without gaps as one of another shape in the same memory; all lengths are given."""
+        assert isinstance(base.kind, Array)
+        sizes = [self.item(given[0], at) for at in range(len(given[0].kind.items))] if (
+            isinstance(given[0].kind, Group)
+        ) else given
+        if any(size.is_known and size.known == -1 for size in sizes):
+            raise Untranslatable("a shape with a length that is left open is not translated")
+        kind = Array(base.kind.item, len(sizes))
+        code = f"(({array_name(kind)}){{{', '.join([f'{base.code}.p', *(number(size, 'i') for size in sizes)])}}})"
+        return Value(code, kind)
 
     def _loose(self, array: Value) -> str:
         from .values import converted

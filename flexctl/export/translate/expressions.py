@@ -259,7 +259,7 @@ class Expressions:
         if op is ast.Div:
             return Value(f"({number(left, 'f')} / {number(right, 'f')})", REAL)
         if op in (ast.FloorDiv, ast.Mod):
-            return _divided(op, left, right, node)
+            return _divided(op, left, right)
         if op not in ARITHMETIC:
             raise Untranslatable(f"line {node.lineno}: {ast.unparse(node)}: no such operation is translated")
         kind = REAL if common == "f" else INT
@@ -299,10 +299,10 @@ def _power(left: Value, right: Value) -> Value:
     return Value(f"pow({number(left, 'f')}, {number(right, 'f')})", REAL)
 
 
-def _divided(op: type[ast.operator], left: Value, right: Value, node: ast.expr) -> Value:
-    if "f" in letter(left) + letter(right):
-        raise Untranslatable(f"line {node.lineno}: {ast.unparse(node)}: whole division of real numbers")
+def _divided(op: type[ast.operator], left: Value, right: Value) -> Value:
     word = "fx_floor_div" if op is ast.FloorDiv else "fx_floor_mod"
+    if "f" in letter(left) + letter(right):
+        return Value(f"{word}_f({number(left, 'f')}, {number(right, 'f')})", REAL)
     return Value(f"{word}({left.code}, {right.code})", INT, least=0 if _natural(left, right) else None)
 
 

@@ -99,8 +99,10 @@ def number(value: Value, wanted: str) -> str:
 
 def truth(value: Value) -> str:
     """Return the code of a value as a condition."""
-    zero = {"b": "", "i": " != 0", "f": " != 0.0"}
-    return f"({value.code}{zero[letter(value)]})" if zero[letter(value)] else value.code
+    if letter(value) == "c":
+        return f"!fx_same({value.code}, fx_complex_of(0.0, 0.0))"
+    zero = {"b": "", "i": " != 0", "f": " != 0.0"}[letter(value)]
+    return f"({value.code}{zero})" if zero else value.code
 
 
 def extent(array: Value, axis: int) -> Value:

@@ -68,6 +68,14 @@ FX int64_t fx_floor_mod(int64_t a, int64_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+FX double fx_floor_mod_f(double a, double b)
+{
+    const double r = fmod(a, b);
+    return r != 0.0 && (r < 0.0) != (b < 0.0) ? r + b : r;
+}
+
+FX double fx_floor_div_f(double a, double b) { return floor((a - fx_floor_mod_f(a, b)) / b + 0.5); }
+
 FX int64_t fx_size_i(int64_t a) { return a < 0 ? -a : a; }
 FX int64_t fx_max_i(int64_t a, int64_t b) { return b > a ? b : a; }
 FX int64_t fx_min_i(int64_t a, int64_t b) { return b < a ? b : a; }
