@@ -341,7 +341,7 @@ def nonlinear(model: ModelGiven) -> control.NonlinearIOSystem:
     --------
     >>> system = fx.nonlinear(fx.load_plant("planar_2r_flexible", model={"elements": 1}).model)
     >>> system.ninputs
-    4
+    5
     """
     import control
 
