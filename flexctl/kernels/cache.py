@@ -11,6 +11,7 @@ This uses names that numba keeps private. `jit` falls back to numba's own cache 
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import os
@@ -22,7 +23,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import llvmlite  # type: ignore[import-untyped]
 import numba
@@ -31,9 +32,11 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserWideCa
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from .contents import Contents, described, digest, name_of
+from . import groups
+from .contents import Contents, described, digest, name_of, source
 
 MAGIC = b"flexctl compiled code 1\n"
+PATIENCE = 120.0  # no longer than this [s] does a process wait for another one that compiles the same
 LEFT_BEHIND = 3600.0  # a temporary file older than this [s] belongs to a process that was killed
 TUNING = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "ENABLE_AVX", "ERROR_MODEL")
 
@@ -140,6 +143,43 @@ def _head(key: tuple[str, str]) -> bytes:
     return MAGIC + bytes.fromhex(key[0]) + bytes.fromhex(key[1])
 
 
+class Turn:
+    """One process after the other: the lock of one function, a byte of the file `compiling` in its folder.
+
+    The system frees it when a process ends. Without locks, or after a long wait, nobody waits.
+    """
+
+    _files: ClassVar[dict[str, int]] = {}  # open until the process ends: to close one would free all its bytes
+
+    def __init__(self, folder: str, place: int) -> None:
+        self.place, self.taken = place, False
+        try:
+            import fcntl
+
+            if folder not in self._files:
+                self._files[folder] = os.open(os.path.join(folder, "compiling"), os.O_RDWR | os.O_CREAT, 0o600)
+        except (ImportError, OSError):
+            return
+        self._file, self._lock, end = self._files[folder], fcntl.lockf, time.monotonic() + PATIENCE
+        while not self._locks(fcntl.LOCK_EX | fcntl.LOCK_NB) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.taken = True
+
+    def _locks(self, how: int) -> bool:
+        try:
+            self._lock(self._file, how, 1, self.place)
+        except OSError as error:
+            return error.errno not in (errno.EACCES, errno.EAGAIN)  # there are no locks here
+        return True
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        import fcntl
+
+        if self.taken:
+            self._locks(fcntl.LOCK_UN)
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """numba's cache of one function, with the key of `contents` and the files above.
 
@@ -157,6 +197,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._cache_path = self._impl.locator.get_cache_path()
         self._cache_file = Files(self._cache_path, f"{_stem(function)}.{_plain(name_of(function))}")
         self._contents, self._options = contents, described(options)
+        self._turn: Turn | None = None
         self.enable()
 
     @property
@@ -169,7 +210,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         tuning = [f"{name} {getattr(config, name, None)}" for name in TUNING]
         machine = [str(codegen.magic_tuple()), python, numba.__version__, llvmlite.__version__, *tuning]
         which = digest([str(sig), self._options], machine, self._contents.identity)
-        return which, digest([version()], self._contents.state)
+        return which, digest([version(), *source(groups.__file__)], self._contents.state)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -177,9 +218,22 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, the function can be compiled
             warnings.warn(f"compiled code on disk cannot be used and is made again: {error}", stacklevel=2)
             found = None
-        if found is None:
+        if found is None and not self._turn and self._wait(self._index_key(sig, target_context.codegen())):
+            found = self._load_overload(sig, target_context)  # made meanwhile, or it is this process's turn
+        elif found is None:
             self._missed(self._cache_path)
         return found
+
+    def _wait(self, key: tuple[str, str]) -> bool:
+        """Let one process compile what several need; returns whether to look again."""
+        self._turn = Turn(os.path.dirname(self._cache_file.path(key)), int(key[0][:14], 16))
+        return self._turn.taken
+
+    def leave(self) -> None:
+        """Let others go on: it is compiled, or failed."""
+        if self._turn:
+            self._turn.leave()
+        self._turn = None
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         try:

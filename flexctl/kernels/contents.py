@@ -60,7 +60,7 @@ class Contents:
         if self._again(function):
             return
         code = function.__code__
-        self.state += [_code_digest(code), *_source(code.co_filename)]
+        self.state += [_code_digest(code), *source(code.co_filename)]
         for value in (function.__defaults__, function.__kwdefaults__ and sorted(function.__kwdefaults__.items())):
             self._value(value, out)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -123,7 +123,7 @@ class Contents:
         out.append(f"module {module.__name__} {getattr(module, '__version__', '')}")
         if _foreign(module.__name__):
             return
-        self.state += _source(path or "")
+        self.state += source(path or "")
         if (module.__name__, names) in self._modules:
             return
         self._modules.add((module.__name__, names))
@@ -136,7 +136,7 @@ class Contents:
     def _class(self, kind: type, out: list[str]) -> None:
         out.append(f"class {kind.__module__}.{kind.__qualname__} {getattr(kind, '_fields', '')}")
         if not _foreign(kind.__module__):
-            self.state += _source(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+            self.state += source(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
 
 
 def digest(*parts: list[str]) -> str:
@@ -229,7 +229,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _source(path: str) -> list[str]:
+def source(path: str) -> list[str]:
     """Return the digest of a file, or nothing where the code comes from none."""
     try:
         stat = os.stat(path)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from .drive_places import LINK, MOTOR, READINGS, SLOTS
 from .drives import drive
 from .general import no_leap
+from .groups import group
 from .idle import never, no_foresight, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
@@ -57,7 +57,7 @@ class Set(NamedTuple):
     right: np.ndarray  # (4 k,)
 
 
-SET = types.NamedTuple((MAT, MAT, *(INT,) * 6, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 6, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -70,7 +70,7 @@ class Around(NamedTuple):
 
 def around_type(form: Any) -> Any:
     """Return the type of `Around` for the type of a formulation's form."""
-    return types.NamedTuple((form, MOTION, SET), Around)
+    return group((form, MOTION, SET), Around)
 
 
 def joints(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
+from .groups import group
 from .jit import entry, kernel
 from .law import control
 from .linear import turn
@@ -61,7 +62,7 @@ class March(NamedTuple):
     w: int
 
 
-MARCH = types.NamedTuple((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), March)
+MARCH = group((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), March)
 
 
 class Exact(NamedTuple):
@@ -76,7 +77,7 @@ class Exact(NamedTuple):
     turned: np.ndarray
 
 
-EXACT = types.NamedUniTuple(MAT, 7, Exact)
+EXACT = group((MAT,) * 7, Exact)
 
 
 @entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE))

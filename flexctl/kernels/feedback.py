@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
+from .groups import group
 from .jit import kernel
 from .law import phase_at
 from .tables import FAST, MAT, VEC
@@ -40,7 +40,7 @@ class Feedback(NamedTuple):
     key: np.ndarray  # what is implicit and the phase of the gains, whether Z and W are theirs
 
 
-FEEDBACK = types.NamedTuple((*(MAT,) * 11, VEC, VEC, VEC), Feedback)
+FEEDBACK = group((*(MAT,) * 11, VEC, VEC, VEC), Feedback)
 
 
 def feedback(law: Any, n: int, m: int, inputs: int) -> Feedback:

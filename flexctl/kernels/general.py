@@ -15,6 +15,7 @@ from numba import float64, int64, types
 
 from .dirk import dirk
 from .feedback import FEEDBACK
+from .groups import group
 from .jit import entry, kernel
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
@@ -54,7 +55,7 @@ class Room(NamedTuple):
     constant: int
 
 
-ROOM = types.NamedTuple((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, INT, INT, MAT, int64, int64), Room)
+ROOM = group((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, INT, INT, MAT, int64, int64), Room)
 
 
 class Form(NamedTuple):

@@ -21,17 +21,15 @@ import functools
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from .compiling import inside
 from .contents import LOCAL, Contents, Unknown, renamed
 
 announce: Callable[[str], None] | None = None
 """Called with a line when code is compiled in this process for the first time; without it the line is logged."""
-
-WRAPPER = "_ZN7cpython"
-"""Begin of the names of what Python calls, in machine code."""
 
 _LOCK = threading.Lock()
 _told: set[str] = set()
@@ -176,8 +174,11 @@ class Entry:
         return dispatcher
 
     def _compile(self, dispatcher: Any) -> None:
-        with _helpers_inside(dispatcher.py_func.__qualname__):
-            dispatcher.compile(self.signature)
+        try:
+            with inside(dispatcher.py_func.__qualname__):
+                dispatcher.compile(self.signature)
+        finally:
+            getattr(dispatcher._cache, "leave", lambda: None)()
         dispatcher.disable_compile()
         self._ready = True
 
@@ -188,64 +189,6 @@ class Entry:
         elif "line" not in _told:
             _told.add("line")
             announce(f"compiling {what} and what else is needed for this machine; this happens once (cache: {folder})")
-
-
-_entries: list[str] = []
-"""Names of the entries that are being compiled: one, and those that it calls."""
-
-
-@contextlib.contextmanager
-def _helpers_inside(name: str) -> Iterator[None]:
-    """Leave helpers to the entry that they are compiled into: half the time of compiling.
-
-    They are not optimised by themselves, and no machine code is made of those that Python cannot call. Only under
-    numba's compiler lock.
-    """
-    _entries.append(name)
-    try:
-        if len(_entries) > 1:
-            yield
-            return
-        with contextlib.ExitStack() as stack:
-            try:
-                _redirect(stack)
-            except (ImportError, AttributeError):  # another numba: each helper is made by itself too
-                stack.close()
-            yield
-    finally:
-        _entries.pop()
-
-
-def _redirect(stack: contextlib.ExitStack) -> None:
-    """Let numba skip, until the stack is closed, what helpers do not need."""
-    from numba.core.codegen import CPUCodeLibrary as Library
-    from numba.core.codegen import JITCPUCodegen as Codegen
-
-    optimise, finish, set_env = Library._optimize_final_module, Library._finalize_final_module, Codegen.set_env
-    dynamic = Library._finalize_dynamic_globals
-
-    def optimised(library: Any) -> None:
-        if library.name in _entries:
-            optimise(library)
-
-    def finished(library: Any) -> None:
-        python = any(f.name.startswith(WRAPPER) and not f.is_declaration for f in library._final_module.functions)
-        if library.name in _entries or python:
-            finish(library)
-        else:
-            dynamic(library)
-            library._finalized = True
-
-    def env_set(codegen: Any, name: str, env: Any) -> None:
-        if codegen._engine.is_symbol_defined(name):
-            set_env(codegen, name, env)
-
-    for owner, name, replaced in (
-        (Library, "_optimize_final_module", optimised), (Library, "_finalize_final_module", finished),
-        (Codegen, "set_env", env_set),
-    ):
-        stack.callback(setattr, owner, name, getattr(owner, name))
-        setattr(owner, name, replaced)
 
 
 def _warn_once(message: str, about: str = "") -> None:

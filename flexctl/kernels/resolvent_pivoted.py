@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import int64, types
 
 from .arrays import CCUBE, CMAT, CUBE, MAT, RCMAT, RCUBE, RCVEC, RINT
+from .groups import group
 from .jit import entry, kernel
 
 SINGULAR = 16 * 2.2e-16  # a pivot below this part of its row's entries is zero to working precision
@@ -148,7 +149,7 @@ class Channels(NamedTuple):
     W: np.ndarray
 
 
-CHANNELS = types.NamedTuple((CUBE, MAT, MAT, CUBE, MAT, CUBE), Channels)
+CHANNELS = group((CUBE, MAT, MAT, CUBE, MAT, CUBE), Channels)
 
 
 @entry(types.void(CCUBE, RCVEC, CHANNELS, int64, CCUBE), error_model="numpy")

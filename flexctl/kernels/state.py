@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, types
 
+from .groups import group
 from .tables import INT, MAT, VEC
 
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
@@ -50,7 +51,7 @@ class Motion(NamedTuple):
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
 
 
-MOTION = types.NamedTuple((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
+MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
 
 LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, NUMBERS = range(13)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
@@ -98,7 +99,7 @@ class Gauge(NamedTuple):
     number: np.ndarray  # see below
 
 
-GAUGE = types.NamedTuple((INT, INT, *(VEC,) * 11, MAT, VEC), Gauge)
+GAUGE = group((INT, INT, *(VEC,) * 11, MAT, VEC), Gauge)
 
 CONTROLLED, ESTIMATED, LEFT = 0, 1, 2
 """Displacements, whose local error is controlled; rates; accelerations, of which nothing is known."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int64, types
+from numba import float64, int64
+
+from .groups import group
 
 VEC, MAT, INT = float64[::1], float64[:, ::1], int64[::1]
 
@@ -49,7 +51,7 @@ class Law(NamedTuple):
     scratch: np.ndarray  # (3, widest): readings, command, next state
 
 
-LAW = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64, MAT), Law)
+LAW = group((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64, MAT), Law)
 
 
 class Tables(NamedTuple):
@@ -64,7 +66,7 @@ class Tables(NamedTuple):
     reference: np.ndarray  # (periods, nr); (N + 1, 2 nr) for a continuous law
 
 
-TABLES = types.NamedTuple((VEC, VEC, INT, MAT, MAT, MAT, MAT), Tables)
+TABLES = group((VEC, VEC, INT, MAT, MAT, MAT, MAT), Tables)
 
 
 class Record(NamedTuple):
@@ -76,7 +78,7 @@ class Record(NamedTuple):
     v: np.ndarray
 
 
-RECORD = types.NamedUniTuple(MAT, 4, Record)
+RECORD = group((MAT,) * 4, Record)
 
 
 class Acting(NamedTuple):
@@ -88,7 +90,7 @@ class Acting(NamedTuple):
     u: np.ndarray  # that and what is prescribed
 
 
-ACTING = types.NamedTuple((LAW, MAT, VEC, VEC), Acting)
+ACTING = group((LAW, MAT, VEC, VEC), Acting)
 
 
 class Course(NamedTuple):
@@ -99,7 +101,7 @@ class Course(NamedTuple):
     span: np.ndarray
 
 
-COURSE = types.NamedTuple((TABLES, RECORD, INT), Course)
+COURSE = group((TABLES, RECORD, INT), Course)
 
 
 def no_law() -> Law:

@@ -14,6 +14,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from ..kernels.arrays import MAT, VEC
+from ..kernels.groups import group
 from ..kernels.jit import entry, kernel
 
 
@@ -28,7 +29,7 @@ class Loop(NamedTuple):
     D: np.ndarray
 
 
-LOOP = types.NamedUniTuple(MAT, 6, Loop)
+LOOP = group((MAT,) * 6, Loop)
 
 
 class Path(NamedTuple):
@@ -39,7 +40,7 @@ class Path(NamedTuple):
     end: float
 
 
-PATH = types.NamedTuple((MAT, float64, float64), Path)
+PATH = group((MAT, float64, float64), Path)
 
 
 class Going(NamedTuple):

@@ -13,6 +13,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from ..kernels.arrays import INT, MAT, VEC
+from ..kernels.groups import group
 from ..kernels.jit import entry, kernel
 from ..kernels.law import law_step
 from ..kernels.tables import LAW
@@ -42,7 +43,7 @@ class Stack(NamedTuple):
     first: np.ndarray  # row of A at which each law begins, and the number of all rows
 
 
-STACK = types.NamedTuple((*(MAT,) * 7, VEC, VEC, VEC, INT), Stack)
+STACK = group((*(MAT,) * 7, VEC, VEC, VEC, INT), Stack)
 
 
 @kernel(**STRICT)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -312,10 +313,40 @@ class TestWithoutThePrivateHooks:
 class TestWithoutTheCodegenHooks:
     def test_helpers_are_made_by_themselves(self, toy: Path, cache: Path) -> None:
         """Slower, and the same."""
-        head = "from flexctl.kernels import jit\ndef lacking(stack): raise AttributeError\njit._redirect = lacking\n"
+        head = "from flexctl.kernels import compiling\ndef no(stack): raise AttributeError\ncompiling.redirect = no\n"
         out, said = python(head + REPORT, *EVERY, folder=toy, cache=cache)
         assert (json.loads(out)["values"], said) == (VALUES, "")
         assert report(*EVERY, folder=toy, cache=cache)["hits"] == [1] * 5
+
+
+TOGETHER = """
+import pathlib, sys, time
+from toy import top
+place = pathlib.Path(sys.argv[1])
+(place / sys.argv[2]).touch()
+while len(list(place.iterdir())) < 2:
+    time.sleep(0.001)
+assert top.both(2.0) == 36766.75
+print(sum(top.both.load().stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no locks there")
+class TestTwoProcesses:
+    def test_one_compiles_and_the_other_one_waits(self, toy: Path, cache: Path, tmp_path: Path) -> None:
+        (tmp_path / "ready").mkdir()
+        with ThreadPoolExecutor() as pool:
+            jobs = [
+                pool.submit(python, TOGETHER, str(tmp_path / "ready"), name, folder=toy, cache=cache) for name in "ab"
+            ]
+            assert sorted(job.result()[0].strip() for job in jobs) == ["0", "1"]
+
+    def test_a_killed_one_leaves_nothing_to_wait_for(self, toy: Path, cache: Path) -> None:
+        """It dies while it compiles: within the turn."""
+        head = "from flexctl.kernels import compiling as c\nimport os\ndef die(stack): os._exit(0)\nc.redirect = die\n"
+        python(head + REPORT, "both", folder=toy, cache=cache)
+        assert not files(cache, "both")
+        assert report("both", folder=toy, cache=cache)["hits"] == [0]
 
 
 READ_ONLY = """

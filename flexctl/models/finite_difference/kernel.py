@@ -20,6 +20,7 @@ import numpy as np
 from numba import boolean, float64, int64, types
 
 from ...kernels.arrays import MAT, RINT, RMAT, RVEC, VEC
+from ...kernels.groups import group
 from ...kernels.jit import entry, kernel
 
 
@@ -41,7 +42,7 @@ class Mesh(NamedTuple):
     slope: bool  # whether a payload inertia is carried by the coordinate phi
 
 
-MESH = types.NamedTuple((*[float64] * 8, int64, *[float64] * 3, boolean), Mesh)
+MESH = group((*[float64] * 8, int64, *[float64] * 3, boolean), Mesh)
 
 
 @kernel
@@ -118,8 +119,8 @@ class Log(NamedTuple):
     stored: np.ndarray
 
 
-DRIVE = types.NamedTuple((VEC, MAT, MAT), Drive)
-LOG = types.NamedTuple((int64, VEC, VEC, MAT), Log)
+DRIVE = group((VEC, MAT, MAT), Drive)
+LOG = group((int64, VEC, VEC, MAT), Log)
 
 
 @entry(types.UniTuple(VEC, 2)(MESH, RVEC, RVEC, DRIVE, RINT, RMAT, LOG), fastmath={"contract"})

@@ -30,8 +30,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
+from ...kernels.groups import group
 from ...kernels.idle import never, no_foresight
 from ...kernels.jit import kernel
 from ...kernels.joints import record_torques
@@ -75,9 +75,9 @@ class Form(NamedTuple):
     work: Work
 
 
-SEGMENTS = types.NamedTuple((MAT, MAT, VEC, VEC, INT, INT, INT, MAT, INT, VEC), Segments)
-WORK = types.NamedTuple((MAT, MAT, VEC, VEC, INT), Work)
-FORM = types.NamedTuple((SEGMENTS, WORK), Form)
+SEGMENTS = group((MAT, MAT, VEC, VEC, INT, INT, INT, MAT, INT, VEC), Segments)
+WORK = group((MAT, MAT, VEC, VEC, INT), Work)
+FORM = group((SEGMENTS, WORK), Form)
 
 # rows of the work array
 (COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG) = range(18)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
+from ...kernels.groups import group
 from ...kernels.jit import entry, kernel
 from ...kernels.tables import INT, MAT
 
@@ -201,7 +202,7 @@ class State(NamedTuple):
     a: np.ndarray
 
 
-CHAIN, STATE = types.NamedTuple((MAT, MAT, INT), Chain), types.NamedUniTuple(MAT, 3, State)
+CHAIN, STATE = group((MAT, MAT, INT), Chain), group((MAT,) * 3, State)
 
 
 @entry(types.UniTuple(float64, 3)(SETTINGS, int64, int64, CHAIN, MAT, STATE, MAT, MAT))

@@ -23,6 +23,7 @@ import numpy as np
 from numba import boolean, float64, types
 
 from ....kernels.arrays import CCUBE, CHYPER, CVEC, INT, MAT, RCVEC, RVEC, VEC
+from ....kernels.groups import group
 from ....kernels.jit import entry, kernel
 from ....kernels.vectors import put_matrix
 from .columns import Array, eliminate, hold_base, release, state_of, through_joint
@@ -76,8 +77,8 @@ class Path(NamedTuple):
     short: np.ndarray
 
 
-CHAIN = types.NamedTuple((INT, MAT, INT), Chain)
-ANSWER = types.NamedTuple((CHYPER, CCUBE, CVEC, VEC), Answer)
+CHAIN = group((INT, MAT, INT), Chain)
+ANSWER = group((CHYPER, CCUBE, CVEC, VEC), Answer)
 
 
 @entry(types.void(CHAIN, boolean, float64, RCVEC, RVEC, float64, ANSWER), error_model="numpy")

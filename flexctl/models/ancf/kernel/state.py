@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
+from ....kernels.groups import group
 from ....kernels.jit import kernel
 from ....kernels.tables import INT, MAT, PLAIN, VEC
 
@@ -33,7 +33,7 @@ class Beam(NamedTuple):
     turns: np.ndarray  # for each moment: input, first coordinate of the r_y and coordinate of the phi it turns, or -1
 
 
-BEAM = types.NamedTuple((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7), Beam)
+BEAM = group((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7), Beam)
 
 
 class Work(NamedTuple):
@@ -54,7 +54,7 @@ class Work(NamedTuple):
     every: np.ndarray  # the numbers of all outputs
 
 
-WORK = types.NamedTuple((*(MAT,) * 10, VEC, VEC, INT), Work)
+WORK = group((*(MAT,) * 10, VEC, VEC, INT), Work)
 
 
 class Form(NamedTuple):
@@ -64,7 +64,7 @@ class Form(NamedTuple):
     work: Work
 
 
-FORM = types.NamedTuple((BEAM, WORK), Form)
+FORM = group((BEAM, WORK), Form)
 
 
 # Helpers have no signatures: they are compiled within the functions that use them, and are in the cache with these. No

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, int64, types
+from numba import boolean, int64
 
+from ....kernels.groups import group
 from ....kernels.state import Motion
 from ....kernels.tables import INT, MAT, VEC
 
@@ -60,16 +61,16 @@ class Form(NamedTuple):
     stiffening: bool
 
 
-BEAM = types.NamedTuple((MAT, MAT, MAT, VEC, VEC, MAT, INT, INT, INT, INT, VEC), Beam)
+BEAM = group((MAT, MAT, MAT, VEC, VEC, MAT, INT, INT, INT, INT, VEC), Beam)
 
 
-VIEW = types.NamedTuple((*(MAT,) * 4, *(VEC,) * 5), View)
+VIEW = group((*(MAT,) * 4, *(VEC,) * 5), View)
 
 
-WORK = types.NamedTuple((MAT, MAT, MAT, INT), Work)
+WORK = group((MAT, MAT, MAT, INT), Work)
 
 
-FORM = types.NamedTuple((BEAM, VIEW, WORK, int64, boolean), Form)
+FORM = group((BEAM, VIEW, WORK, int64, boolean), Form)
 
 
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2

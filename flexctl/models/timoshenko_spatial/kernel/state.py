@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, int64, types
+from numba import boolean, int64
 
+from ....kernels.groups import group
 from ....kernels.tables import INT, MAT, VEC
 
 
@@ -68,13 +69,13 @@ class Form(NamedTuple):
 TABLE = int64[:, ::1]
 
 
-BEAM = types.NamedTuple((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT, INT, VEC), Beam)
+BEAM = group((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT, INT, VEC), Beam)
 
 
-WORK = types.NamedTuple((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT, MAT), Work)
+WORK = group((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT, MAT), Work)
 
 
-FORM = types.NamedTuple((BEAM, WORK, int64, boolean), Form)
+FORM = group((BEAM, WORK, int64, boolean), Form)
 
 
 NONLINEAR, LINEAR, QUASI_STATIC = 0, 1, 2

@@ -1,0 +1,128 @@
+"""What numba may leave out while an entry is compiled: more than half of its time.
+
+* Helpers are not optimised by themselves, and no machine code is made of those that Python cannot call: that is done
+  once, of the entry with everything in it.
+* Which operator takes which types is looked for once a process, not once an expression.
+* Options of compilation are the same where what was set is the same; numba compares all of them, thirty thousand times.
+* Python's search for garbage rests: a compiler keeps nearly all that it makes.
+
+All of it happens within `inside` alone, under numba's compiler lock. These are private names of numba: where one is
+missing, the code is compiled in full.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+WRAPPER = "_ZN7cpython"
+"""Begin of the names of what Python calls, in machine code."""
+
+_entries: list[str] = []
+"""Names of the entries that are being compiled: one, and those that it calls."""
+_signatures: dict[Any, Any] = {}
+"""What an operator returns for types that were met before."""
+
+
+@contextlib.contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Compile an entry of this name, and what it calls."""
+    _entries.append(name)
+    try:
+        if len(_entries) > 1:
+            yield
+            return
+        with contextlib.ExitStack() as stack:
+            try:
+                redirect(stack)
+            except (ImportError, AttributeError):  # another numba
+                stack.close()
+            if gc.isenabled():
+                gc.disable()
+                stack.callback(gc.enable)
+            yield
+    finally:
+        _entries.pop()
+
+
+def redirect(stack: contextlib.ExitStack) -> None:
+    """Let numba skip, until the stack is closed, what is not needed."""
+    from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
+    from numba.core.targetconfig import TargetConfig
+    from numba.core.types.functions import BaseFunction
+
+    for owner, name, replaced in (
+        (CPUCodeLibrary, "_optimize_final_module", _optimised(CPUCodeLibrary._optimize_final_module)),
+        (CPUCodeLibrary, "_finalize_final_module", _finished(CPUCodeLibrary)),
+        (JITCPUCodegen, "set_env", _env_set(JITCPUCodegen.set_env)),
+        (TargetConfig, "__eq__", _same(TargetConfig.__eq__)),
+        (TargetConfig, "__hash__", _one_hash),
+        (BaseFunction, "get_call_type", _remembered(BaseFunction.get_call_type)),
+    ):
+        stack.callback(setattr, owner, name, getattr(owner, name))
+        setattr(owner, name, replaced)
+
+
+def _optimised(optimise: Any) -> Any:
+    def optimised(library: Any) -> None:
+        if library.name in _entries:
+            optimise(library)
+
+    return optimised
+
+
+def _finished(kind: Any) -> Any:
+    finish, dynamic = kind._finalize_final_module, kind._finalize_dynamic_globals
+
+    def finished(library: Any) -> None:
+        python = any(f.name.startswith(WRAPPER) and not f.is_declaration for f in library._final_module.functions)
+        if library.name in _entries or python:
+            finish(library)
+        else:
+            dynamic(library)
+            library._finalized = True
+
+    return finished
+
+
+def _env_set(set_env: Any) -> Any:
+    def env_set(codegen: Any, name: str, env: Any) -> None:
+        if codegen._engine.is_symbol_defined(name):
+            set_env(codegen, name, env)
+
+    return env_set
+
+
+def _same(equal: Any) -> Any:
+    def same(options: Any, other: Any) -> Any:
+        if options is other or (type(options) is type(other) and options._values == other._values):
+            return True
+        return equal(options, other)
+
+    return same
+
+
+def _one_hash(options: Any) -> int:
+    """Return the same for all options of a kind, as numba does in a longer way: it hashes their names alone."""
+    return hash(type(options).__name__)
+
+
+def _remembered(get_call_type: Any) -> Any:
+    from numba.core import types
+    from numba.core.targetconfig import ConfigStack
+
+    plain = (types.Number, types.Boolean, types.Array, types.Literal)
+
+    def remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        if type(function) is not types.Function or kws or not all(isinstance(a, plain) for a in args):
+            return get_call_type(function, context, args, kws)
+        flags = ConfigStack.top_or_none()
+        key = function, context, tuple(args), None if flags is None else tuple(map(str, flags._values.items()))
+        known = _signatures.get(key)
+        if known is None or known.args not in vars(function)["_impl_keys"]:
+            known = _signatures[key] = get_call_type(function, context, args, kws)
+        return known
+
+    return remembered
