@@ -44,10 +44,10 @@ demo: setup
 	@$(BIN)/flexctl demo
 
 test: lint types
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-all: lint types
-	@$(BIN)/python -m pytest -n $(WORKERS) -m ""
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m ""
 
 docs: setup-docs
 	@$(BIN)/python docs/build.py
