@@ -25,6 +25,7 @@ FIRST_USE = {
     "simulate spatial_3r": PUSH,
     "simulate li_zhang_single_link": ("--torque", "constant:1e-4", "--duration", "0.02"),
     "simulate tian_ancf_circle": PUSH,
+    "simulate quanser_flexible_link": ("--input", "joint1_voltage=constant:0.1", "--duration", "0.02"),
     "simulate ralf": ("--input", "joint1_command=constant:0.01", "--duration", "0.02"),
 }
 """Commands, one for every formulation that brings compiled code of its own."""
