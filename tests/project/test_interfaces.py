@@ -38,6 +38,7 @@ ALLOWED = {
     "judging.workers": "what the operating system has: sched_getaffinity",
     "kernels.cache": "what the operating system has, and numba's configuration",
     "kernels.contents": "objects that compiled code is closed over, of any type",
+    "kernels.compiling": "what this version of numba has",
     "kernels.jit": "numba's dispatchers",
     "laws.controller": "not_a_law: the message that says which attributes of Controller something lacks",
     "linear.matrices": "toarray() of a sparse matrix",
