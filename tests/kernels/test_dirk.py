@@ -101,15 +101,15 @@ def test_commanded_joints_bend_an_arm_with_the_same_order() -> None:
 
 @pytest.mark.slow
 def test_errors_of_modes_beyond_the_step_do_not_add_up() -> None:
-    """A stiff arm on commanded joints: 59 % of the range was claimed of the elbow's strain, where 0.16 % is."""
+    """A stiff arm on commanded joints takes the steps that it needs, and claims no less than what is true."""
     plant = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 8})
     moves = {name: fx.Cycloid(0.0, np.pi / 3, 0.4) for name in ("joint1", "joint2")}
     exact = quietly(plant, motions=moves, duration=0.5, step=2e-5, method="trapezoidal")
-    run = quietly(plant, motions=moves, duration=0.5, step=1e-3, method="sdirk")
+    run = quietly(plant, motions=moves, duration=0.5, method="sdirk")
+    assert run.provenance["steps"] < 9300  # 9570 where everything was summed
     for name in ("link1_deflection", "link2_deflection", "root_strain", "elbow_strain"):
         error, extent = np.abs(samples(run, name) - samples(exact, name)).max(), np.ptp(exact[name])
-        assert error <= 2.0 * run.error[name], name
-        assert run.error[name] < 0.3 * extent, name
+        assert error <= run.error[name] <= 1e-2 * extent, name
 
 
 def test_small_tolerances_take_it_and_get_what_they_ask_for() -> None:
