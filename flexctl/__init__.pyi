@@ -176,6 +176,7 @@ from .judging.scenario import (
 from .judging.sweep import Span as Span, Table as Table, sweep as sweep
 from .judging.tracking_scenarios import tracking_scenario as tracking_scenario
 from .judging.tuning import Knob as Knob, Tuned as Tuned, tune as tune
+from .judging.swinging import SwingStability as SwingStability, swing_stability as swing_stability
 from .judging.validity import LinearValidity as LinearValidity, linear_validity as linear_validity
 from .judging.variations import frequency_variations as frequency_variations, rest_references as rest_references
 
