@@ -30,7 +30,7 @@ def section(path: str, side: float = 0.05) -> Section:
 
 
 def paper_arm(path: str, servo: bool = False, angles: Any = None, **tables: Any) -> Arm:
-    """The arm of the paper, at rest at the begin of the path, its joints free or pulled by the PD."""
+    """The arm of the paper, at rest at the start of the path, its joints free or pulled by the PD."""
     links = tuple(Link(length, material(path), section(path)) for length in (L1, L2))
     joints = []
     for i, angle in enumerate(start(path) if angles is None else angles):

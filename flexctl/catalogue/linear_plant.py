@@ -128,7 +128,7 @@ class LinearSystem(Plant):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What every result made from this plant carries: plant, model, overrides, version, source."""
+        """The description that every result of this plant carries: plant, model, overrides, version, source."""
         before = provenance_of(self.given_linear)
         changed = {**dict(before.get("overrides", {})), **self.overrides}
         return {

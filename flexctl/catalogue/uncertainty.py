@@ -1,4 +1,4 @@
-"""What is not known exactly of a plant: [uncertainty] of its file, a Gaussian of some of its numbers.
+"""Uncertain numbers of a plant: [uncertainty] of its file, a Gaussian of some of its numbers.
 
     [uncertainty]
     parameters = ["payload.mass", "joint.1.hub_inertia"]

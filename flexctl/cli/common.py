@@ -42,7 +42,7 @@ FAILURES = (ConvergenceError, WriteError, OutOfMemory)
 WORDS = "flexctl.words"
 PICTURES = (".png", ".pdf", ".svg")
 NAMED = {"PLANT": "list_plants", "CONTROLLER": "list_controllers"}
-"""What lists the names that a word of the command line may be."""
+"""The command that lists the names that a word of the command line may be."""
 PATIENCE = 1.0
 """Time after which a command says what it is doing [s]."""
 ORDER = (

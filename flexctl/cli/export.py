@@ -107,7 +107,7 @@ flexctl export plant plant.mat --to json -o out/json
 @click.option("--modes", type=click.IntRange(min=0), help="Keep the rigid and this many of the lowest flexible modes.")
 @click.option(
     "--step", metavar="SECONDS", callback=_seconds,
-    help="FMU: the step that importers begin with; nonlinear: the longest inner step too.  [default there: 1ms]",
+    help="FMU: the step that importers start with; nonlinear: the longest inner step too.  [default there: 1ms]",
 )
 @click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: the time that importers simulate at first.")
 @click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")

@@ -97,7 +97,7 @@ def read(
 
 
 def is_response(path: str) -> bool:
-    """Whether a file holds frequency responses: told by its columns."""
+    """Whether a file holds frequency responses, judged by its columns."""
     if Path(path).suffix.lower() in (".uff", ".unv"):
         from ..identify.uff import RESPONSE, read_functions
 
@@ -124,7 +124,7 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
     multiple=True,
     required=True,
     metavar="KEY[=START],...",
-    help="Parameter that is identified, and where to begin.",
+    help="Parameter that is identified, and where to start.",
 )
 @click.option(
     "--delay", default="scan", show_default=True, metavar="SAMPLES", help="Samples by which inputs come late."

@@ -74,7 +74,7 @@ def _numbers(name: str, folder: Path) -> dict[str, str]:
     if len(joints) < len(plant.arm.joints):
         raise NotAvailable(
             f"what is written is a PID of joints that torques or forces drive; the inputs of {plant.name} are "
-            f"{', '.join(signal.name for signal in linear.inputs)}: begin with a script that `flexctl list` shows"
+            f"{', '.join(signal.name for signal in linear.inputs)}: start from a script that `flexctl list` shows"
         )
     frequency = float(lock(linear, joints).modes(1).frequencies_hz[0])
     crossover = _crossover(linear, 2.0 * np.pi * frequency / 5.0)

@@ -72,7 +72,7 @@ def point_options(function: F) -> F:
 
 
 def taken_at(where: Where, plant: Plant) -> LinearPlant:
-    """Return the linear plant of an arm there; what is wrong with the place is told."""
+    """Return the linear plant of an arm there, or say what is wrong with the place."""
     with telling_warnings():
         return _taken_at(where, plant)
 

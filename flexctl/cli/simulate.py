@@ -171,7 +171,7 @@ def length_of(signals: Sequence[Any], reference: Any, times: Sequence[float]) ->
     motions = list(reference.values()) if isinstance(reference, Mapping) else [reference] if reference else []
     last = [*times, *(b for signal in signals for b in signal.breakpoints), *(motion.duration for motion in motions)]
     longest = max(last, default=0.0)
-    require(longest > 0, "the command has no end from which to tell the length of the run: give --duration")
+    require(longest > 0, "the command has no end that would set the length of the run: give --duration")
     return 2.0 * longest
 
 

@@ -39,7 +39,7 @@ def leave(message: str, code: int) -> NoReturn:
 
 
 def flush() -> None:
-    """Put what was printed where it belongs, while an error can still be told."""
+    """Put what was printed where it belongs, while an error can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 

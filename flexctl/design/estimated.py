@@ -1,4 +1,4 @@
-"""What a Kalman filter on an arm estimates: a few modes, the loads at the inputs, and what the left-out modes bend.
+"""The model of a Kalman filter on an arm: a few modes, the loads at the inputs, the static bending of left-out modes.
 
     x+ = Phi x + Gamma (p + d) + noise,     d+ = d + noise,     y = C x + R (l + d) + noise
 
@@ -49,13 +49,13 @@ class EstimatedModel:
 
     @property
     def B(self) -> FloatArray:
-        """What p does to (x, d)."""
+        """The part of p in the rates of (x, d)."""
         k = self.Gamma.shape[1]
         return np.vstack([self.Gamma, np.zeros((k, k))]) if self.loads else self.Gamma
 
     @property
     def Cz(self) -> FloatArray:
-        """What the sensors read of (x, d)."""
+        """The part of (x, d) in the readings."""
         return np.hstack([self.C, self.R]) if self.loads else self.C
 
     def gain(self, disturbance: float, load: FloatArray, noise: FloatArray, dt: float) -> FloatArray:

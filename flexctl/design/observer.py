@@ -44,7 +44,7 @@ _TAIL = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Tabular):
-    """What an observer made of a recorded run, at its samples.
+    """Estimates of an observer along a recorded run, at its samples.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Observer:
     sample_time : float
         Period [s].
     measures, drives, estimates : tuple of Signal
-        What it reads, the inputs that it must be told of, what it estimates.
+        Signals it reads, inputs it must know, signals it estimates.
     model : EstimatedModel
         What it knows of the plant.
     E, Re : ndarray

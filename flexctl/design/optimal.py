@@ -9,7 +9,7 @@ as no limit is hit, what every plant does is affine in one common sequence v tha
 and the earliest time from which on all of them stay in their bands, with every limit kept at every sample, is found by
 bisection, a linear programme each (`.optimal_lp`). The reference is the target from the start. v enters through the
 acceleration that the law feeds forward: any linear law with J r'' in it will do, and it knows of v what it knows of any
-command, so that its observer is told.
+command, so that its observer knows of it.
 
     command = fx.optimal_command(law, {"0 g": .., "10 g": .., "20 g": ..}, {"chord1_angle": 1.047}, longest=1.3)
     run = fx.simulate(arm, law, command.references, duration=2.5)
@@ -115,7 +115,7 @@ class OptimalCommand:
 
 @dataclass(frozen=True, eq=False)
 class OptimalTorque:
-    """What a known plant can do at best, without feedback.
+    """The best command for a known plant, without feedback.
 
     Attributes
     ----------

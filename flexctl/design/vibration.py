@@ -3,7 +3,7 @@
     w = (a disturbance of every command, noise of every measurement),     z = (every measurement, every command)
 
 in units in which a good design has numbers near 1 (`HinfScales`). The disturbance stands for the moves that the law is
-not told of: what a commanded joint does to the arm enters where the law's own corrections enter.
+does not see: what a commanded joint does to the arm enters where the law's own corrections enter.
 
 The problem is posed for the sampled plant, with its hold and its computation delay (`sampled_model`), and carried over
 to continuous time by the bilinear map, which keeps norm and stability; so is the controller on its way back. A design

@@ -25,7 +25,7 @@ from .names import identifier
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What is to be exported.
+    """A law or plant to be exported.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What a writer made.
+    """The files that a writer made.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What stands beside the code of a law: the recorded test, build files, README."""
+"""Files beside the code of a law: the recorded test, build files, README."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ static int compared(void)
     return different == 0 ? 0 : 1;
 }
 
-/* Whether a reading (number below ny) or reference that is not a number is told, and changes nothing. */
+/* Whether a reading (number below ny) or reference that is not a number is reported, and changes nothing. */
 static int refused(int ny, int nr)
 {
     const real zero = K(0.0);

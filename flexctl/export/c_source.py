@@ -17,7 +17,7 @@ BLOCKS = {"C": ("s->x", "NX"), "Dy": ("m", "NY"), "Dr": ("r", "NR"), "A": ("s->x
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """What the code takes.
+    """Memory and time that the code takes.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ class CompiledLaw(_Wrapper):
 
     @cached_property
     def program(self) -> Program:
-        """What the code does in one period."""
+        """One period of the code."""
         return program_of(self.law, Units({}, {}), Sampling(), None, None)
 
     @cached_property

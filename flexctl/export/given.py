@@ -1,4 +1,4 @@
-"""What writers of linear plants share: the first-order form that was asked for, names that differ."""
+"""Common parts of the writers of linear plants: the first-order form asked for, names that differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single precision costs a law: measured in a run, and bounded for the linear loop.
+"""The cost of single precision to a law: measured in a run, and bounded for the linear loop.
 
 One period of the law in single precision is one in exact numbers with errors added,
 
@@ -42,7 +42,7 @@ SLACK = 1.01
 
 @dataclass(frozen=True)
 class Lost:
-    """What single precision changes of one signal.
+    """The change of one signal by single precision.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Lost:
 
 @dataclass(frozen=True, eq=False)
 class SinglePrecision:
-    """What single precision costs a law in a run.
+    """The cost of single precision to a law in a run.
 
     Attributes
     ----------

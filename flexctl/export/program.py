@@ -1,4 +1,4 @@
-"""What a law does in one period, as data: the chain of its wrappers taken apart, for the writers of code.
+"""One period of a law as data: the chain of its wrappers taken apart, for the writers of code.
 
     y    rounded to each set of quanta, the outermost wrapper first
     v    = C x + Dy y + Dr r of the law that is on, or the blend of several; limited by the law
@@ -28,7 +28,7 @@ from ..simulation.grid import samples
 from .sampled import Sampling
 
 PARTS = ("value", "rate", "acceleration")
-"""What a reference channel consists of."""
+"""The parts of a reference channel."""
 REST = 1e-9
 """Part of its largest rate below which a motion is at rest."""
 NEAR = 1e-4
@@ -62,7 +62,7 @@ class Program:
     notes : tuple of str
         What was left out or changed.
     about : mapping
-        What is told of the law besides, by heading.
+        Further remarks on the law, by heading.
     """
 
     law: Any

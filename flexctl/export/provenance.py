@@ -43,7 +43,7 @@ def date() -> str:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What is told of an export."""
+    """Where an export comes from."""
 
     title: str
     plant: str

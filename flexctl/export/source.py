@@ -1,4 +1,4 @@
-"""What is exported: the law or plant behind a name, a script, an object."""
+"""Sources of exports: the law or plant behind a name, a script, an object."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ FOLDED = 0.02
 SURE = 0.15
 """By how much a slope in decades a decade, or a count of poles, may be off a whole number to be taken for it."""
 NEIGHBOURS = 4
-"""Lines on either side from which slopes are told."""
+"""Lines on either side from which slopes are estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def margins_of(
     """Return the margins of one channel; see `flexctl.margins`."""
     if unstable_poles is None:
         raise DefinitionError(
-            "a measured response does not tell how many unstable poles the plant has: give unstable_poles (0 for a "
+            "a measured response does not show how many unstable poles the plant has: give unstable_poles (0 for a "
             "plant whose motion does not grow; integrators and rigid modes do not count)"
         )
     whole = isinstance(unstable_poles, int | np.integer) and not isinstance(unstable_poles, bool)
@@ -400,7 +400,7 @@ def _count(curve: _Curve, grid: FloatArray, poles: int) -> tuple[int | None, str
     # the first line is not at zero: what is left of the turn must be small
     count = round(counted)
     if abs(counted - count) > SURE or count < 0:
-        return None, f"the count is {counted:.2f}: the lines begin too high or end too low, or unstable_poles is wrong"
+        return None, f"the count is {counted:.2f}: the lines start too high or end too low, or unstable_poles is wrong"
     return count, ""
 
 

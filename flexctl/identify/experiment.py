@@ -290,7 +290,7 @@ def read_excitation(path: Any, name: str, unit: str) -> Excitation:
     steps = np.diff(t)
     even = t.size > 1 and bool(np.all(np.abs(steps - np.median(steps)) <= 1e-3 * np.median(steps)))
     require(even, f"{path}: times are not equally spaced")
-    require(bool(np.isfinite(u).all()), f"{path}: values that are no numbers")
+    require(bool(np.isfinite(u).all()), f"{path}: some values are not numbers")
     crest = float(np.abs(u).max() / max(np.sqrt(np.mean(u**2)), 1e-300))
     return Excitation(
         t - t[0], u, Signal(name, unit), int(about.get("period_samples", 0)), np.zeros(0), crest, {"file": str(path)}

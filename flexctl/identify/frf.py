@@ -141,7 +141,7 @@ def _by_periods(records: list[Record], drop: int) -> MeasuredResponse:
     enough = len(records) >= p
     require(
         enough,
-        f"{p} inputs need as many records with different periodic excitations, {len(records)} is given; choose one "
+        f"{p} inputs need as many records with different periodic excitations, got {len(records)}; choose one "
         'input, or use method = "H1" with excitations that are not alike',
     )
     parts = []

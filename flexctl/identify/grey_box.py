@@ -43,7 +43,7 @@ MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
 ENGINES = ("auto", "linear", "full")
 PARTED = 0.3
-"""What the full model is off the linear one, as a part of what is left unexplained, that is told."""
+"""Error of the linear model beside the full one, as a part of the unexplained rest, from which on it is reported."""
 TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
 FINEST = 330
@@ -73,7 +73,7 @@ class Identified(Tabular):
     whiteness : mapping
         (data, output) -> part of 40 lags at which the misfit is correlated (99 % band): 0.01 if it is white.
     condition : float
-        Of the normal equations, columns scaled; above 1e6 the parameters are not told apart.
+        Of the normal equations, columns scaled; above 1e6 the data do not separate the parameters.
     cautions : tuple of str
         What is to be known of the result, as it was warned of.
     misfit : mapping
@@ -212,7 +212,7 @@ def parameters(
         Samples by which inputs come late; "scan" finds it.
     mesh : bool
         Whether to find out how far the parameters depend on the mesh of the model, and to refine it where they do by
-        more than 0.1 % and half their deviation; this is told.
+        more than 0.1 % and half their deviation; the result says so.
     engine : str
         Model of the records: "linear" (about rest, with dry friction), "full" (the nonlinear one: slower), or "auto":
         full where joints have play, a stiffening spring or a gear that loses power by direction.
@@ -274,7 +274,7 @@ def parameters(
 
 
 def _with_engine(found: Problem, engine: str, told: list[str]) -> Problem:
-    """Return the problem with the model that its records are compared with; what decided it is told."""
+    """Return the problem with the model that its records are compared with, and note why."""
     why = reasons(found.plant)
     if engine == "linear" or not found.records or not (why or engine == "full"):
         return found
@@ -441,7 +441,7 @@ def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Tr
             c = how_far.correlation[i, j]
             if abs(c) > CLOSE:
                 said.append(
-                    f"{keys[j]} and {keys[i]} are correlated by {c:.3f}: the data tell hardly more than one of them"
+                    f"{keys[j]} and {keys[i]} are correlated by {c:.3f}: the data hardly give more than one of them"
                 )
     if how_far.condition > ILL:
         said.append(

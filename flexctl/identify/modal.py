@@ -36,7 +36,7 @@ LIGHT = 0.3
 
 @dataclass(frozen=True)
 class OrderFit:
-    """What was found at one order.
+    """Poles and shapes found at one order.
 
     Attributes
     ----------

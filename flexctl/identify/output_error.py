@@ -48,7 +48,7 @@ def simulated(A: FloatArray, B: FloatArray, u: FloatArray, initial: FloatArray |
 
 
 class _Parts(NamedTuple):
-    """What the search knows: sections of the denominator (2 for a pair, 1 for a real pole) and the data."""
+    """The data of the search: sections of the denominator (2 for a pair, 1 for a real pole) and the data."""
 
     sections: tuple[int, ...]
     u: FloatArray

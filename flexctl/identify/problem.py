@@ -194,18 +194,18 @@ def _value(plant: Plant, key: str) -> float:
     row = rows[key]
     number = row.physical and isinstance(row.value, int | float) and not isinstance(row.value, bool)
     if row.value is None:
-        raise DefinitionError(f"{key} is not given in {plant.name}: say where to begin, start = {{{key!r}: ...}}")
+        raise DefinitionError(f"{key} is not given in {plant.name}: say where to start, start = {{{key!r}: ...}}")
     require(number, f"{key} = {row.value!r} is no physical number; free are numbers of the machine")
     positive = float(row.value) > 0.0
     require(
         positive,
-        f"{key} = {row.value:g} {row.unit}: a free parameter begins above zero; say where, start = {{{key!r}: ...}}",
+        f"{key} = {row.value:g} {row.unit}: a free parameter starts above zero; say where, start = {{{key!r}: ...}}",
     )
     return float(row.value)
 
 
 def _matching(plant: Plant, item: Record | MeasuredResponse, told: list[str]) -> Record | MeasuredResponse:
-    """Return the data with the outputs that the plant has; what is left out is told."""
+    """Return the data with the outputs that the plant has, and note what is left out."""
     known, inputs = names(plant.model.outputs), names(plant.model.inputs)
     for name in names(item.inputs):
         if name not in inputs:

@@ -1,4 +1,4 @@
-"""What is wrong with measured data: a clear word for each, an error where nothing can be made of them."""
+"""Faults of measured data: a clear word for each, an error where the data cannot be used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model import FloatArray, Signal
 CLIPPED = 0.01
 """Part of the samples at an end of the range from which on a signal is called saturated."""
 COARSE = 0.02
-"""Step of quantisation, as a part of the standard deviation, from which on it is told."""
+"""Step of quantisation, as a part of the standard deviation, from which on it is reported."""
 
 
 def check_numbers(what: str, name: str, x: FloatArray, t: FloatArray) -> None:

@@ -164,7 +164,7 @@ class Record(Tabular):
         return [Column("time", self.t, "s"), *(Column(n, x, unit or "1") for n, (unit, x) in self._columns().items())]
 
     def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
-        """Return what writes a file: a .csv begins with a comment that tells what the other formats tell too."""
+        """Return what writes a file: a .csv begins with a comment that holds what the other formats say too."""
         found = super()._formats()
         table = found[".csv"]
 

@@ -68,7 +68,7 @@ def fitted(
     best, r = cost_of(found, x, at, horizon)
     if not np.isfinite(best):
         raise ConvergenceError(
-            "the plant cannot be computed with the values that the search begins with; start elsewhere"
+            "the plant cannot be computed at the start of the search; start elsewhere"
         )
     damping = 1e-3
     for number in range(rounds):

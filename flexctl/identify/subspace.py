@@ -290,7 +290,7 @@ def _told(data: Record, best: OutputErrorFit, horizon: int, size: FloatArray, sc
             [
                 f"a mode at {hertz} Hz rests on the bound of the search (|z| = {INSIDE}): it is undamped or "
                 "unstable as far as the "
-                "record tells; its damping is not identified"
+                "record shows; its damping is not identified"
             ]
         )
     y = predicted(plant, data)

@@ -186,7 +186,7 @@ def _binary(words: list[bytes], rest: bytes, double: bool, even: bool, complex_:
 
 
 def time_signals(path: str | Path) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
-    """Return the time responses of a universal file as columns, units and what else is told."""
+    """Return the time responses of a universal file as columns, units and whatever else the file says."""
     found = [f for f in read_functions(path) if f.kind == TIME]
     require(bool(found), "holds no time responses (functions of kind 1); its frequency responses: identify.read_frf")
     columns: dict[str, Any] = {"time": found[0].x}

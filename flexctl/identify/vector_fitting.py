@@ -22,7 +22,7 @@ ROUNDS = 15
 
 
 class Terms(NamedTuple):
-    """What is fitted beside the poles."""
+    """Terms that are fitted beside the poles."""
 
     rigid: bool
     direct: bool

@@ -166,7 +166,7 @@ def _of_arm(
     made = films.film_of(response, None if arm is None else arm.arm, model, frames)
     if made is None:
         raise DefinitionError(
-            "nothing of the run tells where its links are: run it with record_states=True, and give its plant"
+            "the run does not record where its links are: run it with record_states=True, and give its plant"
         )
     made = made if magnify is None else {**made, "magnified": float(magnify)}
     return write_film(made, target, seconds, title)
@@ -201,7 +201,7 @@ def animate_mode(
         raise DefinitionError(f"{known.name} is a linear plant: what its modes look like is not known")
     made = films.mode_film(known.model, known.arm, linear, mode)
     if made is None:
-        raise DefinitionError(f"the model of {known.name} does not tell where its links are (`abilities.Outlined`)")
+        raise DefinitionError(f"the model of {known.name} does not say where its links are (`abilities.Outlined`)")
     return write_film(made, target, seconds, title)
 
 

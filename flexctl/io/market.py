@@ -34,7 +34,7 @@ def read_group(path: Path) -> dict[str, Any]:
     if own is None:
         known = ", ".join(MATRICES)
         raise DefinitionError(
-            f'{path}: nothing tells which matrix it is: call it {path.stem}_K.mtx, with one of {known} at the end, or '
+            f'{path}: which matrix is it? Call it {path.stem}_K.mtx, with one of {known} at the end, or '
             f"name it in a plant file: [model] kind = \"matrices\", K = \"{path.name}\""
         )
     found: dict[str, Any] = {}

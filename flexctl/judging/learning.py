@@ -50,7 +50,7 @@ PATIENCE = 2
 
 @dataclass(frozen=True, eq=False)
 class Learnt(Tabular):
-    """What was learnt.
+    """A learnt correction and how the errors fell.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ def learn(
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What is learnt: the law with its channels, the loops, the motions, the wanted outputs at the samples."""
+    """The task of learning: the law with its channels, the loops, the motions, the wanted outputs at the samples."""
 
     law: Any
     word: Fingerprint | None

@@ -49,7 +49,7 @@ FADED = 0.3
 
 @dataclass(frozen=True, eq=False)
 class SwingStability(Tabular):
-    """What taps leave while the arm swings.
+    """Vibration that taps leave while the arm swings.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class SwingStability(Tabular):
         What is left of it in the last part of the run, of its largest.
     states : tuple of str
         "stable", "GROWS" (also to a limit of the commands that the motion does not need), "at a limit" that it needs
-        (nothing is told of the law alone), or why there is no run.
+        (which says nothing about the law alone), or why there is no run.
     amplitude : float
         Half the range through which it swings.
 

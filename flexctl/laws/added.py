@@ -2,7 +2,7 @@
 
     u = sat(C x + Dy y + Dr r + v)
 
-v is added before the limits, and an observer is told of it like of any other command. A law that is linear inside its
+v is added before the limits, and an observer knows of it as of any other command. A law that is linear inside its
 wrappers, or made of linear ones, stays so and keeps its compiled steps; to any other the wrapper `Added` adds v.
 """
 

@@ -1,4 +1,4 @@
-"""What goes wrong around a law: a reading that freezes, a sample that is missed. For tests of laws, not for use.
+"""Faults around a law: a reading that freezes, a sample that is missed. For tests of laws, not for use.
 
     Frozen(law, {"chord1_angle": 0.2})     from 0.2 s on the reading is what it was then
     Missed(law, (0.2,))                    the period at 0.2 s is left out: the command before is held

@@ -1,4 +1,4 @@
-"""What a user may give as a law, and as the linear part of one: systems of python-control are both.
+"""Objects accepted as a law, and as the linear part of one: systems of python-control are both.
 
 A control.StateSpace has a method `feedback` of its own, which closes a unit loop around it. It is a law by its signals,
 and never asked for its linear part.

@@ -4,7 +4,7 @@
     (omega^2 M - K) phi = 0                without damping
 
 Where damping leaves the modes apart (modal, Rayleigh) |lambda| is omega; a damper in a joint couples them, and
-stiffens or even clamps: both frequencies are told, `frequencies_hz` of the plant as it is and `undamped_hz` without it.
+stiffens or even clamps: both are given, `frequencies_hz` of the plant as it is and `undamped_hz` without it.
 
 The undamped modes come from `flexctl.linear.eigen`. Where damping couples them, the poles are the eigenvalues of the
 first-order form in energy coordinates (omega eta, eta'), the rigid displacements taken out, so that rigid modes stay
@@ -38,7 +38,7 @@ _INTEGRATOR = 2e-13
 _ROUNDING = 1e-13
 """Damping of an oscillation below this is what eigenvalues leave of none."""
 LISTED = 8
-"""So many real poles are told; damping in proportion to stiffness makes one or two of every fast mode."""
+"""So many real poles are listed; damping in proportion to stiffness makes one or two of every fast mode."""
 
 
 @dataclass(frozen=True, eq=False)

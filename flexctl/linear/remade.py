@@ -28,7 +28,7 @@ from .eigen import damping_in_modes, is_modal, normal_modes
 from .modes import has_normal_modes, modes
 
 PARALLEL = 1e6
-"""Condition of the eigenvectors beyond which modes are not told apart."""
+"""Condition of the eigenvectors beyond which modes cannot be separated."""
 SAME = 1e-6
 """A pole and its mode agree to this part."""
 
@@ -62,7 +62,7 @@ def with_modes(plant: LinearGiven, changes: Mapping[int, Mode]) -> LinearPlant:
     Raises
     ------
     NotAvailable
-        Where the modes cannot be told apart: poles that (nearly) coincide with parallel eigenvectors.
+        Where the modes cannot be separated: poles that (nearly) coincide with parallel eigenvectors.
     """
     plant = as_linear(plant)
     own, dt = flexible(plant), sample_time_of(plant)

@@ -1,1 +1,1 @@
-"""What an arm is: data classes with units and bounds, and whether the numbers fit each other."""
+"""The data of an arm: classes with units and bounds, and checks that the numbers fit each other."""

@@ -1,4 +1,4 @@
-"""What a machine is: links, joints, sections, materials, payload. Frozen, checked, SI.
+"""The data of an arm: links, joints, sections, materials, payload. Frozen, checked, SI.
 
 An `Arm` is data only. A solver (`flexctl.models`) turns it into a mechanical model; `flexctl.catalogue` reads it from a
 plant file and knows where every number comes from. Each field states its unit, its plausible range and its meaning once

@@ -1,4 +1,4 @@
-"""What drives a joint: the motor with its gear and amplifier, and a law of dry friction. Frozen, checked, SI."""
+"""Drives of joints: the motor with its gear and amplifier, and a law of dry friction. Frozen, checked, SI."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Motor:
 
     @property
     def factor(self) -> float:
-        """What multiplies the torque of the motor whichever way the power flows."""
+        """Factor on the torque of the motor, whichever way the power flows."""
         return self.motor_efficiency * (self.gear_efficiency if self.gear_loss == "constant" else 1.0)
 
     @property

@@ -1,4 +1,4 @@
-"""What a user may give where a function asks for a plant, a model or a linear plant: one rule for all of them.
+"""Arguments accepted where a function asks for a plant, a model or a linear plant: one rule for all of them.
 
     a model         a `Plant`, a model, the name of a plant of the catalogue, the path of a plant file, a `SecondOrder`
     a linear plant  any of these, linearised at rest (`flexctl.rest_point`), a `SecondOrder`, a `FirstOrder`, a
@@ -37,7 +37,7 @@ MEASURED = (".csv", ".uff", ".unv")
 SAVED = (".mat", ".npz", ".json", ".mtx", *MEASURED)
 """Files of linear plants and of measured responses; any other path is that of a plant file."""
 FIT = "fit a plant to it first (fx.identify.modal), or ask for its margins (fx.margins, flexctl margins)"
-"""What to do with a measured response where a plant is needed."""
+"""Advice for a measured response where a plant is needed."""
 PLANT = "a Plant, the name of one or the path of its file"
 MODEL = f"{PLANT}, a mechanical model or a SecondOrder"
 LINEAR = f"{PLANT}, a mechanical model, a SecondOrder, a FirstOrder or a control.StateSpace"

@@ -1,4 +1,4 @@
-"""What a joint is: how it is driven, what turns with it, its friction, spring and play. Frozen, checked, SI."""
+"""Joints: how they are driven, what turns with them, friction, spring and play. Frozen, checked, SI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What links are made of: materials and cross sections."""
+"""Materials and cross sections of links."""
 
 from __future__ import annotations
 
@@ -70,4 +70,4 @@ class Section(Checked):
 
 
 NO_MATERIAL, NO_SECTION = Material(1.0, 1.0), Section(1.0, 1.0)
-"""What a massless link is made of; recognised by identity, the numbers are never used."""
+"""The material of a massless link; recognised by identity, the numbers are never used."""

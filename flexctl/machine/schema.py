@@ -1,4 +1,4 @@
-"""What a value may be: its unit, its plausible range, its meaning.
+"""Values of data: unit, plausible range, meaning.
 
 A data class states this next to each field, in one line,
 
@@ -246,7 +246,7 @@ class Ascending:
 
 @runtime_checkable
 class Spec(Protocol):
-    """What stands in `Annotated[type, ...]` of a field."""
+    """The remarks in `Annotated[type, ...]` of a field."""
 
     @property
     def unit(self) -> str:

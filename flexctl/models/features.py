@@ -28,7 +28,7 @@ LAYERED = frozenset({
     "friction_law", "motor", "cubic_stiffness", "backlash", "joint_stiffness", "joint_friction", "rotor_inertia",
     "servo_drive", "voltage_drive", "current_drive", "free_drive",
 })
-"""What `models.wrappers.driven_joints` puts around a model of the registry that does not know it by itself."""
+"""Features that `models.wrappers.driven_joints` puts around a model of the registry that does not know it by itself."""
 
 
 def takers(word: str) -> str:

@@ -48,7 +48,7 @@ class Later:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Those of the motion [s], and its begin."""
+        """Those of the motion [s], and its start."""
         return tuple(sorted({self.by, *(b + self.by for b in self.motion.breakpoints)}))
 
     def __call__(self, t: npt.ArrayLike) -> Sample:

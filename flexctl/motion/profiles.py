@@ -43,7 +43,7 @@ class LinearAcceleration(UntilLastBreakpoint):
 
     def __post_init__(self) -> None:
         t, a = np.asarray(self.times, float), np.asarray(self.accelerations, float)
-        require(t.size == a.size >= 2, f"{t.size} times and {a.size} accelerations: give as many, at least two")
+        require(t.size == a.size >= 2, f"{t.size} times and {a.size} accelerations: give two or more, as many of each")
         require(bool(np.isfinite([*t, *a, self.begin]).all() and t[0] >= 0.0), "times and accelerations must be finite")
         require(bool(np.all(np.diff(t) > 0)), f"times {self.times} s are not ascending")
         require(a[0] == a[-1] == 0.0, "the accelerations at the first and the last knot must be zero: they would jump")
@@ -198,7 +198,7 @@ class Swing(UntilLastBreakpoint):
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        require(bool(np.isfinite([self.begin, self.amplitude]).all()), "begin and amplitude of a swing must be finite")
+        require(bool(np.isfinite([self.begin, self.amplitude]).all()), "start and amplitude of a swing must be finite")
         proper = bool(np.isfinite(self.frequency) and self.frequency > 0)
         require(proper, f"frequency = {self.frequency} Hz must be positive and finite")
         require(bool(np.isfinite(self.start) and self.start >= 0), f"start = {self.start} s must not be negative")

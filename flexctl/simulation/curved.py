@@ -1,4 +1,4 @@
-"""What an exact run is not exact for: inputs that are no parabolas within a step.
+"""Inputs for which an exact run is not exact: those that are no parabolas within a step.
 
 The steps of a linear plant are exact for inputs that are quadratic within each of them. Held inputs are; of any other
 the run is taken once more in half steps, and what that changes is the error of the run. It is compared where both are

@@ -1,4 +1,4 @@
-"""What holds of a run unless something else is asked for: numbers alone, read without compiled code."""
+"""Defaults of a run: numbers alone, read without compiled code."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST, ROUNDING, LONGEST = 1e-6, 1e-12, 400
 """How far back a rise is followed: to these parts of its last peak (as long as there are few), over so many peaks."""
 
 SMALLER, LOOP_BLAMED = "; use a smaller step", "the closed loop is unstable, or the step too long"
-"""What messages of the integrator advise and suppose."""
+"""Advice and supposed causes in messages of the integrator."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def told(message: str, t: FloatArray, signals: FloatArray, labels: Sequence[str]
     if found is None:
         why = "the motion was not growing before"
         if len(t) <= 2 * PEAKS:
-            why = "it failed too early to tell whether the motion was growing"
+            why = "it failed too early to say whether the motion was growing"
         return f"{message}; {why}" if stepped else message
     if not looped:
         return f"{message}; the motion was growing before: {found}"

@@ -167,7 +167,7 @@ def stability_over_damping(
 
 
 def warn_if_unstable(system: Any, law: Any, track: Track, how: str) -> PathStability | None:
-    """Warn of a loop that is unstable although its run was bounded; None where that cannot be told.
+    """Warn of a loop that is unstable although its run was bounded; None where that cannot be decided.
 
     `how` says how the run was integrated.
     """

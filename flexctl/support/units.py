@@ -60,7 +60,7 @@ _SIGNALS = {
     "m/s^2": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
     "1/m": {"1/m": 1.0, "/m": 1.0},
 }
-"""What measured signals add to the units of options."""
+"""Units of measured signals beside those of options."""
 
 
 def plain(unit: str) -> str:

@@ -160,7 +160,7 @@ def test_outputs_that_the_plant_lacks_are_told_and_wrong_words_refused(folder: P
         identify.parameters(arm, data, ["payload.mass"], mesh=False)
     for free, start, words in (
         (["payload.mas"], None, 'unknown free parameter "payload.mas" .did you mean "payload.mass"'),
-        (["payload.inertia"], None, "begins above zero"),
+        (["payload.inertia"], None, "starts above zero"),
         ([], None, "no parameter is free"),
         (["payload.mass", "payload.mass"], None, "named twice"),
         (["model.kind"], None, "no physical number"),

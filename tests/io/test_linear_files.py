@@ -42,7 +42,7 @@ def test_names_come_along(tmp_path) -> None:
 
 def test_market_files_that_are_wrong(tmp_path) -> None:
     sio.mmwrite(tmp_path / "thing.mtx", sp.eye(3))
-    with pytest.raises(fx.DefinitionError, match=r"nothing tells which matrix it is: call it thing_K.mtx"):
+    with pytest.raises(fx.DefinitionError, match=r"which matrix is it\? Call it thing_K.mtx"):
         fx.load_linear(tmp_path / "thing.mtx")
     (tmp_path / "bad_K.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 x\n")
     with pytest.raises(fx.DefinitionError, match=r"bad_K\.mtx: damaged, or not a Matrix Market file"):

@@ -413,4 +413,4 @@ def test_a_loop_that_fails_within_a_few_steps_is_named_as_unstable():
         assert word not in str(caught.value)
     t = np.linspace(0.0, 1e-3, 5)
     early = told("Newton did not converge; use a smaller step", t, np.zeros((5, 1)), ["x"], looped=False)
-    assert early.endswith("failed too early to tell whether the motion was growing")
+    assert early.endswith("failed too early to say whether the motion was growing")

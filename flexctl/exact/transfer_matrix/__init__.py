@@ -83,7 +83,7 @@ class TransferMatrixArm:
         arm = as_arm(arm)
         remedy = f"set it zero, or use {takers('gravity')}"
         weight = f"gravity = {tuple(arm.gravity)} m/s^2"
-        require(not any(arm.gravity), f"transfer matrices know no weight, {weight}; {remedy}")
+        require(not any(arm.gravity), f"transfer matrices have no weight, {weight}; {remedy}")
         check_features(arm, self.kind, self.features)
         if arm.actuators:
             remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"

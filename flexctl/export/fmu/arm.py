@@ -66,7 +66,7 @@ def write(request: Request) -> Written:
 _ORDER = (
     "Values are those of the arm itself, no deviations. Inputs are held over a communication step, which is divided "
     "into equal inner steps; outputs are those of its end, before inputs change. Where the iteration fails the step is "
-    "discarded and the state stays that of its begin."
+    "discarded and the state stays that of its start."
 )
 
 
@@ -85,7 +85,7 @@ def _seconds(label: str, value: Any, usual: float) -> float:
 
 
 def _begin(model: MechanicalModel, options: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
-    """Return coordinates and inputs at the begin: the reference pose without inputs, or the rest asked for."""
+    """Return coordinates and inputs at the start: the reference pose without inputs, or the rest asked for."""
     pose, load = options.get("pose"), options.get("load")
     if not pose and not load:
         return model.reference(), np.zeros(len(model.inputs))

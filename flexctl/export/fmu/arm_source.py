@@ -21,7 +21,7 @@ from ..translate.values import real
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A run of an arm that stands at its begin.
+    """A run of an arm that is at its start.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Loop:
     places : ndarray or None
         Where each coordinate stands in the state of the kernels; None if they are combinations of what stands there.
     start : ndarray
-        Rows of coordinates and rates at the begin.
+        Rows of coordinates and rates at the start.
     inputs : ndarray
-        Inputs at the begin.
+        Inputs at the start.
     step : float
         Inner step [s].
     closed : bool

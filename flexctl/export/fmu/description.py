@@ -54,7 +54,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Description:
-    """What modelDescription.xml says; value references are the places of the variables."""
+    """Contents of modelDescription.xml; value references are the places of the variables."""
 
     name: str
     text: str

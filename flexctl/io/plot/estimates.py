@@ -1,4 +1,4 @@
-"""What an observer made of a run: estimates beside what was recorded, innovations, loads."""
+"""Pictures of an observer along a run: estimates beside what was recorded, innovations, loads."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..plot.canvas import PALETTE, words
 from . import page
 
 TELL = 0.01
-"""Part of its range from which on the error of a curve is told."""
+"""Part of its range from which on the error of a curve is stated."""
 MOST = 12
 """Most charts of a run."""
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Ranges = Mapping[str, tuple[float, float]]
 
 PAYLOAD, FREQUENCY = "payload_kg", "frequency_change"
-"""What varies with the parameters asked for: no keys of a plant file, but of `changed`."""
+"""Quantities that vary with the parameters asked for: keys of `changed`, not of a plant file."""
 YOUNG = re.compile(r"material\.[^.]+\.youngs_modulus")
 FACTORS = (0.5, 2.0)
 LEAST_DAMPING = 1e-3

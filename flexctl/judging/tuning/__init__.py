@@ -10,7 +10,7 @@
 What is made small is the largest of the goals in parts of their bounds, each taken at its worst plant; see
 `flexctl.judging.tuning.criteria` for their names. Such a function has kinks, and its minimum lies in one: every start
 is taken down by BFGS with weak Wolfe steps and gradient sampling (`.descent`), the best ends are started again, and the
-spread of all of them is told. Weights are better parameters than gains: every point of the search is stable on the
+spread of all of them is reported. Weights are better parameters than gains: every point of the search is stable on the
 plant of the design. Positive parameters are searched by their logarithm.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Knob", "Tuned", "tune"]
 
 REFUSED = UNSTABLE + 1e4
-"""What a point counts where there is no law."""
+"""Cost of a point where there is no law."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Knob:
 
 @dataclass(frozen=True, eq=False)
 class Tuned(Tabular):
-    """What a search found.
+    """The law that a search found.
 
     Attributes
     ----------

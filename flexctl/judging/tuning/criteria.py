@@ -1,4 +1,4 @@
-"""What a law is tuned for: numbers of its linear loops on several plants, quickly, and scores of runs.
+"""Criteria of tuning: numbers of its linear loops on several plants, quickly, and scores of runs.
 
 One decomposition of the closed loop gives its poles and, as sums over them, every response that is asked for:
 
@@ -81,7 +81,7 @@ def models(over: Mapping[str, Any], modes: int | None) -> list[Model]:
 
 @dataclass(frozen=True, eq=False)
 class Goals:
-    """What must be reached (`require`) and what is to become small (`minimise`): name -> bound.
+    """Bounds to be met (`require`) and numbers to be made small (`minimise`): name -> bound.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ RADII = (3e-2, 3e-3, 3e-4)
 """Radii of gradient sampling, one after the other, in units of the scaled parameters."""
 _ARMIJO, _WOLFE = 1e-4, 0.5
 _WORTH = 1e-4
-"""What a round of sampling and BFGS must gain for another one."""
+"""Least gain of a round of sampling and BFGS for there to be another one."""
 
 
 @dataclass

@@ -184,7 +184,7 @@ def _check(
         if name not in model.joints.values():
             raise unknown("commanded joint", name, model.joints.values())
     if model.C.size or model.friction.any():
-        raise NotAvailable("the transfer matrices know no modal damping and no joint friction; use simulate")
+        raise NotAvailable("the transfer matrices have no modal damping and no joint friction; use simulate")
     for i, joint in enumerate(model.arm.joints, 1):
         if joint.drive == "servo" or f"joint{i}" not in motions:
             message = f"joint{i} is not commanded; give it a motion (drive not servo), or use simulate"
