@@ -28,6 +28,7 @@ from ..laws.ordered import readings
 from ..linear import FirstOrder
 from ..linear.discrete import zero_order_hold
 from ..model import FloatArray, index_of
+from ..support.tabular import Column, Tabular
 from .mirror import Mirror
 from .program import Program, Units, program_of
 from .sampled import Sampling
@@ -63,7 +64,7 @@ class Lost:
 
 
 @dataclass(frozen=True, eq=False)
-class SinglePrecision:
+class SinglePrecision(Tabular):
     """The cost of single precision to a law in a run.
 
     Attributes
@@ -88,6 +89,17 @@ class SinglePrecision:
     signals: Mapping[str, Lost]
     pole_shift: float
     unbounded: str = ""
+
+    def _table(self) -> list[Column]:
+        lost = list(self.signals.values())
+        return [
+            Column("signal", list(self.signals)), Column("unit", [s.unit for s in lost]),
+            Column("measured", [s.measured for s in lost]), Column("bound", [s.bound for s in lost]),
+            Column("largest", [s.largest for s in lost]),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {"scenario": self.scenario, "pole_shift": self.pole_shift, "unbounded": self.unbounded}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON; a bound that is not known is null."""

@@ -29,7 +29,7 @@ class MeasuredResponse(FrequencyResponse):
     sigma : ndarray
         Standard deviation of each complex gain, sqrt(E |error|^2), of the shape of `response`.
     coherence : ndarray
-        Coherence of each output with all inputs, (outputs, len(omega)); NaN where there is nothing to tell it from.
+        Coherence of each output with all inputs, (outputs, len(omega)); NaN where the data do not give it.
     dt : float
         Sample time [s] of the data, 0 for a response of continuous time.
     held : bool

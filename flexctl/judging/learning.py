@@ -105,12 +105,14 @@ class Learnt(Tabular):
         return f"Learnt({told} in run {self.best} of {len(self.sizes) - 1}, {self.stopped})"
 
     def _table(self) -> list[Column]:
-        rows = [Column(name, [per[name] for per in self.errors]) for name in self.outputs]
+        units = {} if self.run is None else {s.name: s.unit for s in self.run.outputs}
+        rows = [Column(name, [per[name] for per in self.errors], units.get(name, "")) for name in self.outputs]
         return [Column("run", list(range(len(self.sizes)))), *rows, Column("size", list(self.sizes))]
 
     def _about(self) -> Mapping[str, Any]:
         return {
-            "best": self.best, "stopped": self.stopped, "rate": self.filter.rate, "rates": self.filter.rates,
+            "best": self.best, "stopped": self.stopped, "duration": self.duration, "rate": self.filter.rate,
+            "rates": self.filter.rates,
         }
 
 

@@ -27,6 +27,7 @@ from ..motion.moves import InputSignal
 from ..motion.signals import PiecewiseConstant
 from ..simulation.response import Response
 from ..simulation.simulate import simulate
+from ..support.tabular import Column, Tabular
 from .scenario import Progress
 
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -38,7 +39,7 @@ STILL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class LinearValidity:
+class LinearValidity(Tabular):
     """How far the linear prediction holds: the law without limits on the linear plant against the full run.
 
     Attributes
@@ -109,6 +110,18 @@ class LinearValidity:
             return "nowhere in this range"
         below = factor <= self.amplitudes[0]  # the smallest one that was tried
         return f"{'at or below' if below else 'at'} {factor:.3g} times the move"
+
+    def _table(self) -> list[Column]:
+        saturated = ["yes" if at_limit else "no" for at_limit in self.saturated]
+        outputs = [Column(name, off, "1") for name, off in self.outputs.items()]
+        why = [self.failures.get(float(factor), "") for factor in self.amplitudes]
+        return [
+            Column("amplitude", self.amplitudes, "1"), Column("deviation", self.deviation, "1"), *outputs,
+            Column("at_a_limit", saturated), Column("failure", why),
+        ]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {"parting": self.parting, "agreed": self.agreed, "errors": dict(self.errors)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers for JSON."""

@@ -4,7 +4,7 @@ At each of some poses of the path the plant is linearised at rest and closed wit
 continuous law with the continuous plant, a sampled one with the exact zero-order hold of it. The growth is the largest
 real part of a pole, or log|z| / T [1/s].
 
-It matters because a simulation does not always tell. Feedback of chord angles (Tian et al.) is not collocated with the
+It matters because a simulation may hide it. Feedback of chord angles (Tian et al.) is not collocated with the
 torques: on their undamped arm the loop is unstable at every gain, in modes far above the motion, and an integrator that
 damps these modes shows a clean run. `simulate` therefore looks here after a run along a path, and warns.
 """
@@ -29,6 +29,7 @@ from ..linear.interconnect import loop_poles
 from ..machine.given import as_model, as_plant
 from ..model import ComplexArray, FloatArray, OperatingPoint
 from ..motion.track import Track
+from ..support.tabular import Column, Tabular
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -45,7 +46,7 @@ class HiddenInstability(Caution):
 
 
 @dataclass(frozen=True, eq=False)
-class PathStability:
+class PathStability(Tabular):
     """Growth of the loop along a path.
 
     Attributes
@@ -86,6 +87,19 @@ class PathStability:
         """Whether nothing grows, rounding apart."""
         fastest = max(float(np.abs(p).max(initial=0.0)) for p in self.poles)
         return self.worst <= GROWTH * fastest
+
+    _index = "time"
+
+    def _table(self) -> list[Column]:
+        angles = [Column(f"joint{i + 1}_angle", column, "rad") for i, column in enumerate(self.angles.T)]
+        growth = [Column("growth", self.growth, "1/s"), Column("frequency", self.frequency, "Hz")]
+        return [Column("time", self.times, "s"), *angles, *growth]
+
+    def _about(self) -> Mapping[str, Any]:
+        return {"worst": self.worst, "stable": self.stable}
+
+    def _caption(self) -> str:
+        return f"PathStability({self})"
 
     def __str__(self) -> str:
         k = int(self.growth.argmax())

@@ -9,14 +9,16 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from scipy.io import loadmat
 
 import flexctl as fx
+from flexctl.design.learning_filter import LearningFilter
 from flexctl.errors import DefinitionError, NotAvailable, WriteError
+from flexctl.export.precision import Lost
 from flexctl.judging.certify.requirements import Verdict
 from flexctl.judging.compare import Compared
 from flexctl.support import files
@@ -42,6 +44,48 @@ class Requirements(fx.Certificate):
     holds = "nowhere"
 
 
+def identified() -> dict[str, Tabular]:
+    """Return results of identification, of a plant of one mode."""
+    w = np.linspace(1.0, 30.0, 100)
+    H = 1.0 / (100.0 - w**2 + 0.4j * w)
+    response = fx.identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01)
+    rng = np.random.default_rng(1)
+    u, y = rng.standard_normal(400), np.zeros(400)
+    for k in range(2, 400):
+        y[k] = 1.6 * y[k - 1] - 0.95 * y[k - 2] + 0.1 * u[k - 1]
+    record = fx.identify.record(1.0, {"u [N]": u}, {"y [m]": y})
+    arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    pair = {"joint.1.hub_inertia": 1e-3, "payload.mass": 0.02}
+    fits = {("data", "joint1_angle"): 99.0}
+    return {
+        "measured": response, "modal": fx.identify.modal(response, delay=0.0), "record": record,
+        "spectra": fx.identify.spectra(record), "subspace": fx.identify.subspace(record, 2),
+        "excitation": fx.identify.doublets("joint1_torque [N m]", width=0.05, amplitude=0.1, every=0.5, count=2),
+        "identified": fx.identify.Identified(
+            arm, pair, pair, pair, np.eye(2), 1, 0, 1.0, fits, fits, 10.0, ("a caution",), {}, pair, {}
+        ),
+    }
+
+
+def judged() -> dict[str, Tabular]:
+    """Return results of judging and design, as their functions make them."""
+    none = cast(Any, None)
+    one, two = np.array([1.0]), np.array([1.0, 2.0])
+    signal = fx.Signal("joint1_angle", "rad")
+    learning = LearningFilter(1e-3, 2, none, two, two, two, {"0 g": np.array([0.1, 0.2])})
+    return {
+        "swing": fx.SwingStability("joint2_angle", two, np.array([-3.0, np.nan]), two, ("stable", NASTY), 1.3),
+        "tuned": fx.Tuned({"kp": 1.0}, none, {"mu": {NASTY: 0.5, "b": 0.6}}, {"mu": 1.0}, 0.6, (0.6, 0.7), 2, 40),
+        "learnt": fx.Learnt(none, {}, 1.0, ("y",), ({"y": 1.0}, {"y": 0.1}), (1.0, 0.1), 1, "", learning, None, two),
+        "validity": fx.LinearValidity(two, np.array([0.01, np.inf]), np.array([False, True]), {"y": two}, {2.0: NASTY}),
+        "path": fx.PathStability(two, np.eye(2), -two, two, (np.array([-1.0 + 1.0j]), np.array([-2.0 + 0.0j]))),
+        "precision": fx.SinglePrecision("move", {"u": Lost("N m", 1e-7, math.nan, 1.0)}, 1e-7, "at a limit"),
+        "estimates": fx.Estimates(
+            one, one[:, None], one[:, None], np.zeros((1, 0)), np.zeros((1, 2)), one[:, None], (signal,), (signal,), ()
+        ),
+    }
+
+
 @cache
 def results() -> dict[str, Tabular]:
     plant = fx.load_plant("tokhi_azad_1994")
@@ -52,10 +96,25 @@ def results() -> dict[str, Tabular]:
         "response": run, "frequency": linear.frequency_response([1.0, 20.0, 300.0]), "modes": linear.modes(3),
         "certificate": Requirements(), "comparison": fx.Comparison(runs),
         "table": fx.Table(("case", "scenario", "score"), ((0, NASTY, None), (1, "a,b", 2.5))),
+        **identified(), **judged(),
     }
 
 
-KINDS = ("response", "frequency", "modes", "certificate", "comparison", "table")
+WITH_TEXT = ("certificate", "comparison", "table", "swing", "tuned", "validity")
+KINDS = (
+    "response", "frequency", "modes", "learnt", "path", "precision", "estimates", *WITH_TEXT,
+    "measured", "modal", "record", "spectra", "subspace", "excitation", "identified",
+)
+
+
+def test_every_kind_of_result_is_tried() -> None:
+    def below(kind: type) -> set[type]:
+        return {kind}.union(*(below(k) for k in kind.__subclasses__()))
+
+    tried = {base for found in results().values() for base in type(found).__mro__}
+    public = {k for k in below(Tabular) if k.__module__.startswith("flexctl.")}
+    assert sorted(k.__name__ for k in public - tried) == []
+    assert set(results()) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,7 +124,7 @@ def test_files_and_pandas_hold_the_same_columns(kind: str, tmp_path: Path) -> No
     paths = {suffix: found.save(tmp_path / f"x{suffix}") for suffix in SUFFIXES}
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in paths.values())
     with paths[".csv"].open(newline="") as stream:
-        heads, *rows = csv.reader(stream)
+        heads, *rows = csv.reader(line for line in stream if not line.startswith("#"))
     assert heads == [c.head for c in columns]
     text = json.loads(paths[".json"].read_text())
     whole = loadmat(paths[".mat"], squeeze_me=True)
@@ -129,8 +188,8 @@ def test_notebooks_show_escaped_text(kind: str) -> None:
     text = results()[kind]._repr_html_()
     assert text.startswith("<table><caption>")
     assert "<b>" not in text
-    assert ("&lt;b&gt;" in text) == (kind in ("certificate", "comparison", "table"))
-    assert text.count("<tr>") == text.count("</tr>") > 2
+    assert ("&lt;b&gt;" in text) == (kind in WITH_TEXT)
+    assert text.count("<tr>") == text.count("</tr>") > 1
 
 
 def test_a_notebook_shows_both_ends_of_a_long_table() -> None:
