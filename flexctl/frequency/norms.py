@@ -151,7 +151,9 @@ def _poles(plant: LinearPlant) -> tuple[ComplexArray, int]:
 def _growing(plant: LinearPlant, H: Transfer) -> str:
     """Return which pole that the channels see does not decay, empty if all do."""
     (poles, rigid), dt = _poles(plant), sample_time_of(plant)
-    size = float(np.abs(poles).max(initial=1.0))
+    own = np.abs(poles)
+    # a rigid mode shows below all others; a thousand times above them it may look like anything
+    size = min(own[own > 0.0].tolist(), default=1.0)
     if rigid and _sees(H, 0j, size):
         return f"rigid modes or integrators: {rigid}"
     for p in sorted(poles[poles.real >= -STILL * np.abs(poles)], key=abs):
@@ -318,14 +320,15 @@ def _crossing(plant: LinearPlant, gamma: float) -> FloatArray:
         back = np.linalg.inv(A + np.eye(n))
         A, B, C, D = back @ (A - np.eye(n)), math.sqrt(2.0) * back @ B, math.sqrt(2.0) * C @ back, D - C @ back @ B
     # gains of one size: the Hamiltonian is then about as well conditioned as A
+    C, D = C / gamma, D / gamma  # a channel may be as small as rounding: its square would be lost
     b, c = float(np.linalg.norm(B)) or 1.0, float(np.linalg.norm(C)) or 1.0
     unit = math.sqrt(c / b)
     B, C = B * unit, C / unit
-    R = gamma * gamma * np.eye(D.shape[1]) - D.T @ D
+    R = np.eye(D.shape[1]) - D.T @ D
     Ri = np.linalg.inv(R)
     E = A + B @ Ri @ D.T @ C
     S = np.eye(D.shape[0]) + D @ Ri @ D.T
-    found = np.linalg.eigvals(np.block([[E, gamma * B @ Ri @ B.T], [-C.T @ S @ C / gamma, -E.T]]))
+    found = np.linalg.eigvals(np.block([[E, B @ Ri @ B.T], [-C.T @ S @ C, -E.T]]))
     close = np.abs(found.real) <= 1e-6 * np.abs(found) + 1e-12 * np.abs(found).max(initial=0.0)
     omega = np.unique(np.abs(found.imag[close]))
     return np.asarray(2.0 * np.arctan(omega) / dt if dt else omega)

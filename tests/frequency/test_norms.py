@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import control
 import numpy as np
@@ -82,3 +83,17 @@ def test_poles_that_no_channel_sees_do_not_count() -> None:
     free = fx.from_matrices(np.eye(2), 0.02 * spring, spring, [1.0, 0.0], [[1.0, -1.0]])
     zeta = 0.02 / math.sqrt(2.0)
     assert float(free.norm(math.inf)) == pytest.approx(0.5 / (2 * zeta * math.sqrt(1 - zeta**2)), rel=1e-8)
+
+
+def test_a_rigid_mode_far_below_a_fine_mesh_is_seen(tmp_path: Path) -> None:
+    """Poles of the mesh reach to 5e6 rad/s, where a free joint cannot be told; the norm is infinite, and says why."""
+    text = (
+        'title = "one link"\n[material.aluminium]\nyoungs_modulus = 70e9\ndensity = 2700.0\n[section.strip]\n'
+        'area = 40e-6\nsecond_moment = 1.3333e-11\n'
+        '[[link]]\nlength = 0.5\nmaterial = "aluminium"\nsection = "strip"\n[[joint]]\n'
+        'hub_inertia = 2e-3\n[damping]\nkind = "modal"\nratio = 0.01\n[model]\nkind = "timoshenko_planar"\n'
+        'elements = 8\n'
+    )
+    (tmp_path / "free.toml").write_text(text)
+    with pytest.warns(fx.InfiniteNorm, match="rigid modes or integrators: 1"):
+        assert fx.load_plant(tmp_path / "free.toml").linearise().norm(np.inf) == np.inf
