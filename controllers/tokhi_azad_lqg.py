@@ -32,10 +32,17 @@ REQUIREMENTS = {
 
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 2) -> fx.Design:
     """Return the law for a payload [kg] and a number of flexible modes in the design."""
+    return with_weights(plant, WEIGHTS, payload, modes, sample_time=SAMPLE_TIME, limit=LIMIT)
+
+
+def with_weights(
+    plant: fx.Plant, weights: fx.LqgWeights, payload: float, modes: int, *, sample_time: float, limit: float
+) -> fx.Design:
+    """Return an LQG from hub and tip angle to hub torque: this law, and those that differ from it in their weights."""
     linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
     return fx.lqg(
-        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("joint1_angle", "chord1_angle"),
-        drive="joint1_torque", follow="chord1_angle", limit=LIMIT,
+        linear, weights, modes=modes, sample_time=sample_time, measures=("joint1_angle", "chord1_angle"),
+        drive="joint1_torque", follow="chord1_angle", limit=limit,
     )
 
 

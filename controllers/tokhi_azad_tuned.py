@@ -16,10 +16,9 @@ from __future__ import annotations
 import flexctl as fx
 
 PLANT = "tokhi_azad_1994"
-PD = fx.load_controller("tokhi_azad_pd")  # settings and moves of all the laws that are compared on this arm
-SETTINGS, RATED_PAYLOAD = PD.SETTINGS, PD.RATED_PAYLOAD  # 1 % damping; 10 g, the actual payload is not known
-SAMPLE_TIME = 1e-3  # s
-LIMIT = 0.3  # N m
+LQG = fx.load_controller("tokhi_azad_lqg")  # this law is that one with other weights, and one mode more
+PD, SETTINGS, RATED_PAYLOAD = LQG.PD, LQG.SETTINGS, LQG.RATED_PAYLOAD
+SAMPLE_TIME, LIMIT = LQG.SAMPLE_TIME, LQG.LIMIT  # s, N m
 MINIMISE = {"disk_margin": 0.4, "load_response": 0.05}  # of fx.tune; rad/(N m)
 REQUIRE = {"noise_gain": 266.5}  # N m/rad
 WEIGHTS = fx.LqgWeights(
@@ -40,11 +39,7 @@ REQUIREMENTS = {
 
 def design(plant: fx.Plant, payload: float = RATED_PAYLOAD, modes: int = 3) -> fx.Design:
     """Return the law for a payload [kg] and a number of flexible modes in the design."""
-    linear = plant.with_(overrides=SETTINGS, payload={"mass": payload}).linearise()
-    return fx.lqg(
-        linear, WEIGHTS, modes=modes, sample_time=SAMPLE_TIME, measures=("joint1_angle", "chord1_angle"),
-        drive="joint1_torque", follow="chord1_angle", limit=LIMIT,
-    )
+    return LQG.with_weights(plant, WEIGHTS, payload, modes, sample_time=SAMPLE_TIME, limit=LIMIT)
 
 
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:

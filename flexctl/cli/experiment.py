@@ -96,14 +96,7 @@ def excite(
             shape=[(a, b) for a, b in points],
             seed=seed,
         )
-    for path in targets:
-        if path.suffix.lower() in common.PICTURES:
-            from ..io.plot.identified import excitation
-
-            excitation(made, path=path)
-        else:
-            made.save(path)
-        common.tell(path)
+    _write(made, targets, "excitation")
     about = {
         "input": signal.name,
         "unit": signal.unit,
@@ -204,14 +197,7 @@ def measure(
             engine=engine,
             progress=report,
         )
-    for path in targets:
-        if path.suffix.lower() in common.PICTURES:
-            from ..io.plot import record
-
-            record(made, path=path)
-        else:
-            made.save(path)
-        common.tell(path)
+    _write(made, targets, "record")
     ranges = {s.name: float(made.y[:, k].max() - made.y[:, k].min()) for k, s in enumerate(made.outputs)}
     if as_json:
         about = {
@@ -237,3 +223,15 @@ def _named_input(arm: Any, path: str, name: str | None) -> Signal:
         return _input(arm, name)
     found = [s for s in arm.model.inputs if s.name in signals_of(path)[0]]
     return found[0] if len(found) == 1 else _input(arm, None)
+
+
+def _write(made: Any, targets: list[Any], kind: str) -> None:
+    """Write a result into files: as a picture of its kind, or as a table."""
+    for path in targets:
+        if path.suffix.lower() in common.PICTURES:
+            from ..io import plot
+
+            getattr(plot, kind)(made, path=path)
+        else:
+            made.save(path)
+        common.tell(path)

@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray
 from ..motion.moves import InputSignal, PiecewiseConstant, Sampled
+from ..support.checks import is_number
 from .quantities import quantity
 
 _HEAD = re.compile(r"\s*(?P<name>[^\[]*?)\s*(?:\[(?P<unit>[^\]]*)\]\s*(?:\+-.*)?)?")
@@ -38,7 +39,7 @@ def recorded(path: Path, name: str, unit: str) -> InputSignal:
         The input: which column is read, and the unit that it is converted to.
     """
     rows = _rows(path)
-    heads = [] if _is_number(rows[0][1][0]) else rows.pop(0)[1]
+    heads = [] if is_number(rows[0][1][0]) else rows.pop(0)[1]
     require(bool(rows), f"{path}: holds no numbers")
     table = _numbers(path, rows, len(heads) or 2)
     if not heads:
@@ -62,18 +63,10 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _numbers(path: Path, rows: Sequence[tuple[int, list[str]]], count: int) -> FloatArray:
     for line, row in rows:
         require(len(row) == count, f"{path}, line {line}: has {len(row)} columns, not {count}")
-        wrong = next((text for text in row if not _is_number(text)), None)
+        wrong = next((text for text in row if not is_number(text)), None)
         require(wrong is None, f'{path}, line {line}: "{wrong}" is no number')
     return np.array([[float(text) for text in row] for _, row in rows])
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray
+from ..support.checks import is_number
 from ..support.tabular import matlab_name
 from .record import Record, parsed_head, record
 
@@ -120,13 +121,13 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
             rows.append((number, next(csv.reader([line], delimiter=_separator(lines)))))
     require(bool(rows), "is empty; its head is: time [s],torque [N m],angle [rad]")
     heads = [head.strip() for head in rows[0][1]]
-    numeric = all(_is_number(head) for head in heads)
+    numeric = all(is_number(head) for head in heads)
     require(not numeric, "has no head with names and units; write one: time [s],torque [N m],angle [rad]")
     table = np.empty((len(rows) - 1, len(heads)))
     for k, (number, row) in enumerate(rows[1:]):
         require(len(row) == len(heads), f"line {number} has {len(row)} columns where the head has {len(heads)}")
         for i, text in enumerate(row):
-            if not _is_number(text):
+            if not is_number(text):
                 said = "is empty" if not text.strip() else f'"{text.strip()}" is no number'
                 raise DefinitionError(f'line {number}, column "{heads[i]}": {said}')
             table[k, i] = float(text)
@@ -304,11 +305,3 @@ def _told_period(about: Mapping[str, Any], t: FloatArray) -> float | None:
     if "period_samples" in about:
         return float(about["period_samples"]) * float((t[-1] - t[0]) / max(t.size - 1, 1))
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -82,3 +82,12 @@ def whole(name: str, value: Any) -> int:
 def _short(value: Any) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, nan and inf included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
