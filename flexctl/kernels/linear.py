@@ -1,8 +1,8 @@
 """Residual, tangent and output of M a + D v + K q = B u with banded matrices, for the time loop.
 
-ints = [n, p, ny, w, number of turned outputs, whether each output is turned]; reals = M, D, K (each (2 w + 1) x n, row
-w + i - j, column j), B (n x p), output rows for q, v, a (ny x n) and u (ny x p), turned outputs (`model.Turned`), all
-row after row.
+reals = M, D, K (each (2 w + 1) x n, row w + i - j, column j), B (n x p), turned outputs (`model.Turned`), row after
+row, and the entries of the output rows that are not zero: sensors read few coordinates. ints = [n, p, ny, w, number of
+turned outputs, where the entries of each output for q, v, a and u begin (4 ny + 1 numbers), their columns].
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..model import Compiled, FloatArray, OutputTangent, Turned
 from .jit import entry, kernel
 from .model import OUTPUT, RESIDUAL, TANGENT
+
+HEAD = 5
+"""Numbers before the places of the entries of the output rows."""
 
 
 @entry(RESIDUAL)
@@ -58,20 +62,21 @@ def turn(rows, y):
 def output(q, v, a, u, reals, ints, y):
     """Cq q + Cv v + Ca a + Du u, and the turned outputs."""
     n, p, ny, w, turned = ints[0], ints[1], ints[2], ints[3], ints[4]
-    start = 3 * (2 * w + 1) * n + n * p
+    last = 3 * (2 * w + 1) * n + n * p
+    values, columns = last + 5 * turned, HEAD + 4 * ny + 1
     for i in range(ny):
-        if ints[5 + i]:
-            continue
-        total = 0.0
-        for j in range(n):
-            e = start + i * n + j
-            total += reals[e] * q[j] + reals[e + ny * n] * v[j] + reals[e + 2 * ny * n] * a[j]
-        for j in range(p):
-            total += reals[start + 3 * ny * n + i * p + j] * u[j]
+        total, at = 0.0, HEAD + 4 * i
+        for e in range(ints[at], ints[at + 1]):
+            total += reals[values + e] * q[ints[columns + e]]
+        for e in range(ints[at + 1], ints[at + 2]):
+            total += reals[values + e] * v[ints[columns + e]]
+        for e in range(ints[at + 2], ints[at + 3]):
+            total += reals[values + e] * a[ints[columns + e]]
+        for e in range(ints[at + 3], ints[at + 4]):
+            total += reals[values + e] * u[ints[columns + e]]
         y[i] = total
     if turned:
-        last = start + ny * (3 * n + p)
-        turn(reals[last : last + 5 * turned].reshape(turned, 5), y)
+        turn(reals[last:values].reshape(turned, 5), y)
 
 
 def bandwidth(*matrices: FloatArray) -> int:
@@ -100,14 +105,29 @@ def table(turned: Sequence[Turned]) -> FloatArray:
     return np.array(turned, float).reshape(-1, len(Turned._fields))
 
 
+def entries(sensors: OutputTangent, bent: Sequence[int]) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Return the entries of the output rows that are not zero, where those of each row begin, and their columns.
+
+    Those of the rows `bent` are left out.
+    """
+    rows, widths = np.hstack(sensors), [part.shape[1] for part in sensors]
+    rows[list(bent)] = 0.0
+    row, column = np.nonzero(rows)
+    begins = np.concatenate([[0], np.cumsum(widths)])
+    firsts = (np.arange(len(rows))[:, None] * begins[-1] + begins[:-1]).ravel()
+    starts = np.searchsorted(row * begins[-1] + column, np.append(firsts, rows.size))
+    part = np.searchsorted(begins, column, side="right") - 1
+    return rows[row, column], np.concatenate([starts, column - begins[part]])
+
+
 def compiled(
     M: FloatArray, D: FloatArray, K: FloatArray, B: FloatArray, sensors: OutputTangent, turned: Sequence[Turned] = ()
 ) -> Compiled:
     """Return the compiled linear model."""
     w = bandwidth(M, D, K)
     n, p, ny = M.shape[0], B.shape[1], sensors.position.shape[0]
-    parts = [banded(m, w) for m in (M, D, K)] + [B, *sensors, table(turned)]
+    values, places = entries(sensors, [one.row for one in turned])
+    parts = [banded(m, w) for m in (M, D, K)] + [B, table(turned), values]
     reals = np.concatenate([np.ascontiguousarray(m, float).ravel() for m in parts])
-    bent = np.isin(np.arange(ny), [one.row for one in turned])
-    ints = np.array([n, p, ny, w, len(turned), *bent], np.int64)
+    ints = np.concatenate([[n, p, ny, w, len(turned)], places]).astype(np.int64)
     return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, w, True)
