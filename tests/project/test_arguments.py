@@ -206,6 +206,10 @@ ELSE: dict[str, Callable[[Any], Any]] = {
         x, modes=1, measures="joint1_angle", drive="joint1_torque", estimates="chord1_angle", sample_time=1e-3,
         noise=1.0,
     ),
+    "animate_mode": lambda x: fx.animate_mode(x, "never.gif"),
+    "swing_stability": lambda x: fx.swing_stability(x, LAW, [1.0], by="joint1_angle", between=(0.0, 1.0)),
+    "learn": lambda x: fx.learn(x, LAW, MOVE, models={"x": PLANT}, cutoff=10.0),
+    "fixed_order": whatever_else(fx.fixed_order), "output_integral": whatever_else(fx.output_integral),
     "path_stability": lambda x: fx.path_stability(x, LAW, None),  # type: ignore[arg-type]
     "prescribed_response": whatever_else(fx.prescribed_response), "references": whatever_else(fx.references),
     "rigid_and_bending": whatever_else(fx.rigid_and_bending),
@@ -249,7 +253,8 @@ EXCUSED = {
     "load_plant": "`model` is a kind", "certify": "tested below", "sweep": "tested below", "tune": "tested below",
     "filtered": "of a law: the filter", "smoothed": "of a law: the filter", "discretise": "of a law: its dynamics",
     "export_law": "of a law: the plant of its test", "single_precision": "of a law: the plant of its run",
-    "report": "of a run: the arm that is drawn", "from_control": "a system of python-control becomes ours",
+    "report": "of a run: the arm that is drawn", "animate": "the same",
+    "from_control": "a system of python-control becomes ours",
 }
 """Public functions with an argument called or typed like a plant that the tables above do not try, and why."""
 

@@ -68,7 +68,8 @@ def test_errors_of_scores_are_four_thirds_of_what_a_finer_run_changes() -> None:
 
 def certificate(**known: object) -> SimpleNamespace:
     """What `judged` reads of a certificate in which nothing else is known."""
-    none = {"points": (), "posed": (), "varied": (), "drawn": (), "loops": (), "failures": {}, "unsettled": {}}
+    lists = dict.fromkeys(("points", "posed", "varied", "drawn", "loops", "events"), ())
+    none = {**lists, "failures": {}, "unsettled": {}}
     return SimpleNamespace(**{**none, "errors": {}, "ratio_errors": {}, "no_loop": "", "counterexample": None, **known})
 
 
