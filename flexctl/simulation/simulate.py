@@ -158,6 +158,7 @@ def simulate(
     >>> print(f"{run['tip_displacement'].max():.3f} m")
     0.179 m
     """
+    # what was given: model, law, inputs, references, payload, initial state
     system = as_runnable(system)
     plant, law = as_simulated(system), as_law(controller)
     inputs = {} if inputs is None else inputs
@@ -191,6 +192,7 @@ def simulate(
     implicit = (method == "auto" or method in SCHEMES) and chosen.stages == 1
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
+    # the method and the step that serve model and law
     if isinstance(model, StateModel):
         if method not in ("auto", "exact") or scheme is not None:
             told = f'{model.kind} is a plant in states, which is propagated exactly'
@@ -215,6 +217,7 @@ def simulate(
         plant, model, law, references, signals, duration, h, method, chosen, changes, initial, keep, commands,
         0.0 if step is not None else rtol,
     )
+    # the run, and what is said after it
     started = time.perf_counter()
     with _room(setup):
         run = Run(setup)
