@@ -3,8 +3,9 @@
     mu(M) = 1 / min { max |delta_i| : det(I - M diag(delta_i)) = 0 }
 
 From above: scaling (slycot's ab13md: Fan, Tits and Doyle 1991), or the spectral radius of the matrix of the blocks'
-norms, which is larger and much cheaper. From below: a perturbation that makes the matrix singular, looked for among the
-diagonal unitary ones; for one or two scalar complex blocks it attains mu.
+norms, which is larger and much cheaper; between them, in size and cost, the norm after balancing. From below: a
+perturbation that makes the matrix singular, looked for among the diagonal unitary ones; for one or two scalar complex
+blocks it attains mu.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ REAL, COMPLEX = 1, 2
 """Kinds of blocks, as ab13md has them."""
 _ANGLES = 48
 _SWEEPS = 6
+_BALANCED = 8
 
 
 def scaled_bound(M: ComplexArray, sizes: Sequence[int], kinds: Sequence[int]) -> FloatArray:
@@ -43,10 +45,34 @@ def scaled_bound(M: ComplexArray, sizes: Sequence[int], kinds: Sequence[int]) ->
 
 def norm_bound(M: ComplexArray, sizes: Sequence[int]) -> FloatArray:
     """Return the spectral radius of the matrix of the blocks' norms: never below mu, whatever the blocks are."""
+    return np.asarray(np.abs(np.linalg.eigvals(_norms(M, sizes))).max(axis=1))
+
+
+def balanced_bound(M: ComplexArray, sizes: Sequence[int]) -> FloatArray:
+    """Return the largest singular value after balancing the blocks (Osborne): never below mu, whatever they are.
+
+    Any scaling bounds mu; this one makes the Frobenius norm smallest. It costs a hundredth of `scaled_bound`.
+    """
+    squares, scale = _norms(M, sizes) ** 2, np.ones((len(M), len(sizes)))
+    squares[:, range(len(sizes)), range(len(sizes))] = 0.0
+    tiny = np.maximum(1e-30 * squares.max(axis=(1, 2)), 1e-200)  # a block that nothing drives stays finite
+    for _ in range(_BALANCED):
+        for i in range(len(sizes)):
+            row, column = squares[:, i].sum(axis=1) + tiny, squares[:, :, i].sum(axis=1) + tiny
+            ratio = np.sqrt(column / row)  # of squares: the row is multiplied by it, the column divided
+            squares[:, i] *= ratio[:, None]
+            squares[:, :, i] /= ratio[:, None]
+            scale[:, i] *= np.sqrt(ratio)
+    whole = np.repeat(scale, sizes, axis=1)
+    return np.asarray(np.linalg.svd(M * whole[:, :, None] / whole[:, None, :], compute_uv=False)[:, 0])
+
+
+def _norms(M: ComplexArray, sizes: Sequence[int]) -> FloatArray:
+    """Return the Frobenius norms of the blocks, (count, blocks, blocks)."""
     ends = np.concatenate([[0], np.cumsum(sizes)])
     parts = [slice(a, b) for a, b in pairwise(ends)]
     norms = [[np.linalg.norm(M[:, r, c], axis=(1, 2)) for c in parts] for r in parts]
-    return np.asarray(np.abs(np.linalg.eigvals(np.moveaxis(np.array(norms), 2, 0))).max(axis=1))
+    return np.moveaxis(np.array(norms), 2, 0)
 
 
 def attained(M: ComplexArray) -> FloatArray:
@@ -85,4 +111,10 @@ def _turned(
 
 
 def _radius(M: ComplexArray, angles: FloatArray) -> FloatArray:
+    if M.shape[1] == 2:  # roots of z^2 - 2 h z + d; eigvals takes fifty times as long
+        turned = np.exp(1j * angles)
+        a, d = turned[:, 0] * M[:, 0, 0], turned[:, 1] * M[:, 1, 1]
+        half, apart = 0.5 * (a + d), 0.5 * (a - d)
+        root = np.sqrt(apart**2 + turned[:, 0] * turned[:, 1] * M[:, 0, 1] * M[:, 1, 0])
+        return np.asarray(np.maximum(np.abs(half + root), np.abs(half - root)))
     return np.asarray(np.abs(np.linalg.eigvals(np.exp(1j * angles)[:, :, None] * M)).max(axis=1))

@@ -275,7 +275,8 @@ def _first_order(plant: FirstOrder) -> Transfer:
     A, scale, order = balanced(A, permute=True)
     B, C = B[order] / scale[:, None], C[:, order] * scale
     T, Q = sla.rsf2csf(*sla.schur(A))
-    T, Qh = np.ascontiguousarray(T), Q.conj().T
+    T, Qh, count = np.ascontiguousarray(T), Q.conj().T, B.shape[1]
+    chunk = max(1, _CHUNK // max(count, 1))
 
     def solve(s: ComplexArray, right: ComplexArray) -> ComplexArray:
         x = np.ascontiguousarray(Qh @ right)
@@ -283,15 +284,15 @@ def _first_order(plant: FirstOrder) -> Transfer:
         return np.asarray(Q @ x)
 
     def evaluate(s: ComplexArray) -> ComplexArray:
-        H = np.empty((C.shape[0], B.shape[1], s.size), complex)
-        for at in range(0, s.size, _CHUNK):
-            z = s[at : at + _CHUNK]
-            for j in range(B.shape[1]):
-                b = np.repeat(B[:, j].astype(complex)[:, None], z.size, axis=1)
-                with np.errstate(all="ignore"):
-                    x = solve(z, b)
-                    x += solve(z, b - z * x + A @ x)
-                    H[:, j, at : at + _CHUNK] = C @ x
+        H = np.empty((C.shape[0], count, s.size), complex)
+        for at in range(0, s.size if count else 0, chunk):
+            part = s[at : at + chunk]
+            z = np.tile(part, count)  # all columns of B at once: T is read from memory once
+            b = np.repeat(B.astype(complex), part.size, axis=1)
+            with np.errstate(all="ignore"):
+                x = solve(z, b)
+                x += solve(z, b - z * x + A @ x)
+                H[:, :, at : at + chunk] = (C @ x).reshape(-1, count, part.size)
         return np.asarray((H.transpose(1, 0, 2) if swap else H) + plant.D[:, :, None], complex)
 
     check_same(evaluate, plant, "the Schur form of a first-order plant")

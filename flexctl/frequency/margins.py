@@ -28,6 +28,7 @@ from .grids import frequency_model, known_poles, refine, start_grid
 _ROUNDING = 1e-9  # |Im L| below this part of |L| is on the real axis
 _BESIDE, _HUGE = 1e-7, 1e4  # where several loops meet at a pole; gains that pass for infinite there
 _REACH = 12  # decades by which the range is extended in search of a gain crossing
+_NARROW = 1e-10  # width of a minimum in parts of its frequency; beyond it its place is rounding
 
 Curve = Callable[[FloatArray], ComplexArray]
 
@@ -303,15 +304,32 @@ def _lowest(
     inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
     inner = inner[distance[inner] < 1.5 * distance.min()]
     a, b = omega[inner - 1], omega[inner + 1]
-    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
-    for _ in range(50 if inner.size else 0):
-        c, d = b - ratio * (b - a), a + ratio * (b - a)
-        lower = of(L(c)) < of(L(d))
-        a, b = np.where(lower, a, c), np.where(lower, d, b)
+    a, b = _bracketed(lambda w: of(L(w)), a, b)
     places = np.concatenate([0.5 * (a + b), omega, end_omega])
     distance = np.concatenate([of(L(0.5 * (a + b))), distance, of(end_values)])
     k = int(np.argmin(distance))
     return float(distance[k]), float(places[k])
+
+
+def _bracketed(
+    f: Callable[[FloatArray], FloatArray], a: FloatArray, b: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return closer brackets of minima by golden section, all at once; one new point of each a step."""
+    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+    if not a.size:
+        return a, b
+    c, d = b - ratio * (b - a), a + ratio * (b - a)
+    at_c, at_d = np.split(f(np.concatenate([c, d])), 2)
+    for _ in range(50):
+        lower = at_c < at_d
+        a, b = np.where(lower, a, c), np.where(lower, d, b)
+        if np.all(b - a <= _NARROW * b):
+            break
+        new = np.where(lower, b - ratio * (b - a), a + ratio * (b - a))
+        at_new = f(new)
+        c, d = np.where(lower, new, d), np.where(lower, c, new)
+        at_c, at_d = np.where(lower, at_new, at_d), np.where(lower, at_c, at_new)
+    return a, b
 
 
 def _return_difference(values: ComplexArray) -> FloatArray:

@@ -15,6 +15,8 @@ import flexctl as fx
 from flexctl.judging.certify import bound as bounds
 from flexctl.judging.certify import robust
 from flexctl.judging.certify.bound import CrossedBounds, PayloadBound
+from flexctl.judging.certify.jobs import jobs
+from flexctl.judging.certify.task import prepared
 from flexctl.linear.interconnect import closed_loop
 
 
@@ -170,9 +172,36 @@ def test_a_piece_closed_by_its_block_is_the_loop_at_that_payload(part: float) ->
 def test_when_pieces_run_out_the_bound_is_raised_and_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """An arm of little damping needs hundreds of pieces to come within half a percent of what is attained."""
     plant, law = case("tokhi_azad_lqg")
+    close = found("tokhi_azad_lqg").largest
     monkeypatch.setattr(bounds, "MOST", 0)
     monkeypatch.setattr(bounds, "PIECES", 1)
     bound = robust.payload_bound(plant, law, 0.0, 0.02)
     assert isinstance(bound, PayloadBound)
     assert bound.pieces == 1
-    assert found("tokhi_azad_lqg").largest <= bound.largest < 10.0
+    assert close <= bound.largest < 10.0
+
+
+def test_a_bound_that_nothing_is_compared_with_is_given_up_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pieces bear no bound at all, as on an arm without damping; what is attained is still told."""
+    plant, law = case("tokhi_azad_lqg")
+    whole = found("tokhi_azad_lqg")
+    monkeypatch.setattr(bounds, "PIECES", 1)  # one is not enough, but bears something
+    raised = robust.payload_bound(plant, law, 0.0, 0.02, most=1)
+    assert isinstance(raised, PayloadBound)
+    assert raised.largest == pytest.approx(whole.largest, rel=0.025)
+    monkeypatch.setattr(bounds, "HOPELESS", 0.5)
+    told = robust.payload_bound(plant, law, 0.0, 0.02, most=1)
+    assert isinstance(told, str)
+    assert "mu is at least 0.9892" in told
+    assert "more than 1 pieces" in told
+    assert "require mu" in told
+
+
+@pytest.mark.parametrize(
+    ("required", "most"), [({}, (bounds.MOST_BEGIN, bounds.MOST_ASIDE)), ({"mu": 1.0}, (None, None))]
+)
+def test_with_a_requirement_of_mu_the_bound_is_searched_for_in_every_pose(required: Any, most: Any) -> None:
+    task = prepared("tian_feedforward_tip", None, {**required, "payload_kg": (0.0, 2.0)}, None, None, None)
+    given = [job[1][-1] for label, job in jobs(task).items() if label.startswith("bound ")]
+    assert len(given) == 7, "where the path begins, and in six poses of it"
+    assert given == [most[0]] + 6 * [most[1]]

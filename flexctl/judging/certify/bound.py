@@ -31,7 +31,7 @@ import scipy.linalg as sla
 
 from ...errors import FlexctlError, NotAvailable
 from ...frequency import loop_gain
-from ...frequency.blocks import COMPLEX, REAL, attained, norm_bound, scaled_bound
+from ...frequency.blocks import COMPLEX, REAL, attained, balanced_bound, norm_bound, scaled_bound
 from ...frequency.evaluate import axis, on_axis
 from ...laws.given import feedback_of
 from ...linear import FirstOrder, SecondOrder
@@ -49,6 +49,11 @@ PIECES, HALVINGS, MOST = 4, 7, 24
 """Pieces to begin with, how often each is halved, and how many there may be: from then on the bound is raised."""
 CLEARANCE = 1.005
 """The bound that is looked for first, in parts of what is attained."""
+HOPELESS = 1e3
+"""A piece that does not bear a bound of so much, in parts of what is attained, bears none: it must be halved."""
+MOST_BEGIN, MOST_ASIDE = 12, 6
+"""Pieces beyond which a bound that nothing is compared with is not examined, if one of them bears none: where the
+scenario begins, and in another pose."""
 CROSSING = 2e-3
 """By how much less than attained a bound may be before the two count as crossed: aliasing and left out damping."""
 LEFT_OUT = 1e-3
@@ -122,7 +127,9 @@ class PayloadBound:
         return f"{found}: {verdict}, stable up to {bears:.3g} % at every command"
 
 
-def payload_bound(family: Family, law: Controller | Any, low: float, high: float, where: str = "") -> PayloadBound:
+def payload_bound(
+    family: Family, law: Controller | Any, low: float, high: float, where: str = "", most: int | None = None
+) -> PayloadBound:
     """Return the bound for a linear law and payloads from low to high [kg].
 
     Parameters
@@ -135,11 +142,13 @@ def payload_bound(family: Family, law: Controller | Any, low: float, high: float
         The range [kg].
     where : str
         Label of the pose.
+    most : int, optional
+        Pieces of the range beyond which it is given up if one of them bears none; by default it never is.
 
     Raises
     ------
     NotAvailable
-        Where the payload changes more than mass and damping.
+        Where the payload changes more than mass and damping, or more than `most` pieces would be needed.
     CrossedBounds
         Where the bound is below what is attained.
     """
@@ -148,13 +157,13 @@ def payload_bound(family: Family, law: Controller | Any, low: float, high: float
     tried = [search.at(float(p)) for p in ends]
     search.polish(ends)
     if all(np.isfinite(t.value) for t in (*tried, *search.found.values())):
-        claimed, pieces = _claimed(search, ends)
+        claimed, pieces = _claimed(search, ends, most)
         if np.isfinite(claimed):
             return _bound(search, low, high, claimed, pieces, where)
-    return _bound(search, low, high, *_narrower(family, law, low, high), where)
+    return _bound(search, low, high, *_narrower(family, law, low, high, most), where)
 
 
-def _narrower(family: Family, law: Any, low: float, high: float) -> tuple[float, int]:
+def _narrower(family: Family, law: Any, low: float, high: float, most: int | None) -> tuple[float, int]:
     """Return the bound where the loop is unstable within the range: the range is scaled about its middle, too.
 
     That is the ordinary structured singular value m: stable for all payloads of the range times 1/m with 30 % / m.
@@ -167,7 +176,10 @@ def _narrower(family: Family, law: Any, low: float, high: float) -> tuple[float,
         ends = np.linspace(middle - half / m, middle + half / m, PIECES + 1)
         values = [search.at(float(p)).value for p in ends]
         if max(values) < m:
-            claimed, pieces = _claimed(search, ends)
+            try:
+                claimed, pieces = _claimed(search, ends, most)
+            except NotAvailable:  # that the loop is unstable within the range must be told all the same
+                continue
             if claimed <= m:
                 return m, pieces
     return np.inf, 0
@@ -186,21 +198,27 @@ def _bound(search: _Search, low: float, high: float, largest: float, pieces: int
     )
 
 
-def _claimed(search: _Search, ends: FloatArray) -> tuple[float, int]:
+def _claimed(search: _Search, ends: FloatArray, most: int | None = None) -> tuple[float, int]:
     """Return the bound that all pieces bear, and their number."""
     claim, count = CLEARANCE * search.worst.value, 0
     waiting = [(float(a), float(b), 0) for a, b in pairwise(ends)]
     while waiting:
-        a, b, depth = waiting.pop()
+        a, b, depth = waiting.pop(0 if most is not None else -1)  # the whole range first, if it may be given up
         piece, raised = _Piece.of(search, a, b), 0.02
         held = piece.bears(claim)
         if not held and depth < HALVINGS and count + len(waiting) < MOST:
             waiting += [(a, 0.5 * (a + b), depth + 1), (0.5 * (a + b), b, depth + 1)]
+            many = most is not None and count + len(waiting) > most
+            if many and not piece.bears(HOPELESS * search.worst.value):
+                raise NotAvailable(
+                    f"mu is at least {search.worst.value:.4g}; a bound from above needs more than {most} pieces of the "
+                    "range of payloads, as with little damping; require mu to have it searched for"
+                )
             continue
         while not held:  # as small as it gets, or as many as are worth the time
             claim, raised = claim * (1.0 + raised), 2.0 * raised
             held = piece.bears(claim)
-            if not held and claim > 1e3 * search.worst.value:
+            if not held and claim > HOPELESS * search.worst.value:
                 raise NotAvailable(f"no bound found between payloads of {a:g} and {b:g} kg")
         for t in (search.at(a), search.at(0.5 * (a + b)), search.at(b)):
             if not np.isfinite(t.value):
@@ -341,7 +359,11 @@ class _Piece:
             scaled = _scaled(M, self.commands, claim)
             close = norm_bound(scaled, self.sizes)
             open_ = np.flatnonzero(close > 1.0)
-            for chunk in np.array_split(open_, max(1, open_.size // 50)):  # a few at a time: one that fails is enough
+            close[open_] = balanced_bound(scaled[open_], self.sizes)
+            open_ = open_[close[open_] > NEAR]
+            # a few at a time, the likeliest first: one that fails is enough
+            open_ = open_[np.argsort(-close[open_], kind="stable")]
+            for chunk in np.array_split(open_, max(1, open_.size // 20)):
                 if not chunk.size:
                     continue
                 close[chunk] = scaled_bound(scaled[chunk], self.sizes, self.kinds)

@@ -19,7 +19,7 @@ from ...simulation.response import Response
 from ..scenario import Scenario, variants
 from ..variations import changed
 from . import loads, robust, runs, varied
-from .bound import CrossedBounds
+from .bound import MOST_ASIDE, MOST_BEGIN, CrossedBounds
 from .events import event, event_names
 from .loops import Loop, examine
 from .requirements import LINEAR
@@ -204,16 +204,18 @@ def _bounds(task: Task) -> dict[str, Job]:
     if low == high:
         return {}
     base, item = task.chosen.plant(task.plant), task.chosen
+    begin, aside = (None, None) if "mu" in task.requirements else (MOST_BEGIN, MOST_ASIDE)
     return {
-        f"bound {text}": (_bound, (base, law, item, low, high, text, pose))
+        f"bound {text}": (_bound, (base, law, item, low, high, text, pose, aside if text else begin))
         for text, pose, law in [("", None, task.law), *posed(task)]
     }
 
 
 def _bound(
-    arm: Plant, law: Any, item: Scenario, low: float, high: float, text: str, pose: Sequence[float] | None
+    arm: Plant, law: Any, item: Scenario, low: float, high: float, text: str, pose: Sequence[float] | None,
+    most: int | None,
 ) -> Any:
-    found = robust.payload_bound(arm, law, low, high, runs.start_point(arm, item, pose), text)
+    found = robust.payload_bound(arm, law, low, high, runs.start_point(arm, item, pose), text, most)
     return Failed(found) if isinstance(found, str) else found
 
 

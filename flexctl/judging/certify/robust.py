@@ -237,7 +237,8 @@ def bisected(stable: Callable[[float], bool], start: float, step: float, bound: 
 
 
 def payload_bound(
-    plant: Plant, law: Any, low: float, high: float, at: OperatingPoint | None = None, where: str = ""
+    plant: Plant, law: Any, low: float, high: float, at: OperatingPoint | None = None, where: str = "",
+    most: int | None = None,
 ) -> PayloadBound | str:
     """Return the bound for payloads from low to high [kg] with 30 % at every command, or why there is none.
 
@@ -253,6 +254,8 @@ def payload_bound(
         Where the arm is linearised; by default in its reference pose.
     where : str
         Label of the pose.
+    most : int, optional
+        Pieces of the range beyond which it is given up if one of them bears none; by default it never is.
 
     Examples
     --------
@@ -270,6 +273,6 @@ def payload_bound(
         return plant.with_(overrides={"payload.mass": payload}).linearise(at)
 
     try:
-        return bound.payload_bound(family, linear_law(law, plant.model, at), low, high, where)
+        return bound.payload_bound(family, linear_law(law, plant.model, at), low, high, where, most)
     except (NotAvailable, DefinitionError) as error:
         return str(error)
