@@ -34,8 +34,10 @@ class Set(NamedTuple):
 
     constants: np.ndarray  # (k, C), see `drives`
     columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
+    spans: np.ndarray  # (2 k,) where the entries of each column that are not zero begin and end
     slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
-    outputs: np.ndarray  # (1,) how many the arm has
+    active: np.ndarray  # (m,) the slots that take part: links, and those that stand in the state
+    outputs: np.ndarray  # (2,) how many the arm has; 1 while the joints have just been asked about this state
     own: np.ndarray  # (2 k,) inputs of each joint, or -1
     torques: np.ndarray  # (k,) input of the arm inside
     kept: np.ndarray  # (2 m,) inputs that stay: inside, around
@@ -52,12 +54,12 @@ class Set(NamedTuple):
     S: np.ndarray  # (4 k, 4)
     seen: np.ndarray  # (k, 3) readings
     Z: np.ndarray  # (k, n)
-    A: np.ndarray  # (4 k, 4 k)
+    A: np.ndarray  # (m, m)
     pivots: np.ndarray
-    right: np.ndarray  # (4 k,)
+    right: np.ndarray  # (m,)
 
 
-SET = group((MAT, MAT, *(INT,) * 6, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -82,12 +84,16 @@ def joints(
     def whole(x: Any) -> np.ndarray:
         return np.ascontiguousarray(x, np.int64).ravel()
 
+    active = [i for i, place in enumerate(whole(slots)) if i % s == LINK or place >= 0]
+    filled = [np.append(np.flatnonzero(column), 0) for column in columns]
+    spans = [(x[0], x[:-1].max(initial=-1) + 1) for x in filled]
+    m = len(active)
     return Set(
-        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(slots), whole([outputs]), whole(own),
-        whole(torques), whole(kept), whole(readings),
+        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole(active),
+        whole([outputs, 0]), whole(own), whole(torques), whole(kept), whole(readings),
         zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
         zeros((READINGS, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
-        zeros((s * k, s * k)), zeros(s * k, np.int64), zeros(s * k),
+        zeros((m, m)), zeros(m, np.int64), zeros(m),
     )
 
 
@@ -102,7 +108,7 @@ def go_in(form, motion):
 @kernel(**PLAIN)
 def ask(joints, q, v, a, u, ca, cv, cq):
     """Evaluate all joints: residuals, S, readings; and the inputs of the arm."""
-    n = joints.columns.shape[1]
+    joints.outputs[1] = 0
     for i in range(0, joints.kept.size, 2):
         joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
     for j in range(joints.torques.size):
@@ -113,7 +119,7 @@ def ask(joints, q, v, a, u, ca, cv, cq):
             local[1, slot] = v[place] if place >= 0 else 0.0
             local[2, slot] = a[place] if place >= 0 else 0.0
         position, rate, acceleration = 0.0, 0.0, 0.0
-        for i in range(n):
+        for i in range(joints.spans[2 * j], joints.spans[2 * j + 1]):
             position += x[i] * q[i]
             rate += x[i] * v[i]
             acceleration += x[i] * a[i]
@@ -136,41 +142,44 @@ def ask(joints, q, v, a, u, ca, cv, cq):
 
 
 @kernel(**PLAIN)
+def along(joints, j, d):
+    """Return what the correction d of the arm turns joint j."""
+    total = 0.0
+    for i in range(joints.spans[2 * j], joints.spans[2 * j + 1]):
+        total += joints.columns[j, i] * d[i]
+    return total
+
+
+@kernel(**PLAIN)
 def border(joints, d):
     """Put the correction of the arm right, and fill that of the drives behind it; returns whether that failed."""
-    k, n, A, right = joints.torques.size, joints.columns.shape[1], joints.A, joints.right
-    for row in range(SLOTS * k):
-        right[row] = 0.0
-        for column in range(SLOTS * k):
-            A[row, column] = 0.0
-    for j in range(k):
-        at = SLOTS * j
-        for i in range(n):
-            right[at] += joints.columns[j, i] * d[i]
-        for other in range(k):
-            G, to = 0.0, SLOTS * other
-            for i in range(n):
-                G += joints.columns[j, i] * joints.Z[other, i]
-            for slot in range(SLOTS):
-                A[at, to + slot] = G * joints.S[to, slot]
-        A[at, at] += 1.0
-        for slot in range(1, SLOTS):
-            if joints.slots[at + slot] < 0:
-                A[at + slot, at + slot] = 1.0
-                continue
-            right[at + slot] = joints.r[j, slot]
-            for column in range(SLOTS):
-                A[at + slot, at + column] = joints.S[at + slot, column]
+    A, right, m = joints.A, joints.right, joints.active.size
+    for row in range(m):
+        at, G = joints.active[row], 0.0
+        j, slot = at // SLOTS, at % SLOTS
+        right[row] = along(joints, j, d) if slot == LINK else joints.r[j, slot]
+        for column in range(m):
+            to = joints.active[column]
+            other, of = to // SLOTS, to % SLOTS
+            if slot == LINK:
+                G = along(joints, j, joints.Z[other]) if of == LINK else G
+                A[row, column] = G * joints.S[SLOTS * other, of]
+            else:
+                A[row, column] = joints.S[at, of] if other == j else 0.0
+        A[row, row] += 1.0 if slot == LINK else 0.0
     if factor_full(A, joints.pivots) != 0:
         return True
     solve_full(A, joints.pivots, right)
-    for j in range(k):
-        at, force = SLOTS * j, 0.0
-        for slot in range(SLOTS):
-            force += joints.S[at, slot] * right[at + slot]
-            if slot > 0 and joints.slots[at + slot] >= 0:
-                d[joints.slots[at + slot]] = right[at + slot]
-        for i in range(n):
+    row = 0
+    for j in range(joints.torques.size):
+        force = 0.0
+        while row < m and joints.active[row] // SLOTS == j:
+            at = joints.active[row]
+            force += joints.S[SLOTS * j, at % SLOTS] * right[row]
+            if at % SLOTS != LINK:
+                d[joints.slots[at]] = right[row]
+            row += 1
+        for i in range(joints.columns.shape[1]):
             d[i] -= joints.Z[j, i] * force
     return False
 
@@ -224,9 +233,10 @@ def driven(ops: Operations) -> Operations:
     def measure(form, motion, u, y):
         """Sensor readings, and those of the drives."""
         joints = form.set
-        go_in(form, motion)
-        ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
-        first = joints.outputs[0]
+        if joints.outputs[1] == 0:
+            go_in(form, motion)
+            ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        first, joints.outputs[1] = joints.outputs[0], 0
         inner_measure(form.inner, form.motion, joints.u, y[:first])
         for i in range(first, y.size):
             y[i] = reading(joints, motion.q, motion.v, i - first)
@@ -249,10 +259,12 @@ def driven(ops: Operations) -> Operations:
         go_in(form, motion)
         ask(form.set, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
         inner_finish(form.inner, form.motion, form.set.u, np.inf)
+        form.set.outputs[1] = 1  # what follows a step is that it is measured
 
     @kernel(**INSIDE)
     def refresh(form, motion):
         """Make ready to measure."""
+        form.set.outputs[1] = 0
         go_in(form, motion)
         inner_refresh(form.inner, form.motion)
 

@@ -298,7 +298,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if feeds:
                         continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
-                    aged = not exact and (number[YOUNG] >= AGE or tired(number))
+                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number))
                     fresh = full or careful or closed or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
@@ -413,7 +413,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     done = size <= limit
                     if iteration == 2:
                         number[SHRUNK], number[FROM] = size / max(previous, 1e-300), previous
-                    elif iteration == 1 and number[SHRUNK] > 0.0 and motion.counts[0] % CHECKED != 0.0:
+                    elif not done and number[SHRUNK] > 0.0 and iteration == 1 and motion.counts[0] % CHECKED != 0.0:
                         expected = number[SHRUNK] * size * max(size / number[FROM], 1.0)
                         done = done or (not careful and expected <= FORESEEN * limit)
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
