@@ -432,7 +432,7 @@ class TestCertificates:
     def test_a_requirement_may_speak_of_one_scenario(self) -> None:
         def judged(name: str, bound: float) -> requirements.Verdict:
             table = {"5 deg, 0 g": {"y.time": 1.0}, "5 deg, 20 g": {"y.time": 2.0}, "50 deg, 0 g": {"y.time": 9.0}}
-            none = dict.fromkeys(("points", "posed", "varied", "drawn", "loops"), ())
+            none = dict.fromkeys(("points", "posed", "varied", "drawn", "loops", "events"), ())
             known = {"failures": {}, "unsettled": {}, "errors": {}}
             empty = SimpleNamespace(**none, **known, runs=table, no_loop="", counterexample=None)
             return requirements.judged(empty, requirements.checked({name: bound}))[-1]

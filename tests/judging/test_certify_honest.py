@@ -181,8 +181,8 @@ def test_two_certificates_of_the_same_are_the_same_text(monkeypatch: pytest.Monk
     """Processes end in an order of their own; tables have another one."""
     kept: list[tuple[int, Any]] = []
 
-    def once(*given: Any) -> list[tuple[int, Any]]:
-        kept.extend([] if kept else run_all(*given))
+    def once(*given: Any, **named: Any) -> list[tuple[int, Any]]:
+        kept.extend([] if kept else run_all(*given, **named))
         return kept
 
     def found() -> str:

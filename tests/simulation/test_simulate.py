@@ -123,7 +123,12 @@ def test_recorded_coordinates_belong_to_the_outputs(method: str) -> None:
     model = build(tokhi_arm(), "finite_difference", sections=5)
     inputs = {"joint1_torque": bang_bang(0.1, 0.0213)}
     run = simulate(model, inputs=inputs, duration=0.05, step=1e-3, method=method, record_states=True)
-    np.testing.assert_allclose(run.q @ model.sensors.position.T + run.v @ model.sensors.rate.T, run.y, atol=1e-12)
+    zero = np.zeros_like
+    y = [model.output(q, v, zero(q), zero(u)) for q, v, u in zip(run.q, run.v, run.u, strict=True)]
+    np.testing.assert_allclose(y, run.y, atol=1e-12)
+    linear = run.q @ model.sensors.position.T + run.v @ model.sensors.rate.T
+    turned = [one.row for one in model.turned]
+    np.testing.assert_allclose(np.delete(linear, turned, 1), np.delete(run.y, turned, 1), atol=1e-12)
     assert run.coordinates[0].name == "theta"
     assert simulate(model, inputs=inputs, duration=0.05, method=method).q is None
 
@@ -255,8 +260,13 @@ def test_a_plant_a_model_and_its_linear_plant_run_alike() -> None:
     plant = fx.load_plant("tokhi_azad_1994")
     inputs = {"joint1_torque": bang_bang(0.1, 0.02)}
     runs = [simulate(s, inputs=inputs, duration=0.05) for s in (plant, plant.model, linearise(plant.model))]
-    for run in runs[1:]:
-        np.testing.assert_array_equal(run.y, runs[0].y)
+    np.testing.assert_array_equal(runs[1].y, runs[0].y)
+    turned = [one.row for one in plant.model.turned]  # with the arm; a linear plant moves along the tangent at rest
+    np.testing.assert_array_equal(*(np.delete(run.y, turned, 1) for run in (runs[2], runs[0])))
+    assert runs[0]["tip_x"][0] == 0.96
+    bent = np.abs(runs[0]["chord1_angle"])
+    assert np.all(np.abs(runs[0]["tip_y"] - runs[2]["tip_y"]) <= 0.96 * bent**3 / 6.0 + 1e-15)
+    assert np.all(np.abs(runs[0]["tip_x"] - 0.96 - runs[2]["tip_x"]) <= 0.96 * bent**2 / 2.0 + 1e-15)
     told = runs[0].provenance
     assert (told["plant"], told["model"]) == ("tokhi_azad_1994", "finite_difference")
     assert {"overrides", "version", "source", "method", "step_s", "duration_s", "wall_s"} <= set(told)
