@@ -27,7 +27,8 @@ from ..laws.given import as_law
 from ..laws.ordered import readings
 from ..linear import FirstOrder
 from ..linear.discrete import zero_order_hold
-from ..model import FloatArray, index_of
+from ..model import FloatArray, LinearMechanics, index_of
+from ..models.wrappers.driven_joints import DrivenJoints
 from ..support.tabular import Column, Tabular
 from .mirror import Mirror
 from .program import Program, Units, program_of
@@ -39,6 +40,8 @@ MODES = 20
 LONGEST, FORGOTTEN = 400_000, 1e-8
 """Periods of the longest impulse response, and what is left of it where it is cut off."""
 SLACK = 1.01
+LEVEL = 1e-12
+"""Largest bound of an output that is level, as a part of that of the others of its unit: it is rounding."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class Lost:
     measured : float
         Largest difference between the runs in single and in double precision.
     bound : float
-        What it cannot exceed in the linear loop; NaN where that is not known.
+        What it cannot exceed in the linear loop, where the tip is by the angles that this turns by; NaN where that is
+        not known, as of an output that is level at the operating point.
     largest : float
         Largest absolute value in the run.
     """
@@ -233,7 +237,25 @@ def _bounds(program: Program, met: _Largest, arm: Any) -> tuple[dict[str, float]
     for _ in range(4):  # the run in single precision is larger by what is bounded
         each, once = _errors(program, met, loop, more)
         more = SLACK * (sums @ each + peaks @ once)
-    return dict(zip(loop.names, more[: len(loop.names)].tolist(), strict=True)), ""
+    bounds = dict(zip(loop.names, more[: len(loop.names)].tolist(), strict=True))
+    return bounds | _curved(arm.model, first, bounds), ""
+
+
+def _curved(model: Any, plant: FirstOrder, bounds: Mapping[str, float]) -> dict[str, float]:
+    """Return the bounds of the outputs that the linear plant does not tell.
+
+    Where a point of a circle is: the radius by the bounds of the angles, since sine and cosine change by no more than
+    their angle. What is level at the operating point moves all the same: its bound is not known.
+    """
+    largest: dict[str, float] = {}
+    for signal in plant.outputs:
+        largest[signal.unit] = max(largest.get(signal.unit, 0.0), bounds[signal.name])
+    found = {s.name: math.nan for s in plant.outputs if bounds[s.name] <= LEVEL * largest[s.unit]}
+    inner = model.inner if isinstance(model, DrivenJoints) else model
+    own = [s.name for s in inner.outputs]
+    for row, _, angle, less, radius in inner.turned if isinstance(inner, LinearMechanics) else ():
+        found[own[row]] = radius * sum(bounds[own[k]] for k in (angle, less) if k >= 0)
+    return found
 
 
 def _gamma(terms: int) -> float:

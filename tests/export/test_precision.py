@@ -84,7 +84,22 @@ def test_the_bound_is_above_what_a_run_shows() -> None:
         for lost in found.signals.values():
             assert 0.0 < lost.measured < lost.bound
         bounds.append(found.signals["joint1_torque"].bound)
+        angles = found.signals["joint1_angle"].bound + found.signals["chord1_angle"].bound
+        assert found.signals["tip_x"].bound == pytest.approx(0.96 * found.signals["chord1_angle"].bound, rel=1e-12)
+        assert found.signals["tip_error_x"].bound == pytest.approx(0.96 * angles, rel=1e-12)
     assert bounds[1] > 30.0 * bounds[0]  # single precision may read the neighbour of a quantum
+
+
+def test_an_output_that_is_level_at_rest_has_no_bound() -> None:
+    """A straight arm of planar beams: its linear plant says that tip_x does not move at all, and it does."""
+    plant = fx.load_plant("tokhi_azad_1994", overrides=DAMPED)
+    law, arm = fx.load_controller("tokhi_azad_pd").design(plant), plant.with_(model="timoshenko_planar")
+    found = fx.single_precision(law, arm, fx.Scenario("move", fx.quintic(0.0, 0.02, 0.4), 0.4))
+    assert found.unbounded == ""
+    assert math.isnan(found.signals["tip_x"].bound)
+    assert found.signals["tip_x"].measured > 0.0
+    assert found.to_dict()["signals"]["tip_x"]["bound"] is None
+    assert found.signals["tip_y"].measured < found.signals["tip_y"].bound < 1e-3
 
 
 def test_where_there_is_no_bound_the_reason_is_told() -> None:

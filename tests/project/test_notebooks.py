@@ -460,8 +460,11 @@ def test_every_notebook_has_its_check() -> None:
 def test_it_runs_and_its_numbers_are_right(path: Path) -> None:
     fresh = headline(execute(path))
     CHECKS[path.stem](fresh)
-    stored = flat(headline(nbformat.read(path, as_version=4)))
-    assert stored == near(flat(fresh), rel=1e-3, abs=1e-6), "stale: run `make notebooks`"
+    stored, now = flat(headline(nbformat.read(path, as_version=4))), flat(fresh)
+    words = {key for key, value in now.items() if isinstance(value, str)}  # pytest has no tolerance for them
+    assert {key: stored.get(key) for key in words} == {key: now[key] for key in words}, "stale: run `make notebooks`"
+    stored, now = ({k: v for k, v in each.items() if k not in words} for each in (stored, now))
+    assert stored == near(now, rel=1e-3, abs=1e-6), "stale: run `make notebooks`"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
