@@ -280,8 +280,9 @@ def _read_model(content: Any, rows: list[Row]) -> tuple[str, dict[str, Any]]:
         options = dict(content or {})
         require("kind" in options, f'missing key "kind", one of: {", ".join(sorted(REGISTRY))}')
         kind = options.pop("kind")
-        if not (isinstance(kind, str) and outside.is_outside(kind)):
-            Choice(tuple(REGISTRY if kind in REGISTRY else models.kinds()), "the solver").check("kind", kind)
+        if not isinstance(kind, str) or not outside.is_outside(kind):
+            built_in = isinstance(kind, str) and kind in REGISTRY  # a list cannot be looked up
+            Choice(tuple(REGISTRY if built_in else models.kinds()), "the solver").check("kind", kind)
         defaults = models.options(kind)
         for key, value in options.items():
             if key not in defaults:

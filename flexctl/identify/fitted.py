@@ -66,6 +66,7 @@ def fitted_plant(response: FrequencyResponse, name: str = "measured response", s
     >>> w = np.linspace(1.0, 30.0, 300)
     >>> H = 1.0 / (100.0 - w**2 + 0.4j * w)
     >>> data = fx.identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01)
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     plant = fx.identify.fitted_plant(data)
     >>> print(plant.modes().frequencies_hz.round(4))
