@@ -148,4 +148,4 @@ def test_what_data_do_not_tell_is_asked_for(plant) -> None:
     with pytest.raises(fx.DefinitionError, match=r"fit a plant to it first"):
         fx.transfer(data_of(plant), s=[1j])
     with pytest.warns(fx.DataWarning, match="what runs is a plant fitted to its lines"):
-        fx.simulate(data_of(plant), inputs={"voltage": fx.Step(0.0, 1.0)}, duration=0.01)
+        fx.simulate(data_of(plant), inputs={"voltage": fx.bang_bang(1.0, 0.005)}, duration=0.01)
