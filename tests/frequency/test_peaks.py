@@ -138,7 +138,7 @@ def test_the_picture_of_one_link_has_its_drive_and_sensors(tmp_path: Path) -> No
     path = tmp_path / "b.png"
     result = CliRunner().invoke(cli, ["bode", "li_zhang_single_link", "--to", "100", "-o", str(path)])
     assert result.exit_code == 0, result.output
-    assert "drawn: 3 of 18 channels; --all shows the others" in result.stderr
+    assert "drawn: 3 of 27 channels; --all shows the others" in result.stderr
     assert imread(path).shape[:2] == (750, 1890)
     every = tmp_path / "all.png"
     call("bode", "li_zhang_single_link", "--to", "100", "--all", "-o", str(every))
@@ -153,7 +153,7 @@ def test_the_table_has_a_sensible_length_and_says_what_it_leaves_out() -> None:
     rows = [line for line in text.splitlines() if "→" in line]
     assert 20 <= len(rows) <= ROWS
     assert "50 of 90 peaks are left out" in text
-    assert "10 of 48 channels; --all shows the others" in text
+    assert "10 of 63 channels; --all shows the others" in text
     assert "86 of 96 modes lie above 1314 Hz" in text
     assert {row.split()[3] for row in rows} == {"50.0939", "86.721", "188.792", "254.41"}
     damped = call("bode", "planar_2r_servo", "--output", "tip_y")

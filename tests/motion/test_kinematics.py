@@ -154,7 +154,7 @@ def test_chords_and_encoders_agree_on_a_straight_arm_beyond_half_a_turn(kind: di
 def test_the_deflection_of_a_link_under_a_force_is_that_of_a_cantilever(kind: dict[str, Any], shear: float) -> None:
     """P L^3 / 3 E I + P L / kt G A, and the chord turns by it over the length; joint angles held at zero."""
     model = build(arm(lengths=(1.6,)), **kind)
-    load, u = 0.5, np.zeros(3)
+    load, u = 0.5, np.zeros(len(model.inputs))
     u[2] = load
     state = fx.equilibrium(model, hold={"joint1": 0.0}, balance=["joint1_torque"], u=u)
     y = dict(zip(fx.model.names(model.outputs), model.output(state.q, state.v, state.a, state.u), strict=True))

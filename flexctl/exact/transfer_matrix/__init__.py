@@ -66,7 +66,7 @@ class TransferMatrixArm:
     --------
     >>> model = fx.TransferMatrixArm(fx.load_plant("planar_2r_flexible").arm, held=True)
     >>> fx.names(model.inputs)
-    ['tip_force_x', 'tip_force_y']
+    ['tip_force_x', 'tip_force_y', 'tip_torque']
     """
 
     kind = "transfer_matrix"
@@ -221,7 +221,7 @@ class TransferMatrixArm:
         force, moment, one = chain.E0 / l**2, chain.E0 / l, np.ones_like(l)
         states *= np.array([l, l, one, force, force, moment, l, l, one])[None, :, None]
         if not free:
-            per = [force, force]
+            per = [force, force, moment]
             per += [one if self.arm.joints[i].drive == "motion" else moment for i in reversed(chain.drives)]
             states /= np.array(per)
             turns /= np.array(per)
@@ -234,7 +234,7 @@ class TransferMatrixArm:
         from .kernel import sweep as kernels  # compiled code is loaded when a response is asked for
 
         chain = self.chain
-        p = 1 if free else 2 + len(chain.drives)
+        p = 1 if free else 3 + len(chain.drives)
         states = np.zeros((chain.probe.max() + 1, 9, p, s.size), complex)
         turns = np.zeros((len(chain.drives), p, s.size), complex)
         phase, size = np.empty(s.size, complex), np.empty(s.size)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...machine.arm import Arm, Sensor
 from ...model import ComplexArray, Signal
+from ...models.loads import TIP_TORQUE
 from ...models.sensors import chord_signals, gauge, sensor_signal
 from .chain import Chain
 
@@ -38,7 +39,7 @@ def input_signals(arm: Arm, held: Sequence[int]) -> tuple[Signal, ...]:
             signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
         elif joint.drive != "free":
             signals.append(Signal(f"joint{i}_torque", "N m"))
-    return (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"))
+    return (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"), TIP_TORQUE)
 
 
 def output_signals(arm: Arm) -> tuple[Signal, ...]:
@@ -58,7 +59,7 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
 
 def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:
     """Return what was given per input of the chain (last axis but one) per input of the arm."""
-    columns = {i: 2 + k for k, i in enumerate(reversed(chain.drives))}
+    columns = {i: 3 + k for k, i in enumerate(reversed(chain.drives))}
     c, d = np.cos(chain.angle[-1]), np.sin(chain.angle[-1])
     parts: list[ComplexArray] = []
     driven = []
@@ -72,8 +73,8 @@ def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> Comple
             parts += [joint.servo_stiffness * column, joint.servo_damping * column]
         elif joint.drive != "free":
             parts.append(column)
-    along, across = x[..., 0, :], x[..., 1, :]
-    return np.stack([*driven, *parts, c * along - d * across, d * along + c * across], axis=-2)
+    along, across, moment = (x[..., k, :] for k in range(3))
+    return np.stack([*driven, *parts, c * along - d * across, d * along + c * across, moment], axis=-2)
 
 
 def output_rows(

@@ -99,7 +99,7 @@ def mode_shapes(model: TransferMatrixArm, count: int, stations: int = 41) -> tup
         joints = np.zeros(links, complex)
         joints[list(fine.chain.drives)] = found.turns[:, 0, k]
         seen = np.array([*found.turns[:, 0, k], *moved[-1, -1]])  # what the inputs act on
-        b = B[model.rigid_modes + k]
+        b = B[model.rigid_modes + k, : seen.size]
         scale = (seen.conj() @ b) / (seen.conj() @ seen)
         parts = (moved, states[:, :, [GAP_U, GAP_W]], joints)
         shapes.append(ModeShape(float(omega[model.rigid_modes + k]), position, *((scale * x).real for x in parts)))
@@ -118,16 +118,16 @@ def _damping(model: TransferMatrixArm, omega: FloatArray) -> FloatArray:
 
 
 def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return frequencies, gains of joint torques and tip forces (modes x p), and output rows; rigid modes first."""
+    """Return frequencies, gains of joint torques and tip loads (modes x p), and output rows; rigid modes first."""
     joints = model.arm.joints
     if any(j.drive == "motion" for j in joints) or any(j.damping > 0 for j in joints):
         raise NotAvailable("modes of unit mass: not with motion-driven joints or dampers beside joint springs")
     plain = _driven(model.undamped())
     omega, rigid = plain.natural_frequencies(count + 1), plain.rigid_modes
-    # angle or displacement that each input works on
+    # angle or displacement that each input works on, but for the moment at the tip: its section has no output
     moved = [f"joint{i + 1}_angle" for i in plain.chain.drives] + ["tip_x", "tip_y"]
     own = [index_of("output", name, plain.outputs) for name in moved]
-    B, C = [np.zeros((0, len(own)))], [np.zeros((0, len(plain.outputs)))]
+    B, C = [np.zeros((0, len(own) + 1))], [np.zeros((0, len(plain.outputs)))]
     if rigid:
         free = [k for k, i in enumerate(plain.chain.drives) if plain.arm.joints[i].drive == "torque"]
         R = _residue(plain, 0.0, 0.25 * omega[0] ** 2)
@@ -138,9 +138,9 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
     for k in range(count):
         R = _residue(plain, -(omega[k] ** 2), 0.3 * min(gaps[k], gaps[k + 1]))
         best = int(np.argmax(np.diag(R[own])))
-        c = R[:, best] / np.sqrt(R[own[best], best])
-        C.append(c[None])
-        B.append(c[own][None])
+        size = np.sqrt(R[own[best], best])
+        C.append(R[:, best][None] / size)
+        B.append(R[own[best]][None] / size)
     return np.append(np.zeros(rigid), omega[:count]), np.concatenate(B), np.concatenate(C).T
 
 
@@ -151,7 +151,7 @@ def _driven(model: TransferMatrixArm) -> TransferMatrixArm:
 
 
 def _residue(model: TransferMatrixArm, centre: float, radius: float) -> FloatArray:
-    """Return the residue in sigma per joint torque and tip force, of angles and displacements."""
+    """Return the residue in sigma per joint torque and tip load, of angles and displacements."""
     turn = np.exp(2j * np.pi * (np.arange(POINTS) + 0.5) / POINTS)
     s = np.sqrt(centre + radius * turn)
     H = model.transfer(s) / s ** _powers(model)[:, None, None]

@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     ----------
     states : ndarray (probes, 9, p, len(s))
         In units of l and E0: u, w, theta, N, Q, M and the displacement (u, w, theta) from the tangent of the link's
-        root. Inputs: tip force along and across the last link, then the drives from the last one inwards.
+        root. Inputs: tip force along and across the last link, tip moment, then the drives from the last one inwards.
     turns : ndarray (drives, p, len(s))
         Joint angles, from the base outwards.
     phase, size : ndarray (len(s))
@@ -113,12 +113,12 @@ def sweep(chain: Chain, free: bool, alpha: float, s: Array, unit: Array, E0: flo
         x, l = s[f], unit[f]
         sigma = x * x + alpha * x
         at = At(x, sigma, l, E0)
-        columns = 4 if free else 5
+        columns = 4 if free else 6
         Z[n] = 0.0
         for i in range(3):
             Z[n, i, i] = 1.0
         if not free:
-            Z[n, 3, 3] = Z[n, 4, 4] = 1.0
+            Z[n, 3, 3] = Z[n, 4, 4] = Z[n, 5, 5] = 1.0
         direction, logarithm = 1.0 + 0j, 0.0
         for k in range(n - 1, -1, -1):
             v, z, w = values[k], Z[k + 1], Z[k]
@@ -201,7 +201,7 @@ def outwards(chain: Chain, at: At, free: bool, path: Path, y: Array, states: Arr
             joint += 1
         elif kind[k] == MOTION:
             for j in range(p):
-                turns[joint, j] = 1.0 if not free and j == 2 + last - joint else 0.0
+                turns[joint, j] = 1.0 if not free and j == 3 + last - joint else 0.0
             joint += 1
         elif kind[k] == TURN:
             gap[:] = 0.0
