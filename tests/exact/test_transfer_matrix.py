@@ -224,7 +224,7 @@ def test_rigid_links_are_the_rigid_arm(elbow: float) -> None:
 
 
 def plain_product(arm: Arm, s: complex) -> np.ndarray[Any, Any]:
-    """Tip displacement (along, across, angle) of the last link per unit tip force and moment, by exp(A h) and nothing else."""
+    """Tip displacement (along, across, angle) of the last link per unit tip force and moment, by exp(A h) alone."""
     sigma = s * s
     P = np.eye(6, dtype=complex)
     for i, (link, j) in enumerate(zip(arm.links, arm.joints, strict=True)):
