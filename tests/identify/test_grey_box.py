@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from one_link import FREE, OUTPUTS, PLANT, TRUE, measured
 
 import flexctl as fx
 from flexctl import identify
-from flexctl.identify.sampled import sampled
+from flexctl.identify.sampled import delayed, sampled
 
 SENSORS = [head.split(" ")[0] for head in OUTPUTS]
 KEYS = [key for key in TRUE if key != "friction.dry.coulomb"]
@@ -93,6 +94,24 @@ def test_the_held_out_arm(folder: Path) -> None:
     fit = found.validate(other)
     assert fit["joint1_angle"] > 99.5
     assert fit["strain"] > 99.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("late", [1, 0])
+def test_sensors_read_after_a_jump_where_the_data_tell(folder: Path, late: int) -> None:
+    """Noise hides the jumps of the record below; here they stand far above it."""
+    arm = fx.load_plant(folder / "dry.toml")
+    drive = identify.doublets("joint1_torque [N m]", 0.1, count=3, every=1.0, growth=1.4)
+    noise = {"strain": 2e-7, "tip_acceleration": 1e-5}
+    data = identify.measure(arm, drive, SENSORS, delay=2, encoder_bits=20, noise=noise)
+    if not late:
+        feed = sampled(arm, ["joint1_torque"], SENSORS, np.pi / data.dt).plant.D[:3, :1]
+        data = replace(data, y=data.y + (delayed(data.u, 2) - delayed(data.u, 3)) @ feed.T)
+    keys = ["joint.1.hub_inertia", "payload.mass"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fx.DataWarning)
+        found = identify.parameters(arm, data, keys, start={key: OFF[key] for key in keys}, mesh=False)
+    assert (found.delay, found.late) == (2, late)
 
 
 def test_a_record_with_dry_friction(folder: Path, tmp_path: Path) -> None:
