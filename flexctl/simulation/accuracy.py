@@ -19,6 +19,9 @@ MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
 SAFETY = 3.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
+VARIED = 1.5
+"""The same where steps vary: long ones are taken where the displacements have little local error, which is where the
+rates of an oscillation have the most; the displacements show it a quarter of a period later."""
 CLAIM = 0.1
 """No error below this part of rtol is claimed."""
 EXPECTED = 0.5
@@ -106,7 +109,7 @@ class Accuracy:
         if method == "exact":
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
-        raised = self.estimate * (SAFETY if np.isfinite(self.memory) else 1.0)
+        raised = self.estimate * (SAFETY if np.isfinite(self.memory) else VARIED if self._varied else 1.0)
         claimed = np.maximum(raised, CLAIM * rtol * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
@@ -117,6 +120,11 @@ class Accuracy:
     def _estimated(self) -> bool:
         """Whether the method has an estimate."""
         return bool(np.isfinite(self.gauge.number[state.SHORTEST]))
+
+    @property
+    def _varied(self) -> bool:
+        """Whether steps of several lengths were taken."""
+        return bool(self.gauge.number[state.SHORTEST] < 0.75 * self.gauge.number[state.LONGEST])
 
     def _moves(self) -> npt.NDArray[np.bool_]:
         """Return whose range is more than rounding."""
