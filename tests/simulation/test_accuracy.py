@@ -181,7 +181,7 @@ def test_what_is_recorded_of_inputs_is_what_was_given(rtol: float) -> None:
 def test_torques_of_led_joints_are_those_of_small_steps(rtol: float) -> None:
     """The same of the torques of prescribed joints, by both methods."""
     arm = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 4})
-    moves = {name: fx.Cycloid(0.0, np.pi / 3, 0.4) for name in ("joint1", "joint2")}
+    moves = {name: fx.Cycloid(0.0, np.pi / 3, 0.3) for name in ("joint1", "joint2")}
     run = fx.simulate(arm, motions=moves, duration=0.5, rtol=rtol)
     assert run.provenance["rejected"] > 0
     exact = fx.simulate(arm, motions=moves, duration=0.5, step=1e-4)
