@@ -143,6 +143,8 @@ class Operations(NamedTuple):
         A correction above this part of the arm's size fails the step, which is then taken with more care.
     spans : bool
         Whether the kept factors of a step serve a jump, whose matrix is theirs over ca but for the damping.
+    foreseen : float
+        Part of `limit` below which a second correction is left out; less where errors of a step add up along a chain.
     begin, close : (form, motion)
         Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
     """
@@ -164,6 +166,7 @@ class Operations(NamedTuple):
     stride: float = np.inf
     far: float = np.inf
     spans: bool = False
+    foreseen: float = FORESEEN
     begin: Any = None
     close: Any = None
 
@@ -181,7 +184,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     after_jump, rest = (1e-3 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
-    spans = ops.spans and not feeds
+    spans, foreseen = ops.spans and not feeds, ops.foreseen
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
@@ -415,7 +418,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         number[SHRUNK], number[FROM] = size / max(previous, 1e-300), previous
                     elif not done and number[SHRUNK] > 0.0 and iteration == 1 and motion.counts[0] % CHECKED != 0.0:
                         expected = number[SHRUNK] * size * max(size / number[FROM], 1.0)
-                        done = done or (not careful and expected <= FORESEEN * limit)
+                        done = done or (not careful and expected <= foreseen * limit)
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
                     rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
                     if iteration > 1 and previous > 0.0:

@@ -462,7 +462,8 @@ def sense(form, motion, u, rows, y):
 
 
 OPERATIONS = Operations(
-    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL,
+    foreseen=1e-5,  # `limit` is 100 times the tolerance
 )
 LOOPS = loops(OPERATIONS, FORM)
 
