@@ -284,3 +284,9 @@ def test_at_rest_without_inputs_nothing_moves() -> None:
     for model in (toys.Chain(3), toys.ElasticPendulum(), toys.RodPendulum()):
         run = simulate(model, duration=0.5, step=5e-3)
         np.testing.assert_allclose(run.y, np.broadcast_to(run.y[0], run.y.shape), atol=1e-12)
+
+
+@pytest.mark.parametrize("motion", [fx.Step(0.0, 1.0), fx.Cycloid(0.0, 1.0, 1.0)])
+def test_motions_are_no_inputs(motion) -> None:
+    with pytest.raises(fx.DefinitionError, match=r"give an input signal such as fx\.bang_bang"):
+        fx.simulate("tokhi_azad_1994", inputs={"joint1_torque": motion}, duration=0.1)
