@@ -274,7 +274,8 @@ def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSig
             index_of(f"input of {plant.kind} driven by the law,", name, plant.inputs)
     for name, signal in inputs.items():
         index_of(f"input of {plant.kind}", name, plant.inputs)
-        if isinstance(signal, Motion) or not isinstance(signal, InputSignal):
+        given: object = signal  # a motion has all that the protocol can be checked for
+        if isinstance(given, Motion) or not isinstance(given, InputSignal):
             raise DefinitionError(
                 f'inputs["{name}"] is a {type(signal).__name__}; give an input signal such as fx.bang_bang, '
                 "fx.PiecewiseConstant, fx.Sine or fx.Sampled (motions are for references and motions)"
