@@ -91,7 +91,7 @@ def test_swing_is_a_sine_between_two_rests() -> None:
         (lambda: trapezoidal_acceleration(0, np.nan, 2.0, 0.5, 0.1), "must be finite"),
         (lambda: LinearAcceleration((0.0, 1.0), (0.0, 1.0)), "must be zero"),
         (lambda: LinearAcceleration((0.0, 0.0), (0.0, 0.0)), "not ascending"),
-        (lambda: LinearAcceleration((0.0,), (0.0,)), "at least two"),
+        (lambda: LinearAcceleration((0.0,), (0.0,)), "two or more"),
         (lambda: Moves(()), "at least one move"),
         (lambda: Moves((quintic(0, 1, 0.5), quintic(1, 2, 0.5, 0.3))), "before move 1 ends"),
         (lambda: Moves((quintic(0, 1, 0.5), quintic(0, 2, 0.5, 0.6))), "move 2 begins at 0"),

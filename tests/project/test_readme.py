@@ -56,8 +56,9 @@ def test_it_runs_and_prints_the_numbers_of_its_comments(code: str) -> None:
 
 @pytest.mark.parametrize("page", CONSOLES)
 def test_commands_print_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder with the files of the page."""
+    """In an empty folder with the files of the page, in a terminal as wide as the page's tables."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     for name, text in blocks.files(PAGES[page]).items():
         Path(name).write_text(text, encoding="utf-8")
     for block in blocks.blocks(PAGES[page]):
