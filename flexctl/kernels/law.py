@@ -10,6 +10,7 @@ import numpy as np
 from numba import int64, types
 
 from .jit import entry, kernel
+from .pointers import call_own
 from .tables import FAST, LAW, MAT, PLAIN, TABLES, VEC
 
 
@@ -31,12 +32,11 @@ def _readings(law, k, y, m):
 
 
 @kernel(**PLAIN)
-def law_step(law, k, y, r, memory, u):
-    """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
-    nx, nu, ny = law.A.shape[1], law.drives.size, law.measures.size
+def linear_step(law, k, m, r, memory, command):
+    """One period of a linear law with readings m: fill the limited command, and put the next state into memory[0]."""
+    nx, nu, ny = law.A.shape[1], law.drives.size, law.By.shape[1]
     px, pu = phase_at(law, k) * nx, phase_at(law, k) * nu
-    m, command, new = law.scratch[0], law.scratch[1], law.scratch[2]
-    _readings(law, k, y, m)
+    new = law.scratch[2]
     for i in range(nu):
         total = 0.0
         for j in range(nx):
@@ -59,6 +59,17 @@ def law_step(law, k, y, r, memory, u):
         new[i] = total
     for i in range(nx):
         memory[0, i] = new[i]
+
+
+@kernel(**PLAIN)
+def law_step(law, k, y, r, memory, u):
+    """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
+    nu, m, command = law.drives.size, law.scratch[0], law.scratch[1]
+    _readings(law, k, y, m)
+    if law.own != 0:
+        call_own(law.own, law, k, m, r, memory, command)
+    else:
+        linear_step(law, k, m, r, memory, command)
     delay = memory.shape[0] - 1
     for i in range(nu):
         now = command[i]

@@ -30,7 +30,8 @@ BOUND = 1e6
 class Law(NamedTuple):
     """x+ = A x + By y + Br r + Bu sat(u), u = C x + Dy y + Dr r, with sensor quantisation and noise and a delay.
 
-    Of S phases, A is (S nx, nx), C is (S nu, nx), lower is (S nu,), and so on.
+    Of S phases, A is (S nx, nx), C is (S nu, nx), lower is (S nu,), and so on. A law that is more than that brings a
+    function of its own (`kernels.pointers`).
     """
 
     A: np.ndarray
@@ -49,9 +50,12 @@ class Law(NamedTuple):
     phase: np.ndarray  # phase of each control period (of each grid point, if continuous), the last one goes on
     continuous: int  # 1: x' = A x + By y + Br r; the reference table then has left and right limits beside each other
     scratch: np.ndarray  # (3, widest): readings, command, next state
+    own: int = 0  # address of a function of its own; 0: none
+    more: np.ndarray = np.zeros(0)  # matrices that the function takes besides, one behind the other
+    places: np.ndarray = np.zeros(0, np.int64)  # rows, columns and begin of each
 
 
-LAW = group((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64, MAT), Law)
+LAW = group((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, INT, int64, MAT, int64, VEC, INT), Law)
 
 
 class Tables(NamedTuple):

@@ -1,4 +1,7 @@
-"""Laws as data for the compiled time loop: the linear law, one phase or many, with its wrappers; no law at all."""
+"""Laws as data for the compiled time loop: linear laws, one phase or many, blended, governed; wrappers; no law at all.
+
+Blended and governed laws bring a function that the loop calls by its address, so that it is compiled only for them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import numpy as np
 
 from ..abilities import steps_itself
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint, index_of
-from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated
+from .blended import Blended
+from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper
+from .governed import Governed
+from .ordered import MATRICES, stacked
 from .scheduled import ScheduledLaw
 
 if TYPE_CHECKING:
@@ -23,7 +29,7 @@ def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[La
     """
     delay, limit, noisy, quantised = 0, np.inf, None, None
     # exactly these types: a subclass may step differently
-    while type(law) not in (LinearLaw, ScheduledLaw):
+    while type(law) not in (LinearLaw, ScheduledLaw, Blended, Governed):
         if type(law) is Delayed:
             delay += law.samples
         elif type(law) is Saturated:
@@ -35,29 +41,72 @@ def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[La
         else:
             return None
         law = law.law
-    phases = law.laws if isinstance(law, ScheduledLaw) else (law,)
+    noise = np.zeros((0, len(law.measures))) if noisy is None else noisy.sequence(times.size)
+    quantum = np.zeros(len(law.measures)) if quantised is None else quantised.steps
+    if isinstance(law, Governed):
+        return None if delay or np.isfinite(limit) else _governed(law, quantum, noise, model, times)
+    phases = (law,) if isinstance(law, LinearLaw) else law.laws
     if np.isfinite(limit) and any(np.any(one.Bu) for one in phases):
         return None  # the law feeds back its own limited command, not the one clipped outside
     lower = np.concatenate([np.maximum(one.lower, -limit) for one in phases])
     upper = np.concatenate([np.minimum(one.upper, limit) for one in phases])
     if np.any(lower > upper):
         return None  # disjoint limits: clipping twice is not clipping once
-    noise = np.zeros((0, len(law.measures))) if noisy is None else noisy.sequence(times.size)
-    quantum = np.zeros(len(law.measures)) if quantised is None else quantised.steps
+    if isinstance(law, Blended):
+        limits = lower[: len(law.drives)], upper[: len(law.drives)]
+        return _blended(law, limits, quantum, noise, model, delay)
     if law.sample_time == 0:
         phases = tuple(unlimited(one) for one in phases)
-    matrices = [np.vstack([getattr(one, key) for one in phases]) for key in ("A", "By", "Br", "Bu", "C", "Dy", "Dr")]
+    matrices = [np.vstack([getattr(one, key) for one in phases]) for key in MATRICES]
     kernel = _law(matrices, lower, upper, quantum, noise, law, model)
     phase = law.phase(times) if isinstance(law, ScheduledLaw) else np.zeros(0, np.int64)
     kernel = kernel._replace(phase=phase, continuous=int(law.sample_time == 0))
     return kernel, np.zeros((1 + delay, max(len(phases[0].A), len(law.drives), 1)))
 
 
+def _blended(
+    law: Blended, limits: tuple[FloatArray, FloatArray], quantum: FloatArray, noise: FloatArray,
+    model: MechanicalModel, delay: int,
+) -> tuple[Law, FloatArray] | None:
+    from ..kernels.pointers import address, packed
+    from .ordered_kernel import blended_law
+
+    where = address(blended_law)
+    if not where or law.sample_time == 0:
+        return None
+    stack = stacked(law.laws, law.points)
+    kernel = _law([getattr(stack, key) for key in MATRICES], *limits, quantum, noise, law, model)
+    more, places = packed([stack.points, stack.first, [law.measures.index(law.by), law.mirrored]])
+    kernel = kernel._replace(own=where, more=more, places=places)
+    return kernel, np.zeros((1 + delay, max(len(stack.A), len(law.drives), 1)))
+
+
+def _governed(
+    law: Governed, quantum: FloatArray, noise: FloatArray, model: MechanicalModel, times: FloatArray
+) -> tuple[Law, FloatArray] | None:
+    from ..kernels.pointers import address, packed
+    from .governed_kernel import STATE, governed_period
+
+    inner, delay = law.law, 0
+    if type(inner) is Delayed:
+        inner, delay = inner.law, inner.samples
+    where = address(governed_period)
+    if not where or type(inner) is not LinearLaw or not law.path.size:
+        return None
+    p, g = law.predictor, law.governor
+    kernel = _law([getattr(inner, key) for key in MATRICES], inner.lower, inner.upper, quantum, noise, inner, model)
+    numbers = [g.spacing, g.interval, g.slope, g.keep, g.brake, g.horizon, law.interval]
+    estimate = [p.Phi, p.Gamma, p.measure, p.correct, p.rigid]
+    more, places = packed([*estimate, times, numbers, p.lower, p.upper, law.path, law.rests, *p.loop])
+    kernel = kernel._replace(own=where, more=more, places=places)
+    return kernel, np.zeros((1 + delay, max(len(inner.A) + len(p.Phi) + STATE, len(law.drives))))
+
+
 def begin(law: Any, y: FloatArray, memory: FloatArray) -> None:
     """Put the state with which a law begins at measured outputs y into its memory; see `LinearLaw.start`."""
-    while type(law) not in (LinearLaw, ScheduledLaw):
+    while isinstance(law, _Wrapper):
         law = law.law
-    state = law.initial_at(y)
+    state = np.concatenate(law.initial_at(y)) if isinstance(law, Blended) else law.initial_at(y)
     memory[0, : state.size] = state
 
 
@@ -111,7 +160,7 @@ def empty_law() -> tuple[Law, FloatArray]:
 
 def _law(
     matrices: list[FloatArray], lower: FloatArray, upper: FloatArray, quantum: FloatArray, noise: FloatArray,
-    law: LinearLaw | ScheduledLaw, model: MechanicalModel,
+    law: LinearLaw | ScheduledLaw | Blended, model: MechanicalModel,
 ) -> Law:
     from ..kernels.tables import Law
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,8 @@ from ..errors import require
 from ..model import FloatArray
 from .controller import Delayed, _Wrapper, initial_at
 
-FINEST = 1e-3
-"""Relative error of the pace at which a move begins."""
-TAIL = 0.3
-"""How long the loop is predicted after the path's end [s]."""
-SLACK = 5e-3
-"""Excess over a bound, in parts of it, that counts as rounding: references are interpolated within an interval."""
-
+if TYPE_CHECKING:
+    from .governed_kernel import Governor
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
@@ -54,14 +50,6 @@ class Predictor:
         """Return by how much predicted signals exceed their bounds, at worst, in parts of the bound; <= 0 if none."""
         half = 0.5 * (self.upper - self.lower)
         return float((np.maximum(z - self.upper, self.lower - z) / half).max())
-
-    def admitted(self, z: FloatArray, more: FloatArray) -> float:
-        """Return the largest part of the way from predicted signals z to `more` that stays within the bounds."""
-        change = more - z
-        room = np.where(change > 0, self.upper - z, self.lower - z)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts = np.where(change == 0, np.inf, room / change)
-        return float(np.clip(parts.min(), 0.0, 1.0))
 
 
 class Pace(NamedTuple):
@@ -154,14 +142,25 @@ class Governed(_Wrapper):
     def step(self, state: GovernorState, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, GovernorState]:
         """Return the law's command for the slowed references."""
         require(self.path.size > 0, "a governed law must know its path: simulate it, or call with_references")
-        p = self.predictor
-        before = p.rigid @ y if state.estimate is None else state.estimate
-        x = before + p.correct @ (y - p.measure @ before)
-        pace = state.pace
+        from .governed_kernel import carry, correct
+
+        estimators, pace = self._estimators, state.pace
+        estimate, x = np.zeros(len(estimators[0])), np.zeros(len(estimators[0]))
+        if state.estimate is not None:
+            estimate[:] = state.estimate
+        correct(estimators, estimate, state.estimate is not None, np.ascontiguousarray(y, float), x)
         if state.calls % self.interval == 0:
             pace = self._decide(state, t, np.concatenate([x, self._known(state.law)]))
         u, law = self.law.step(state.law, t, y, self._slowed(pace, t, r))
-        return u, GovernorState(law, p.Phi @ x + p.Gamma @ u, state.calls + 1, pace)
+        carry(estimators, x, np.ascontiguousarray(u, float), estimate)
+        return u, GovernorState(law, estimate, state.calls + 1, pace)
+
+    @cached_property
+    def _estimators(self) -> tuple[FloatArray, ...]:
+        from ..kernels.arrays import writable
+
+        p = self.predictor
+        return tuple(writable(p.Phi, p.Gamma, p.measure, p.correct, p.rigid))
 
     def _known(self, law: Any) -> FloatArray:
         """Return the law's state and the waiting commands, the newest first."""
@@ -181,75 +180,28 @@ class Governed(_Wrapper):
 
     def _decide(self, state: GovernorState, t: float, x: FloatArray) -> Pace:
         """Return the pace of the interval that begins at t."""
-        sigma, s = state.pace.at(t)
-        lag, h = state.pace.lag if s == 1.0 and state.pace.w == 0.0 else t - sigma, self.interval * self.sample_time
-        if not self._moves(sigma, sigma + h):
-            return Pace(t, lag, 1.0, 0.0)
-        if not self._moves(sigma - h, sigma):
-            return Pace(t, lag, self._begin(x, sigma), 0.0)
-        return Pace(t, lag, s, self._slope(x, sigma, s, state.pace.w))
+        from .governed_kernel import decide
 
-    def _moves(self, begin: float, end: float) -> bool:
-        rows = np.clip(np.array([begin, end]) / self.sample_time + [0.5, 1.5], 0, len(self.path)).astype(int)
-        return bool(np.any(_rates(self.path[slice(*rows)])))
+        pace = np.array(state.pace)
+        decide(self.governor, t, np.ascontiguousarray(x), pace)
+        return Pace(*pace.tolist())
 
-    def _end(self, sigma: float) -> float:
-        """Return where the path comes to the next rest that is long enough for the pace to be free again."""
-        return float(self.rests[np.searchsorted(self.rests, sigma)]) if sigma < self.rests[-1] else sigma
+    @cached_property
+    def governor(self) -> Governor:
+        """The governor as compiled code takes it."""
+        from ..kernels.arrays import writable
+        from .governed_kernel import Governor, Loop
+
+        p, Ts = self.predictor, self.sample_time
+        arrays = writable(*p.loop, p.lower, p.upper, self.path, self.rests)
+        numbers = Ts, self.interval * Ts, self.slope, self.keep, self.brake, self.horizon
+        return Governor(Loop(*arrays[:6]), *arrays[6:], *map(float, numbers))
 
     def prediction(self, x: FloatArray, sigma: float, s: float, w: float) -> FloatArray:
         """Return the bounded signals [interval, signal] for a state, a pace and its first slope."""
-        from .governed_kernel import Going, Loop, Path, predict
+        from .governed_kernel import predict
 
-        h, end = self.interval * self.sample_time, self._end(sigma)
-        slowest = max(min(s, s + w * h / (1.0 - self.keep)), FINEST)
-        longest = self.horizon if self.brake > 0 else (end - sigma) / slowest
-        tail = int(np.ceil(TAIL / h))
-        z = np.empty((int(np.ceil(longest / h)) + tail + 2, self.predictor.lower.size))
-        path = Path(self.path, self.sample_time, end)
-        going = Going(sigma, s, w, h, self.keep, self.brake)
-        return z[: predict(Loop(*self.predictor.loop), path, going, x, tail, z)]
-
-    def _begin(self, x: FloatArray, sigma: float) -> float:
-        """Return the fastest pace, held, at which a move can begin."""
-        def possible(s: float) -> bool:
-            return self.predictor.excess(self.prediction(x, sigma, s, 0.0)) <= 0.0
-
-        if possible(1.0):
-            return 1.0
-        low, high = 0.0, 1.0
-        while high - low > FINEST * high and high > FINEST:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if possible(middle) else (low, middle)
-        return low
-
-    def _slope(self, x: FloatArray, sigma: float, s: float, w: float) -> float:
-        """Return the slope of the pace for one interval."""
-        p, keep, h = self.predictor, self.keep, self.interval * self.sample_time
-        rest, kick = keep * w - (1.0 - keep) * self.brake * s, (1.0 - keep) * (self.slope + self.brake * s)
-        held = self.prediction(x, sigma, s, rest)
-        # the pace ends at s + h w / (1 - keep), which stays between 0 and 1
-        most = min(rest + kick, (1.0 - s) * (1.0 - keep) / h)
-        if p.excess(held) > SLACK:
-            least = max(rest - kick, -s * (1.0 - keep) / h)
-            return self._remedy(x, sigma, s, (rest, p.excess(held)), (least, most))
-        if most <= rest:
-            return rest
-        more = self.prediction(x, sigma, s, most)
-        if p.excess(more) <= 0.0:
-            return most
-        size = min(len(held), len(more))
-        w = rest + p.admitted(held[:size], more[:size]) * (most - rest)
-        return w if p.excess(self.prediction(x, sigma, s, w)) <= 0.0 else rest
-
-    def _remedy(
-        self, x: FloatArray, sigma: float, s: float, held: tuple[float, float], others: tuple[float, float]
-    ) -> float:
-        """Return the slope that exceeds the bounds least, no farther from the held one than it takes."""
-        excess, w = min((self.predictor.excess(self.prediction(x, sigma, s, w)), w) for w in others)
-        if excess >= held[1]:
-            return held[0]
-        return held[0] + (w - held[0]) * min(1.0, held[1] / (held[1] - excess))
+        return np.asarray(predict(self.governor, np.ascontiguousarray(x), sigma, s, w))
 
 
 def _rates(path: FloatArray) -> FloatArray:

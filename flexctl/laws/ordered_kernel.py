@@ -16,6 +16,7 @@ from ..kernels.arrays import INT, MAT, VEC
 from ..kernels.groups import group
 from ..kernels.jit import entry, kernel
 from ..kernels.law import law_step
+from ..kernels.pointers import OWN, view
 from ..kernels.tables import LAW
 
 STRICT: dict[str, Any] = {"error_model": "numpy"}
@@ -93,10 +94,10 @@ def row(x, first, states, A, By, Br, i, p, y, r):
     return total
 
 
-@entry(types.void(STACK, float64, VEC, VEC, VEC, VEC, VEC), **STRICT)
-def blended_period(stack, value, y, r, x, u, new):
+@kernel(**STRICT)
+def blend(stack, value, y, r, x, u, new):
     """Fill the blended command u and the next states of all laws from their states x."""
-    nu, count = u.size, stack.first.size - 1
+    nu, count = stack.lower.size, stack.first.size - 1
     j, more = place(stack.points, value)
     for i in range(nu):
         u[i] = 0.0
@@ -116,3 +117,29 @@ def blended_period(stack, value, y, r, x, u, new):
             for k in range(nu):
                 total += stack.Bu[i, k] * u[k]
             new[i] = total
+
+
+@entry(types.void(STACK, float64, VEC, VEC, VEC, VEC, VEC), **STRICT)
+def blended_period(stack, value, y, r, x, u, new):
+    """`blend` for callers in Python."""
+    blend(stack, value, y, r, x, u, new)
+
+
+@entry(OWN, **STRICT)
+def blended_law(law, k, m, r, memory, command):
+    """One period of `laws.blended.Blended` in a time loop, whose arrays stand in law.more as `laws.compiled` put them.
+
+    That are the points, the rows at which laws begin, and: which reading schedules, whether its size does.
+    """
+    points, begins = view(law.more, law.places, 0)[0], view(law.more, law.places, 1)[0]
+    by = view(law.more, law.places, 2)[0]
+    first = np.empty(begins.size, np.int64)
+    for i in range(first.size):
+        first[i] = int(begins[i])
+    stack = Stack(
+        law.A, law.By, law.Br, law.Bu, law.C, law.Dy, law.Dr, law.lower, law.upper, points, first
+    )
+    value, size, new = m[int(by[0])], first[first.size - 1], law.scratch[2]
+    blend(stack, abs(value) if by[1] != 0.0 else value, m[: law.By.shape[1]], r, memory[0, :size], command, new)
+    for i in range(size):
+        memory[0, i] = new[i]

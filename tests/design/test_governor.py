@@ -14,7 +14,8 @@ from flexctl.design.lqg import lqg as make_lqg
 from flexctl.design.pd import joint_pd
 from flexctl.judging.scenario import run_scenarios
 from flexctl.laws.controller import bare, initial_at
-from flexctl.laws.governed import SLACK, Governed
+from flexctl.laws.governed import Governed
+from flexctl.laws.governed_kernel import SLACK, moves
 from flexctl.laws.scheduled import ScheduledLaw
 from flexctl.motion.moves import quintic
 
@@ -112,7 +113,8 @@ def test_recursive_feasibility_what_was_admitted_stays_admitted():
         for k in range(law.interval, len(t), law.interval):
             state = states[k - 1]
             sigma, s = state.pace.at(t[k])
-            if sigma >= move.duration or not (law._moves(sigma - 0.02, sigma) and law._moves(sigma, sigma + 0.01)):
+            around = ((sigma - 0.02, sigma), (sigma, sigma + 0.01))
+            if sigma >= move.duration or not all(moves(law.path, TS, *ends) for ends in around):
                 continue
             x = state.estimate + p.correct @ (measured[k] - p.measure @ state.estimate)
             going_on = law.prediction(np.concatenate([x, law._known(state.law)]), sigma, s, law.keep * state.pace.w)
@@ -160,7 +162,7 @@ def test_a_pace_so_slow_that_the_motion_outlasts_the_horizon_is_seen_to_its_end(
     weak = governor(weaker(0.005), linear(), modes=2)
     law = bare(weak).with_references({"chord1_angle": quintic(0.0, 1.0, 3.0)})
     x = np.zeros(len(law.predictor.loop[0]))
-    s = law._begin(x, 0.0)
+    s = law._decide(law.initial(), 0.0, x).s
     assert 3.0 / s > 2 * law.horizon
     z = law.prediction(x, 0.0, s, 0.0)
     assert len(z) * law.interval * TS > 3.0 / s

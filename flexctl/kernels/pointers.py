@@ -1,0 +1,60 @@
+"""Compiled functions that are called by their address: a run compiles those that it needs, whatever loop calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import int64, types
+from numba.extending import intrinsic
+
+from ..model import FloatArray
+from .jit import Entry, kernel
+from .tables import LAW, MAT, VEC
+
+IntArray = npt.NDArray[np.int64]
+OWN = types.void(LAW, int64, VEC, VEC, MAT, VEC)
+"""own(law, k, readings, r, memory, command): one period of a law that is not a linear one; fills the command."""
+
+
+def address(function: Entry) -> int:
+    """Return where an entry of signature `OWN` begins; 0 where nothing is compiled (NUMBA_DISABLE_JIT)."""
+    if function.signature != OWN:
+        raise TypeError(f"{function!r} is not of the signature {OWN}")
+    dispatcher = function.load()
+    if isinstance(dispatcher, FunctionType):
+        return 0
+    made = dispatcher.overloads[OWN.args]
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+
+
+@intrinsic
+def call_own(context: Any, where: Any, law: Any, k: Any, y: Any, r: Any, memory: Any, command: Any) -> Any:
+    """Call the function of signature `OWN` at an address."""
+
+    def code(target: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kinds = [target.get_value_type(kind) for kind in OWN.args]
+        kind = ir.FunctionType(target.get_value_type(OWN.return_type), kinds)
+        builder.call(builder.inttoptr(given[0], kind.as_pointer()), given[1:])
+        return target.get_dummy_value()
+
+    return types.void(int64, *OWN.args), code
+
+
+def packed(arrays: Sequence[npt.ArrayLike]) -> tuple[FloatArray, IntArray]:
+    """Return matrices (a vector is a row) one behind the other, and rows, columns and begin of each."""
+    matrices = [np.atleast_2d(np.asarray(array, float)) for array in arrays]
+    begins = np.cumsum([0, *(m.size for m in matrices)])[:-1]
+    places = [number for m, begin in zip(matrices, begins, strict=True) for number in (*m.shape, int(begin))]
+    return np.concatenate([m.ravel() for m in matrices]), np.array(places, np.int64)
+
+
+@kernel
+def view(more, places, number):
+    """Matrix of `packed` without a copy."""
+    rows, columns, begin = places[3 * number], places[3 * number + 1], places[3 * number + 2]
+    return more[begin : begin + rows * columns].reshape((rows, columns))
