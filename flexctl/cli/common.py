@@ -286,18 +286,41 @@ def table(*columns: str) -> Table:
 
 
 def print_table(title: str, listed: Table) -> None:
-    """Print a table under its title on stdout; on a narrow terminal texts wrap, but no number is cut."""
+    """Print a table under its title on stdout; on a narrow terminal one that is too wide is turned, rows for columns,
+    and texts wrap, but no number is cut."""
     console = stdout()
+    if _least_width(console, listed) > console.width and (console.is_terminal or os.environ.get("COLUMNS")):
+        turned = _turned(listed)
+        listed = turned if _least_width(console, turned) < _least_width(console, listed) else listed
+    console.width = max(console.width, _least_width(console, listed))
+    console.print(title, style="bold")
+    console.print(listed)
+    console.print()
+
+
+def _least_width(console: Console, listed: Table) -> int:
+    """Return how wide a table must be at least; from here on no number in it is broken."""
     for column in listed.columns:
         if column.justify == "right" or column is listed.columns[0]:
             column.no_wrap = True
             texts = [str(text) for text in (column.header, *column.cells)]
             column.min_width = max(len(line) for text in texts for line in text.split("\n"))
     unbounded = console.options.update(max_width=10_000)  # a measure is cut at the width it may have
-    console.width = max(console.width, console.measure(listed, options=unbounded).minimum)
-    console.print(title, style="bold")
-    console.print(listed)
-    console.print()
+    return console.measure(listed, options=unbounded).minimum
+
+
+def _turned(listed: Table) -> Table:
+    """Return the table with a row for each of its columns of numbers; its rows, called by their texts, are columns."""
+    count, texts = len(listed.rows), [column.justify != "right" for column in listed.columns]
+    lead = texts.index(False) if False in texts else 1
+    labels, last = [], [""] * lead
+    for i in range(count):
+        last = [str(list(column.cells)[i]) or last[k] for k, column in enumerate(listed.columns[:lead])]
+        labels.append("\n".join(last))
+    turned = table("<", *labels)
+    for column in listed.columns[lead:]:
+        turned.add_row(" ".join(str(column.header).split("\n")), *map(str, column.cells))
+    return turned
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..simulation.score_words import heading
 from . import cli, common, specs, tables
 from .common import compact
 from .warned import telling_warnings
@@ -104,7 +105,7 @@ def _print(found: Comparison) -> None:
     runs = [(run, run.response) for run in found.runs if run.response is not None]
     wanted = [f"{signal}.{score}" for signal in found.signals for score in tables.COMPARED]
     keys = [key for key in wanted if any(key in response.scores for _, response in runs)]
-    heads = [tables.heading(key, next(r for _, r in runs if key in r.scores), "\n") for key in keys]
+    heads = [heading(key, next(r for _, r in runs if key in r.scores), "\n") for key in keys]
     ratios = found.ratios
     signals = list(dict.fromkeys(x for members in ratios.values() for less in members.values() for x in less))
     heads += [f"{signal.replace('_', ' ')}\nless by\n[1]" for signal in signals]

@@ -16,6 +16,9 @@ from . import cli
 from .common import command, tell, writable
 
 TRIES, LESS = 8, 1.5
+MARGINS = (50.0, 60.0, 70.0, 80.0, 88.0)
+TORQUES = "of every torque (N where a joint slides): twice what the move below takes"
+MOTORS = ("_voltage", "_current")
 MOVE = 0.5
 
 
@@ -63,29 +66,50 @@ def template(file: str, fields: dict[str, str]) -> str:
 
 
 def _numbers(name: str, folder: Path) -> dict[str, str]:
-    """Return what a controller of a plant begins with: crossover, torque limit and a move of three of its periods."""
+    """Return what a controller of a plant begins with: crossover, limit and a move of three of its periods."""
     from ..catalogue import load_plant
     from ..linear.steady import lock
 
     plant = load_plant(name)
     linear = plant.linearise()
-    drives = [f"joint{i}_{kind}" for i in range(1, len(plant.arm.joints) + 1) for kind in ("torque", "force")]
-    joints = [signal.name.partition("_")[0] for signal in linear.inputs if signal.name in drives]
-    if len(joints) < len(plant.arm.joints):
-        raise NotAvailable(
-            f"what is written is a PID of joints that torques or forces drive; the inputs of {plant.name} are "
-            f"{', '.join(signal.name for signal in linear.inputs)}: start from a script that `flexctl list` shows"
-        )
+    drives = _drives(plant, linear)
+    joints, motors = [drive.partition("_")[0] for drive in drives], drives[0].endswith(MOTORS)
     frequency = float(lock(linear, joints).modes(1).frequencies_hz[0])
-    crossover = _crossover(linear, 2.0 * np.pi * frequency / 5.0)
+    crossover, margin = _crossover(linear, 2.0 * np.pi * frequency / 5.0)
     duration = float(f"{max(3.0 / frequency, 8.0 / crossover):.2g}")
     load, links = plant.arm.payload.mass, sum(link.mass for link in plant.arm.links)
     payloads = load, float(f"{1.5 * load if load > 0.0 else 0.1 * links:.4g}")
+    limit = (
+        (_amplifier(plant), "V" if "voltage" in drives[0] else "A", "the smallest of the amplifiers")
+        if motors else (f"{_torque(plant, duration, payloads[-1]):.2g}", "N m", TORQUES)
+    )
     return {
-        "PLANT": _shown(name, folder), "CROSSOVER": f"{crossover:.3g}", "MOVE": f"{MOVE:g}",
-        "DURATION": f"{duration:g}", "LIMIT": f"{_torque(plant, duration, payloads[-1]):.2g}",
-        "PAYLOADS": ", ".join(f"{mass:.4g}" for mass in payloads),
+        "PLANT": _shown(name, folder), "CROSSOVER": f"{crossover:.3g}", "MOVE": f"{MOVE:g}", "MARGIN": f"{margin:.1f}",
+        "DURATION": f"{duration:g}", "PAYLOADS": ", ".join(dict.fromkeys(f"{mass:.4g}" for mass in payloads)) + ",",
+        **dict(zip(("LIMIT", "UNIT", "LARGEST"), limit, strict=True)),
     }
+
+
+def _drives(plant: Any, linear: Any) -> list[str]:
+    """Return the inputs of all joints, which must be torques and forces, or all those of motors."""
+    known = [signal.name for signal in linear.inputs]
+    for kinds in (("_torque", "_force"), ("_voltage",), ("_current",)):
+        found = [f"joint{i}{kind}" for i in range(1, len(plant.arm.joints) + 1) for kind in kinds]
+        found = [name for name in found if name in known]
+        if len(found) == len(plant.arm.joints):
+            return found
+    raise NotAvailable(
+        f"what is written is a PID of joints that are all driven by torques or forces, by voltages, or by currents; "
+        f"the inputs of {plant.name} are {', '.join(known)}: start from a script that `flexctl list` shows"
+    )
+
+
+def _amplifier(plant: Any) -> str:
+    """Return the smallest limit that the motors of an arm state, as Python has it [V or A]."""
+    joints = [joint for joint in plant.arm.joints if joint.motor is not None]
+    limits = [j.motor.max_voltage if j.drive == "voltage" else j.motor.max_current for j in joints]
+    stated = [limit for limit in limits if limit > 0.0]
+    return f"{min(stated):g}" if stated else 'float("inf")'
 
 
 def _shown(name: str, folder: Path) -> str:
@@ -96,21 +120,24 @@ def _shown(name: str, folder: Path) -> str:
     return path.name if path.resolve().parent == folder.resolve() else str(path.resolve())
 
 
-def _crossover(linear: Any, wanted: float) -> float:
-    """Return the first of ever lower crossovers with which a PID of every joint is stable [rad/s]."""
+def _crossover(linear: Any, wanted: float) -> tuple[float, float]:
+    """Return the first of ever lower crossovers [rad/s], with the least phase margin [deg], with which a PID of every
+    joint is stable; a motor damps so much that only large margins leave it a lead to give."""
     from ..design.joint_pid import joint_pids
 
     trouble: DefinitionError | None = None
     for k in range(TRIES):
-        try:
-            joint_pids(linear, crossover=wanted / LESS**k, phase_margin_deg=50.0, sample_time=1e-3)
-        except DefinitionError as error:
-            trouble = error
-            continue
-        return wanted / LESS**k / LESS  # with some room
+        for margin in MARGINS:
+            try:
+                for crossover in (wanted / LESS**k, wanted / LESS ** (k + 1)):  # with some room
+                    joint_pids(linear, crossover=crossover, phase_margin_deg=margin, sample_time=1e-3)
+            except DefinitionError as error:
+                trouble = trouble or error
+                continue
+            return crossover, margin
     raise NotAvailable(
-        f"no PID of the joints is stable on this plant, down to {wanted / LESS ** (TRIES - 1):.3g} rad/s; a plant "
-        f"without any damping often has none: add [damping]. The last trial: {trouble}"
+        f"no PID of the joints is stable on this plant, down to {wanted / LESS**TRIES:.3g} rad/s; a plant "
+        f"without any damping often has none: add [damping]. The first trial: {trouble}"
     )
 
 

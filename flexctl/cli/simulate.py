@@ -150,7 +150,9 @@ def simulate(
     if as_json:
         common.print_json(_scores(found, about))
     else:
-        common.print_table(f"{about['plant']} ({about['model']}), {length:g} s", tables.of_one(found))
+        common.stdout().print(f"{about['plant']} ({about['model']}), {length:g} s", style="bold")
+        for title, listed in tables.of_one(found).items():
+            common.print_table(title, listed)
 
 
 RUN = (

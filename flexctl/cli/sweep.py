@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import require
 from ..machine.given import SAVED
+from ..simulation.score_words import column, idle
 from . import cli, common
 from .quantities import has_unit, key_unit, quantities, quantity
 from .warned import telling_warnings
@@ -160,8 +161,8 @@ class _Told:
 def listed(found: Table, parameters: Sequence[str], most: int = 40) -> Any:
     """Return the first rows of a sweep and, below, the extremes of every score."""
     shown = [c for c in found.columns if c in parameters or c.endswith(("_s", ".peak", "disk_margin", "stable"))]
-    shown = [c for c in shown if c != "wall_s"]
-    made = common.table("case", "scenario<", *(c.replace("_", " ").replace(".", "\n") for c in shown), "status<")
+    shown = [c for c in shown if c != "wall_s" and not idle(c, found[c])]
+    made = common.table("case", "scenario<", *(column(c, {}) for c in shown), "status<")
     columns = {c: found[c] for c in (*shown, "case", "scenario", "status")}
     for i in range(min(len(found), most)):
         cells = [_cell(columns[c][i]) for c in shown]

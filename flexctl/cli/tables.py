@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..simulation.response import Response
+from ..simulation.score_words import active, by_signal, heading, spoken, unit_of
 from .common import compact, table
 
 if TYPE_CHECKING:
@@ -14,25 +15,6 @@ if TYPE_CHECKING:
 
     from ..frequency import Margins
     from ..simulation.path_stability import PathStability
-
-WORDS = {
-    "settle_1pct_s": ("to 1 %", "s"),
-    "settle_0p1pct_s": ("to 0.1 %", "s"),
-    "overshoot_pct": ("overshoot", "%"),
-    "rms_error": ("rms error", ""),
-    "rms_contour": ("rms contour error", ""),
-    "max_contour": ("largest contour error", ""),
-    "max_error": ("largest error", ""),
-    "final_error": ("final error", ""),
-    "residual": ("residual", ""),
-    "vibration": ("vibration", ""),
-    "peak": ("peak", ""),
-    "rms": ("rms", ""),
-    "min": ("least", ""),
-    "max": ("largest", ""),
-    "final": ("final", ""),
-}
-"""Score -> how a table calls it and its unit; an empty unit is the signal's."""
 
 COMPARED = ("settle_1pct_s", "settle_0p1pct_s", "overshoot_pct", "residual", "vibration", "peak", "rms")
 """Scores that stand beside each other when runs are compared."""
@@ -45,24 +27,21 @@ def value_text(value: float, score: str, response: Response) -> str:
     return compact(value, 3 if score.endswith(("pct", "error", "residual", "vibration")) else 4)
 
 
-def heading(key: str, response: Response, separator: str = ": ") -> str:
-    """Return "tip: to 1 % [s]" for "tip.settle_1pct_s"."""
-    signal, _, score = key.rpartition(".")
-    settled = score.startswith("settled_")
-    words, unit = WORDS.get(score.removeprefix("settled_"), (score.replace("_", " "), ""))
-    words = f"{words}, settled" if settled else words
-    end = " " if separator == ": " else separator
-    return f"{signal.replace('_', ' ')}{separator}{words}{end}[{unit or response.unit(signal)}]"
-
-
-def of_one(response: Response) -> Table:
-    """Return every score of one run."""
-    listed = table("score<", "value", "error of the run")
-    for key, value in response.scores.items():
-        signal, _, score = key.rpartition(".")
-        error = "" if WORDS.get(score.removeprefix("settled_"), ("", ""))[1] else error_text(response, signal)
-        listed.add_row(heading(key, response), value_text(value, score, response), error)
-    return listed
+def of_one(response: Response) -> dict[str, Table]:
+    """Return every score of one run by title, a row for each signal; signals with the same scores share a table."""
+    inputs, found = {signal.name for signal in response.inputs}, {}
+    for scores, signals in by_signal(response).items():
+        title = "Inputs" if inputs >= set(signals) else "Outputs" if "min" in scores else "Followed"
+        heads = [f"{words} [{unit}]" if unit else words for words, unit in map(spoken, scores)]
+        errors = [error_text(response, signal) for signal in signals]
+        listed = table("signal<", "unit<", *heads, *(["error of the run"] if any(errors) else []))
+        for signal, error in zip(signals, errors, strict=True):
+            cells = [value_text(response.scores[f"{signal}.{score}"], score, response) for score in scores]
+            listed.add_row(
+                signal.replace("_", " "), unit_of(response, signal), *cells, *([error] if any(errors) else [])
+            )
+        found[title if title not in found else f"{title}: {', '.join(map(str, signals))}"] = listed
+    return found
 
 
 def error_text(response: Response, signal: str) -> str:
@@ -77,11 +56,9 @@ def of_runs(runs: Mapping[str, Response], extra: Mapping[str, Sequence[str]] | N
     `extra` columns come by heading, one text per run.
     """
     columns: dict[str, Response] = {}
-    idle = {s.name for r in runs.values() for s in r.inputs}.difference(*(r.acting for r in runs.values()))
     for response in runs.values():
-        for key in response.scores:
-            signal, _, score = key.rpartition(".")
-            if score in COMPARED and signal not in idle:
+        for key in active(response):
+            if key.rpartition(".")[2] in COMPARED:
                 columns.setdefault(key, response)
     listed = table("run<", *(heading(key, response, "\n") for key, response in columns.items()), *(extra or {}))
     for number, (label, response) in enumerate(runs.items()):

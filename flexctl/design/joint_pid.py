@@ -4,8 +4,9 @@
 
 P_i is the plant from the joint's own drive to its own angle (or extension) with the other joints held: what its drive
 feels while the others do their work. `flexctl.design.pid` says how the gains follow. tau is the inverse dynamics of the
-straight links, weight included (`flexctl.laws.rigid_reference`); without it every joint lags and sags. The loops see
-each other through the arm: whether all of them together are stable is checked on the whole plant.
+straight links, weight included (`flexctl.laws.rigid_reference`), of motors as their voltage or current; without it
+every joint lags and sags. The loops see each other through the arm: whether all of them together are stable is checked
+on the whole plant.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def joint_pids(
     Parameters
     ----------
     plant : SecondOrder
-        Linear plant of a serial arm whose joints are driven by torque or force, at rest in a pose.
+        Linear plant of a serial arm whose joints are driven by torque, force, voltage or current, at rest in a pose.
     crossover : float or sequence of float
         wc [rad/s], of all joints or one each.
     phase_margin_deg : float
@@ -50,7 +51,7 @@ def joint_pids(
     spread, reset : float, optional
         As for `flexctl.design.pid.pid_gains`: corner of the rate filter over wc; wc over the corner of the integral.
     limit : float or sequence of float
-        Largest torque or force of all joints, or one each.
+        Largest torque, force, voltage or current of all joints, or one each.
 
     Examples
     --------
@@ -90,13 +91,12 @@ def _joints(plant: SecondOrder) -> list[tuple[str, str, str]]:
     outputs, inputs = names(plant.outputs), names(plant.inputs)
     found = []
     for joint in (name for name in names(plant.coordinates) if name.removeprefix("joint").isdigit()):
-        pairs = [
-            (measure, drive)
-            for measure, drive in ((f"{joint}_angle", f"{joint}_torque"), (f"{joint}_extension", f"{joint}_force"))
-            if measure in outputs and drive in inputs
-        ]
+        known = [(f"{joint}_angle", f"{joint}_{kind}") for kind in ("torque", "voltage", "current")]
+        known.append((f"{joint}_extension", f"{joint}_force"))
+        pairs = [(measure, drive) for measure, drive in known if measure in outputs and drive in inputs]
         remedy = f'joint.{joint.removeprefix("joint")}.drive = "torque" makes it so; cylinders have servos (laws.valve)'
-        require(bool(pairs), f"{joint} is not driven by a torque or force, or its position is not measured; {remedy}")
+        told = "is not driven by a torque, a force or a motor, or its position is not measured"
+        require(bool(pairs), f"{joint} {told}; {remedy}")
         found.append((joint, *pairs[0]))
     require(bool(found), f"the plant has no joints among its coordinates {names(plant.coordinates)[:4]} ..")
     return found

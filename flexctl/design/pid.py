@@ -104,12 +104,23 @@ def _gains(
     columns = np.array([1.0 + (crossover / (reset * s) if reset else 0.0), s / (tf * s + 1.0)])
     kp, kd = np.linalg.solve(np.vstack([columns.real, columns.imag]), [wanted.real, wanted.imag])
     if not (kp > 0 and kd > 0):
+        alone = (np.degrees(np.angle(P)) + 360.0) % 360.0 - 180.0  # phase margin of a gain without lead
+        least, most = (alone + np.degrees(np.angle(column)) for column in columns)
         raise DefinitionError(
             f"no PD reaches {phase_margin_deg:g} deg at {crossover:g} rad/s with positive gains (kp = {kp:.4g}, "
-            f"kd = {kd:.4g}): the plant with its delay has phase {np.degrees(np.angle(P)):.4g} deg there; "
-            "choose another crossover or margin"
+            f"kd = {kd:.4g}): the plant with its delay has phase {np.degrees(np.angle(P)):.4g} deg there, where "
+            f"PDs reach {least:.3g} to {most:.3g} deg; {_remedy(phase_margin_deg, least, most)}"
         )
     return PidGains(float(kp), float(kp * crossover / reset) if reset else 0.0, float(kd), tf)
+
+
+def _remedy(wanted: float, least: float, most: float) -> str:
+    """Return what to change where a PD reaches phase margins from `least` to `most` [deg] only."""
+    if most <= 1.0 or least >= 88.0:
+        return "choose another crossover"
+    if wanted < least:
+        return f"ask for {np.ceil(least) + 1.0:.3g} deg or more, or for a crossover at which the plant lags more"
+    return f"ask for {np.floor(most) - 1.0:.3g} deg or less, or for a lower crossover, or sample faster"
 
 
 def pid(

@@ -11,7 +11,7 @@ import re
 
 from ..model import FrequencyModel, names
 
-_DRIVE = re.compile(r"(joint\d+)_(torque|force|command|acceleration|valve)")
+_DRIVE = re.compile(r"(joint\d+)_(torque|force|voltage|current|command|acceleration|valve)")
 _JOINT = re.compile(r"(joint\d+)_(angle|extension)")
 _OWN = re.compile(r"(joint\d+|chord\d+|link\d+|tip)_.*")
 

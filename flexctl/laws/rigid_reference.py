@@ -2,6 +2,7 @@
 
     u = what the law asks for + tau(t),     tau = inverse dynamics of the straight links, weight included
 
+Where joints have motors, tau is the current or the voltage that makes this torque (`models.wrappers.motor_commands`).
 tau comes in reference channels of its own, `<joint>_feedforward` (see `references`), because it depends on the motion
 of all joints: a law that adds J r'' for itself knows neither the other poses of the arm nor centrifugal and Coriolis
 torques. `fed_forward` makes a law add it. A law with an observer receives the command less tau, as if the plant had
@@ -26,6 +27,7 @@ from ..abilities import RigidDynamics, RigidTip, within
 from ..errors import DefinitionError, NotAvailable, require
 from ..machine.given import as_model
 from ..model import FloatArray, names
+from ..models.wrappers.motor_commands import has_motors, motor_commands
 from ..motion.moves import Motion
 from .controller import LinearLaw, is_wrapper
 
@@ -41,7 +43,8 @@ class RigidReference:
     motions : tuple of Motion
         Of all joints, from the base outwards.
     kind : str
-        "torque" [N m] (force [N] of a sliding joint), weight included, or "tip" [m].
+        "torque" [N m] (force [N] of a sliding joint), weight included; "command", the same of joints with motors as
+        their current [A] or voltage [V], back EMF and viscous friction included; or "tip" [m].
     index : int
         The joint or the axis, from 0.
     """
@@ -81,13 +84,15 @@ def _all_of_it(
     t = np.frombuffer(times).reshape(shape)
     parts = [np.asarray(motion(t)) for motion in motions]
     q, v, a = (np.stack([part[k] for part in parts], axis=-1) for k in range(3))
+    if kind == "command":
+        return motor_commands(model, within(model).rigid_torques(q, v, a), v, a)
     found: FloatArray = model.rigid_torques(q, v, a) if kind == "torque" else model.rigid_tip(q)
     return found
 
 
 def is_torque(motion: Motion) -> bool:
     """Whether a reference is the torque of a rigid arm: before the move begins it is what carries the weight."""
-    return isinstance(motion, RigidReference) and motion.kind == "torque"
+    return isinstance(motion, RigidReference) and motion.kind in ("torque", "command")
 
 
 def channel(drive: str) -> str:
@@ -117,7 +122,8 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
     >>> list(fx.references(arm, moves, law))
     ['joint1_angle', 'joint2_angle', 'tip_x', 'tip_y']
     """
-    model, thought = (_bare(arm) for arm in (system, system if known is None else known))
+    around = as_model(system if known is None else known)
+    model, thought = _bare(system), within(around)
     wanted = [f"joint{i + 1}" for i in range(len(model.arm.joints))]
     for joint in wanted:
         if joint not in motions:
@@ -131,7 +137,8 @@ def references(system: Any, motions: Mapping[str, Motion], law: Any = None, know
         if f"{joint}_feedforward" in follows:
             if not isinstance(thought, RigidDynamics):
                 raise NotAvailable(f"{thought.kind} has no rigid arm whose torques could be fed forward")
-            found[f"{joint}_feedforward"] = RigidReference(thought, every, "torque", i)
+            moved = (around, every, "command", i) if has_motors(around) else (thought, every, "torque", i)
+            found[f"{joint}_feedforward"] = RigidReference(*moved)
     if isinstance(model, RigidTip):
         tips = [name for name in ("tip_x", "tip_y", "tip_z") if name in outputs]
         found |= {name: RigidReference(model, every, "tip", i) for i, name in enumerate(tips)}

@@ -65,6 +65,25 @@ def test_a_controller_for_several_joints(tmp_path: Path) -> None:
     assert fx.load_controller(tmp_path / "two.py").design(fx.load_plant(tmp_path / "arm.toml")).stable
 
 
+@pytest.mark.parametrize("weight", [0.0, -9.81])
+def test_a_controller_for_geared_motors(tmp_path: Path, weight: float) -> None:
+    """It was refused; standing upright no function designed a law, for gears that lose under their load stuck."""
+    text = find("plants").joinpath("planar_2r_flexible.toml").read_text(encoding="utf-8")
+    text = text.replace("[[joint]]", '[[joint]]\ndrive = "voltage"\nmotor = "gear"\nfriction = 0.01')
+    text += f"\n[gravity]\ny = {weight}\n" if weight else ""
+    text += "\n[damping]\nkind = 'modal'\nratio = 0.01\n[motor.gear]\ngear_ratio = 300\ntorque_constant = 0.02\n"
+    text += "resistance = 2.2\nmax_voltage = 48\nrotor_inertia = 3e-6\ngear_efficiency = 0.7\n"
+    (tmp_path / "arm.toml").write_text(text, encoding="utf-8")
+    result = call("new", "controller", "law", "--plant", str(tmp_path / "arm.toml"), "-o", str(tmp_path))
+    assert result.exit_code == 0, result.stderr
+    script, plant = fx.load_controller(tmp_path / "law.py"), fx.load_plant(tmp_path / "arm.toml")
+    law = script.design(plant)
+    assert law.stable
+    assert script.LIMIT == 48
+    (wanted, *_) = script.scenarios(plant)
+    assert {"joint1_feedforward", "joint2_feedforward"} <= set(wanted.reference)
+
+
 def test_a_model_that_flexctl_takes(tmp_path: Path) -> None:
     assert call("new", "model", "my_model", "-o", str(tmp_path)).exit_code == 0
     changes = {"joint.1.rotor_inertia": 1e-3, "joint.1.stiffness": 5.0}

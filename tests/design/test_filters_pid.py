@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -96,5 +98,13 @@ def test_the_sampled_law_has_the_margin_on_the_full_plant():
 def test_what_cannot_be_reached_is_said():
     with pytest.raises(fx.DefinitionError, match="no PD reaches"):
         pid_gains(PLANT, crossover=20.0, phase_margin_deg=60.0, delay=1.5e-3, **LOOP)
+    for delay, wanted, way in ((3e-2, 88.0, "less"), (3e-2, 0.5, "more")):
+        plant = fx.load_plant("quanser_flexible_link").linearise() if way == "more" else PLANT
+        loop = {**LOOP, "drive": plant.inputs[0].name}
+        with pytest.raises(fx.DefinitionError, match=f"deg or {way}") as told:
+            pid_gains(plant, crossover=2.0, phase_margin_deg=wanted, delay=delay, **loop)
+        remedy = re.search(r"ask for (\S+) deg", str(told.value))
+        assert remedy is not None
+        assert pid_gains(plant, crossover=2.0, phase_margin_deg=float(remedy[1]), delay=delay, **loop).kd > 0.0
     with pytest.raises(fx.DefinitionError, match="unstable on the full plant: a mode at"):
         pid(PLANT, crossover=8.0, phase_margin_deg=60.0, sample_time=1e-3, follow="chord1_angle", **LOOP)

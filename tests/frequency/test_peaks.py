@@ -116,6 +116,7 @@ def test_peaks_of_measured_data() -> None:
         ("li_zhang_single_link", ["joint1_torque"], ["joint1_angle", "tip_x", "tip_y", "root_strain"]),
         ("tokhi_azad_1994", ["joint1_torque"], ["joint1_angle", "tip_displacement", "tip_x", "tip_y"]),
         ("planar_2r_servo", ["joint1_command", "joint2_command"], ["joint1_angle", "joint2_angle", "tip_x", "tip_y"]),
+        ("quanser_flexible_link", ["joint1_voltage"], ["joint1_angle", "tip_x", "tip_y"]),
         ("spatial_rp", ["joint1_torque", "joint2_force"],
          ["joint1_angle", "joint2_extension", "tip_x", "tip_y", "tip_z", "guide_strain"]),
         ("ralf", ["joint1_command", "joint2_command"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import flexctl as fx
 from flexctl.io.films import film_of
 from flexctl.io.report import page
+from flexctl.io.report.certificates import _both
 from flexctl.model import names
 
 
@@ -140,22 +142,52 @@ def test_the_loop_of_a_design(tmp_path: Path) -> None:
 
 
 def test_a_sweep_shows_scores_over_parameters_and_why_cases_failed(tmp_path: Path) -> None:
-    heads = ("case", "mass", "gain", "scenario", "status", "reason", "wall_s", "tip.settle_s")
+    heads = ("case", "mass", "gain", "scenario", "status", "reason", "wall_s", "tip.settle_1pct_s", "push.peak")
     rows = tuple(
         (k, mass, gain, "5 deg", "ok" if gain < 3 else "failed", "" if gain < 3 else "it diverged", 0.1,
-         0.4 + mass if gain < 3 else None)
+         0.4 + mass if gain < 3 else None, 0.0)
         for k, (mass, gain) in enumerate((m, g) for m in (0.0, 0.1, 0.2) for g in (1.0, 2.0, 3.0))
     )
     told = blocks(fx.report(fx.Table(heads, rows), tmp_path / "s.html"))
     assert told[0] == {"kind": "text", "text": "9 runs, 3 failed.", "mood": "bad"}
     assert told[1]["rows"] == [["it diverged", 3.0]]
     charts = {c["title"]: c for b in told if b["kind"] == "charts" for c in b["charts"]}
-    assert list(charts) == ["tip.settle s over mass", "tip.settle s over gain"]
-    (points,) = charts["tip.settle s over mass"]["series"]
+    assert list(charts) == ["tip to 1 % [s] over mass", "tip to 1 % [s] over gain"]
+    (points,) = charts["tip to 1 % [s] over mass"]["series"]
     assert points["x"] == [0.0, 0.0, 0.1, 0.1, 0.2, 0.2]
     assert points["y"] == pytest.approx([0.4, 0.4, 0.5, 0.5, 0.6, 0.6])
     scores = next(b for b in told if b["kind"] == "table" and b["columns"][0]["name"] == "score")
     assert scores["rows"][0][1:] == pytest.approx([0.4, 0.5, 0.6, 3.0])
+    assert "push" not in json.dumps(told)  # nothing ever acts there
+
+
+def test_scores_stand_below_each_other_with_their_units(tmp_path: Path) -> None:
+    """One row of 67 columns came out, without a unit."""
+    run = moved(arm(**{"model.elements": 2}))
+    told = blocks(fx.report(run, tmp_path / "r.html"))
+    tables = [b for b in told if b["kind"] == "table"]
+    heads = [[column["name"] for column in table["columns"]] for table in tables]
+    assert all(head[:2] == ["signal", "unit"] and len(head) < 8 for head in heads)
+    rows = {row[0]: row for table in tables for row in table["rows"]}
+    assert rows["joint1 angle"][1] == "rad"
+    assert rows["joint1 angle"][3] == pytest.approx(run.scores["joint1_angle.max"])
+    assert "tip force x" not in rows
+    late = replace(run, scores={"joint1_angle.settle_1pct_s": np.inf})
+    both = blocks(fx.report({"a": run, "b": late}, tmp_path / "r.html"))
+    table = next(b for b in both if b["kind"] == "table")
+    assert [column["name"] for column in table["columns"]] == ["score", "a", "b"]
+    cells = {row[0]: row[1:] for row in table["rows"]}
+    assert cells["joint1 angle: to 1 % [s]"] == [None, {"text": f"> {run.t[-1]:.4g}", "key": 1e308}]
+
+
+def test_the_linear_prediction_begins_where_the_full_run_does() -> None:
+    """Of an arm whose joint begins at 30 deg it lay half a radian below the full run."""
+    full = moved(arm(**{"model.elements": 2}))
+    angle = names(full.outputs).index("joint1_angle")
+    linear = replace(full, y=full.y - 0.5 * np.eye(full.y.shape[1])[angle])
+    drawn = _both({"linear": linear, "full": full})["charts"]
+    prediction, run = next(c for c in drawn if c["title"] == "joint1 angle")["series"]
+    assert prediction["y"] == pytest.approx(run["y"], abs=1e-4)
 
 
 def test_what_was_identified_is_shown_beside_the_data(tmp_path: Path) -> None:

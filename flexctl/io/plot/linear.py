@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -122,8 +123,9 @@ def _bode_channel(
 
 
 def _gain_unit(output: str, input_: str) -> str:
-    """Return "dB re 1 m/(N m)", and plain "dB" for a gain without unit, as of a loop."""
-    return "dB" if output == input_ else f"dB re 1 {output}/({input_})"
+    """Return "dB re 1 m/(N m)", "dB re 1 rad/V", and plain "dB" for a gain without unit, as of a loop."""
+    below = f"({input_})" if re.search("[ /]", input_) else input_
+    return "dB" if output == input_ else f"dB re 1 {output}/{below}"
 
 
 def _decibel_limits(lines: Sequence[Any]) -> tuple[float, float]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...judging.certify.certificate import Certificate
+from ...model import names
+from ...simulation.score_words import column, idle
 from ..plot.canvas import PALETTE, words
 from . import page
 from .plants import pole_map
@@ -135,19 +137,22 @@ def _events(found: Certificate) -> list[page.Block]:
 
 
 def _encoders(found: Certificate) -> list[page.Block]:
-    names = list(next((q.ripple for q in found.quantised if q.ripple), {}))
-    rows: list[Sequence[Any]] = [[q.bits, *(q.ripple[n] for n in names)] for q in found.quantised if not q.failure]
-    heads = ["bits", *(f"ripple of\n{words(n)}" for n in names)]
+    driven = list(next((q.ripple for q in found.quantised if q.ripple), {}))
+    rows: list[Sequence[Any]] = [[q.bits, *(q.ripple[n] for n in driven)] for q in found.quantised if not q.failure]
+    heads = ["bits", *(f"ripple of\n{words(n)}" for n in driven)]
     return [page.heading("Encoders"), page.table("", heads, rows)] if rows else []
 
 
 def _runs(found: Certificate) -> list[page.Block]:
     blocks: list[page.Block] = []
     if found.runs:
-        every = list(dict.fromkeys(key for scores in found.runs.values() for key in scores))
-        rows: list[Sequence[Any]] = [[name, *(scores.get(key) for key in every)] for name, scores in found.runs.items()]
-        heads = [key.replace("_", " ").replace(".", "\n") for key in every]
-        blocks += [page.heading("Runs on the full model"), page.table("", ["run<", *heads], rows)]
+        units = {s.name: s.unit for run in found.responses.values() for s in (*run.outputs, *run.inputs)}
+        every = dict.fromkeys(key for scores in found.runs.values() for key in scores)
+        values = {key: [scores.get(key) for scores in found.runs.values()] for key in every}
+        rows: list[Sequence[Any]] = [
+            [column(key, units).replace("\n", " "), *row] for key, row in values.items() if not idle(key, row)
+        ]
+        blocks += [page.heading("Runs on the full model"), page.table("", ["score<", *found.runs], rows)]
     if found.responses:
         blocks += [page.heading(f"{found.scenario}: full model and linear prediction"), _both(found.responses)]
     return blocks
@@ -157,10 +162,13 @@ def _both(responses: Mapping[str, Any]) -> page.Block:
     full = responses["full"] if "full" in responses else next(iter(responses.values()))
     drawn = []
     for name in [s.name for s in (*full.outputs, *full.inputs)][:MOST]:
-        series = [
-            page.curve(label, run.t, run[name], PALETTE[k], dash=k > 0)
-            for k, (label, run) in enumerate(responses.items()) if name in {s.name for s in (*run.outputs, *run.inputs)}
-        ]
+        series = []
+        for k, (label, run) in enumerate(responses.items()):
+            known = names(run.outputs)
+            if name in known or name in names(run.inputs):
+                # the prediction counts from the operating point, at which the run begins
+                shift = full[name][0] - run[name][0] if name in known else 0.0
+                series.append(page.curve(label, run.t, run[name] + shift, PALETTE[k], dash=k > 0))
         if np.ptp(full[name]) > 0.0:
             drawn.append(page.chart(words(name), page.axis("time", "s"), page.axis("", full.unit(name)), series))
     return page.charts(drawn)

@@ -19,6 +19,7 @@ function table(block) {
       const rich = cell !== null && typeof cell === "object";
       const td = make("td", {textContent: rich ? cell.text : short(cell)});
       if (block.columns[j].left) td.classList.add("left");
+      if (td.textContent.length > 48) td.classList.add("long");
       if (rich && cell.mood) td.classList.add(cell.mood);
       tr.append(td);
     });

@@ -12,6 +12,8 @@ from ...judging.compare import Comparison
 from ...machine.arm import Arm
 from ...model import names
 from ...simulation.response import Response
+from ...simulation.score_words import active, by_signal, spoken, unit_of
+from ...simulation.score_words import heading as spell
 from ..films import film_of
 from ..plot.canvas import PALETTE, words
 from . import page
@@ -24,7 +26,7 @@ MOST = 12
 
 def of_runs(runs: Mapping[str, Response], plant: Any = None) -> list[page.Block]:
     """Return scores, the runs over each other, and each with its arm in motion."""
-    blocks = [page.heading("Scores"), scores(runs)] if any(run.scores for run in runs.values()) else []
+    blocks = [page.heading("Scores"), *scores(runs)] if any(run.scores for run in runs.values()) else []
     together = _over_each_other(runs) if len(runs) > 1 else []
     if together:
         blocks += [page.heading("All runs"), page.charts(together)]
@@ -48,12 +50,35 @@ def _machine(plant: Any, run: Response) -> tuple[Arm | None, Any]:
     return changed.arm, changed.model if run.q is not None else None
 
 
-def scores(runs: Mapping[str, Response]) -> page.Block:
-    """Return the scores of runs, a row each."""
-    every = list(dict.fromkeys(key for run in runs.values() for key in run.scores))
-    heads = [key.replace("_", " ").replace(".", "\n") for key in every]
-    rows = [[name, *(run.scores.get(key) for key in every)] for name, run in runs.items()]
-    return page.table("", ["run<", *heads], rows)
+def scores(runs: Mapping[str, Response]) -> list[page.Block]:
+    """Return the scores of one run, a row for each signal, or of several, a row for each score."""
+    if len(runs) == 1:
+        return [_by_signal(*kind, run) for run in runs.values() for kind in by_signal(run).items()]
+    known: dict[str, Response] = {}
+    for run in runs.values():
+        for key in active(run):
+            known.setdefault(key, run)
+    rows = [[spell(key, run), *(_score(x, key) for x in runs.values())] for key, run in known.items()]
+    return [page.table("", ["score<", *runs], rows)]
+
+
+def _score(run: Response, key: str) -> Any:
+    """Return a score; a time that was never reached is longer than the run."""
+    value = run.scores.get(key)
+    late = value is not None and np.isinf(value) and "settle" in key.rpartition(".")[2]
+    return {"text": f"> {run.t[-1]:.4g}", "key": 1e308} if late else value
+
+
+def _by_signal(kinds: Sequence[str], signals: Sequence[str], run: Response) -> page.Block:
+    heads = [f"{said}\n[{unit}]" if unit else said for said, unit in map(spoken, kinds)]
+    errors = [run.error.get(name) for name in signals]
+    known = any(x is not None and x > 0.0 for x in errors)
+    rows = []
+    for name, error in zip(signals, errors, strict=True):
+        numbers = [_score(run, f"{name}.{kind}") for kind in kinds]
+        about = None if error is None or not error > 0.0 else {"text": f"± {error:.1g}", "key": error}
+        rows.append([words(name), unit_of(run, name), *numbers, *([about] if known else [])])
+    return page.table("", ["signal<", "unit<", *heads, *(["error of\nthe run"] if known else [])], rows)
 
 
 def of_comparison(found: Comparison) -> list[page.Block]:

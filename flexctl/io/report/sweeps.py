@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...judging.sweep.store import TEXTS, Table
-from ..plot.canvas import PALETTE, words
+from ...simulation.score_words import column, idle
+from ..plot.canvas import PALETTE
 from . import page
 
 OWN = ("case", "wall_s", *TEXTS)
@@ -35,7 +36,19 @@ def of_sweep(found: Table) -> list[page.Block]:
         blocks += [page.heading("Scores over parameters"), page.charts(shown, linked=False)]
         if len(drawn) > MOST:
             blocks.append(page.text(f"{len(drawn) - MOST} charts more are not shown.", "quiet"))
-    return [*blocks, page.heading("All runs"), page.tabular("", found)]
+    return [*blocks, page.heading("All runs"), _rows(found)]
+
+
+def _called(name: str) -> str:
+    return column(name, {}).replace("\n", " ")
+
+
+def _rows(found: Table) -> page.Block:
+    """Return all rows, without columns in which nothing stands and inputs at which nothing acts."""
+    shown = [c for c in found.columns if not idle(c, found[c]) and any(x not in (None, "") for x in found[c])]
+    left = [any(isinstance(x, str) for x in found[c]) for c in shown]
+    heads = [column(c, {}) + ("<" if on_left else "") for c, on_left in zip(shown, left, strict=True)]
+    return page.table("", heads, zip(*(list(found[c]) for c in shown), strict=True))
 
 
 def _numbers(values: list[Any]) -> Any:
@@ -47,7 +60,8 @@ def _numbers(values: list[Any]) -> Any:
 def _parted(found: Table, known: list[str]) -> tuple[list[str], list[str]]:
     """Return parameters, which stand before the scenario, and scores behind it."""
     at = found.columns.index("scenario")
-    return [n for n in known if found.columns.index(n) < at], [n for n in known if found.columns.index(n) > at]
+    scores = [n for n in known if found.columns.index(n) > at and not idle(n, found[n])]
+    return [n for n in known if found.columns.index(n) < at], scores
 
 
 def _extremes(scores: dict[str, Any]) -> list[page.Block]:
@@ -56,7 +70,7 @@ def _extremes(scores: dict[str, Any]) -> list[page.Block]:
         there = x[np.isfinite(x)]
         if there.size:
             ends = (float(there.min()), float(np.median(there)), float(there.max()))
-            rows.append([words(name), *ends, x.size - there.size])
+            rows.append([_called(name), *ends, x.size - there.size])
     heads = ["score<", "least", "median", "largest", "runs without"]
     return [page.heading("Scores"), page.table("", heads, rows)] if rows else []
 
@@ -71,5 +85,5 @@ def _chart(found: Table, parameter: str, score: str, numbers: dict[str, Any]) ->
         own = [i for i, s in enumerate(found["scenario"]) if s == name and np.isfinite(y[i])]
         texts = [f"case {found['case'][i]}, {name}: {x[i]:.5g}, {y[i]:.5g}" for i in own]
         series.append(page.points(name, x[own], y[own], PALETTE[k % len(PALETTE)], texts, "dot"))
-    title, axes = f"{words(score)} over {parameter}", (page.axis(parameter), page.axis(""))
+    title, axes = f"{_called(score)} over {parameter}", (page.axis(parameter), page.axis(""))
     return page.chart(title, *axes, series, points=True)

@@ -155,3 +155,34 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         )
         inner[i], drives[i] = bare(joint, known)
     return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})
+
+
+def smooth(joint: Joint, rate: float, load: float, open_: bool, stays: bool) -> tuple[Joint, list[str]]:
+    """Return the joint that is linearised, and in words what was made of its dry friction, gear losses and play.
+
+    Parameters
+    ----------
+    joint : Joint
+        The drive.
+    rate, load : float
+        Of its motor side [rad/s], and the torque that reaches its link [N m], where it is linearised.
+    open_ : bool
+        Whether it is within its play.
+    stays : bool
+        Whether everything is taken as it is at rest: "stick" of `linearise`.
+    """
+    found, told, law = joint, [], joint.friction_law
+    if law is not None and rate != 0.0:
+        told.append(f"{law.kind} friction about {rate:.4g} rad/s")
+    elif law is not None:
+        told.append(f"{law.kind} friction sticks" if stays else f"{law.kind} friction left out, viscous only")
+        found = found if stays else replace(found, friction_law=None)
+    motor = found.motor
+    if motor is not None and motor.directed_efficiency < 1.0 and rate == 0.0 and load != 0.0:
+        # at rest under a load they are friction that has no direction yet, of 1e5 N m s/rad per N m
+        told.append(f"losses of the gear under {load:.4g} N m " + ("stick" if stays else "left out"))
+        found = found if stays else replace(found, motor=replace(motor, gear_efficiency=1.0))
+    if joint.backlash and open_:
+        told.append(f"within its play, which is {'open' if stays else 'taken as closed'}")
+        found = found if stays else replace(found, backlash=0.0, backlash_rounding=0.0)
+    return found, told

@@ -52,7 +52,7 @@ from ...model import (
     index_of,
     with_payload,
 )
-from .drive import breaks_away, check_joint, constants, has_kinks, is_linear
+from .drive import breaks_away, check_joint, constants, has_kinks, is_linear, smooth
 from .drive_signals import Seen, at_rest, check_alone, columns_of, inputs_in_place, prefix_of
 
 
@@ -277,22 +277,14 @@ class DrivenJoints:
             raise unknown("friction of a linear plant", friction, ("viscous", "stick"))
         told: list[str] = []
         drives = dict(self.drives)
+        loads = self._see(point.q, point.v, point.a, point.u)
         for j, (name, joint) in enumerate(self.drives.items()):
             x, v = self.pick[j] @ point.q, self.pick[j] @ point.v
             m = int(self.constants[j, drive_places.FLEXIBLE])
-            turning, law = v[m] != 0.0, joint.friction_law
-            if law is not None and turning:
-                told.append(f"{self.prefix[j]}: {law.kind} friction about {v[m]:.4g} rad/s")
-            elif law is not None:
-                stays = friction == "stick"
-                what = f"{law.kind} friction sticks" if stays else f"{law.kind} friction left out, viscous only"
-                told.append(f"{self.prefix[j]}: {what}")
-                drives[name] = joint if stays else replace(joint, friction_law=None)
-            if joint.backlash and abs(x[drive_places.MOTOR] - x[drive_places.LINK]) <= joint.backlash:
-                stays = friction == "stick"
-                told.append(f"{self.prefix[j]}: within its play, which is {'open' if stays else 'taken as closed'}")
-                if not stays:
-                    drives[name] = replace(drives[name], backlash=0.0, backlash_rounding=0.0)
+            rate, open_ = float(v[m]), abs(float(x[drive_places.MOTOR] - x[drive_places.LINK])) <= joint.backlash
+            load = float(loads[j].y[drive_places.TORQUE_READING])
+            drives[name], words = smooth(joint, rate, load, open_, friction == "stick")
+            told += [f"{self.prefix[j]}: {word}" for word in words]
         if drives == self.drives:
             return self, point, "; ".join(told)
         other = driven_joints(self.inner, drives)
