@@ -289,32 +289,6 @@ class TestFiles:
         assert answer("show", "loud.py")["description"].startswith("A summary.")
 
 
-class TestTables:
-    def test_no_number_is_cut_on_a_narrow_terminal(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        scores = answer("run", "my_controller.py")["scores"]
-        monkeypatch.setenv("COLUMNS", "24")
-        printed = call("run", "my_controller.py").stdout.split()
-        for run in scores.values():
-            assert f"{run['joint1_torque.peak']:.4g}" in printed
-            assert f"{run['joint1_torque.rms']:.4g}" in printed
-
-    def test_a_table_too_wide_for_the_terminal_is_turned(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        scores = answer("run", "my_controller.py")["scores"]
-        monkeypatch.setenv("COLUMNS", "60")
-        text = call("run", "my_controller.py").stdout
-        row = next(line for line in text.splitlines() if line.startswith("joint1 torque peak [N m]"))
-        assert row.split()[5:] == [f"{run['joint1_torque.peak']:.4g}" for run in scores.values()]
-        assert max(len(line) for line in text.partition("Closed loop")[2].splitlines()) <= 60
-
-    def test_units_stand_beside_their_signals(self) -> None:
-        text = call("simulate", ARM, "--torque", "bang-bang:0.1,0.3").stdout
-        rows = {line.split("  ")[0]: line.split() for line in text.splitlines() if line}
-        assert rows["joint1 torque"][2:4] == ["N", "m"]
-        assert rows["tip displacement"][2] == "m"
-        assert "error of the run" in text
-        assert "magnitude [dB]" in call("bode", ARM, "--output", "tip_displacement").stdout
-
-
 class TestDemo:
     def test_the_whole_job(self, place: Path) -> None:
         result = call("demo", "-o", "pictures")
