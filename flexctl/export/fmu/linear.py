@@ -39,6 +39,7 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
         f"#define N_OUTPUTS {ny}",
         f"#define N_STATES {n}",
         f"#define MODEL_EXCHANGE {int(plant.dt == 0.0)}",
+        "#define HAS_DIRECTIONS",
         *([f"#define SAMPLE_TIME {plant.dt.hex()} /* {plant.dt!r} s */"] if plant.dt else ()),
         '#include "flexctl_linear.h"',
         '#include "flexctl_unit.h"',

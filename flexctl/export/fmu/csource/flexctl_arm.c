@@ -167,12 +167,3 @@ static const double *model_nominals(void)
     static const double none[AT_LEAST_ONE(N_STATES)] = {1.0};
     return none;
 }
-
-static int model_directions(const double x[], const double u[], double y[], double rates[])
-{
-    (void)x;
-    (void)u;
-    (void)y;
-    (void)rates;
-    return 0;
-}

@@ -55,13 +55,4 @@ static const double *model_nominals(void)
     return none;
 }
 
-static int model_directions(const double x[], const double u[], double y[], double rates[])
-{
-    (void)x;
-    (void)u;
-    (void)y;
-    (void)rates;
-    return 0;
-}
-
 static void model_forget(unit *c) { (void)c; }

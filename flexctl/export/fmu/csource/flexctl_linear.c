@@ -20,13 +20,12 @@ static void times(const sparse *M, const double x[], double y[], int add)
     }
 }
 
-static int model_directions(const double x[], const double u[], double y[], double rates[])
+static void model_directions(const double x[], const double u[], double y[], double rates[])
 {
     times(&C, x, y, 0);
     times(&D, u, y, 1);
     times(&A, x, rates, 0);
     times(&B, u, rates, 1);
-    return 1;
 }
 
 static double *model_state(unit *c, long i) { return &c->now.model.x[i]; }

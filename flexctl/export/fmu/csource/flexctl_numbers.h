@@ -27,24 +27,18 @@ typedef struct {
     jmp_buf out; /* where to go when there is no memory left */
 } fx_context;
 
-typedef struct { double *p; int64_t n0; } fx_f1;
-typedef struct { double *p; int64_t n0, s0; } fx_f1s;
-typedef struct { double *p; int64_t n0, n1; } fx_f2;
-typedef struct { double *p; int64_t n0, n1, s0, s1; } fx_f2s;
-typedef struct { double *p; int64_t n0, n1, n2; } fx_f3;
-typedef struct { double *p; int64_t n0, n1, n2, s0, s1, s2; } fx_f3s;
-typedef struct { int64_t *p; int64_t n0; } fx_i1;
-typedef struct { int64_t *p; int64_t n0, s0; } fx_i1s;
-typedef struct { int64_t *p; int64_t n0, n1; } fx_i2;
-typedef struct { int64_t *p; int64_t n0, n1, s0, s1; } fx_i2s;
-typedef struct { int64_t *p; int64_t n0, n1, n2; } fx_i3;
-typedef struct { int64_t *p; int64_t n0, n1, n2, s0, s1, s2; } fx_i3s;
-typedef struct { fx_complex *p; int64_t n0; } fx_c1;
-typedef struct { fx_complex *p; int64_t n0, s0; } fx_c1s;
-typedef struct { fx_complex *p; int64_t n0, n1; } fx_c2;
-typedef struct { fx_complex *p; int64_t n0, n1, s0, s1; } fx_c2s;
-typedef struct { fx_complex *p; int64_t n0, n1, n2; } fx_c3;
-typedef struct { fx_complex *p; int64_t n0, n1, n2, s0, s1, s2; } fx_c3s;
+/* Arrays of one kind of number, with one, two and three indices. */
+#define FX_KIND(k, number) \
+    typedef struct { number *p; int64_t n0; } fx_##k##1; \
+    typedef struct { number *p; int64_t n0, s0; } fx_##k##1s; \
+    typedef struct { number *p; int64_t n0, n1; } fx_##k##2; \
+    typedef struct { number *p; int64_t n0, n1, s0, s1; } fx_##k##2s; \
+    typedef struct { number *p; int64_t n0, n1, n2; } fx_##k##3; \
+    typedef struct { number *p; int64_t n0, n1, n2, s0, s1, s2; } fx_##k##3s;
+
+FX_KIND(f, double)
+FX_KIND(i, int64_t)
+FX_KIND(c, fx_complex)
 
 FX int64_t fx_at(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
 
@@ -150,229 +144,36 @@ FX fx_complex *fx_room_c(fx_context *fx, int room, int64_t count, int zeros)
     return (fx_complex *)fx_room(fx, room, count, sizeof(fx_complex), zeros);
 }
 
-FX void fx_fill_f1(fx_f1s x, double value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = value;
+/* What goes through all entries of an array: fill it with a value, put another array there, copy one without its gaps. */
+#define FX_EACH1(x) for (int64_t i0 = 0; i0 < (x).n0; i0++)
+#define FX_EACH2(x) FX_EACH1(x) for (int64_t i1 = 0; i1 < (x).n1; i1++)
+#define FX_EACH3(x) FX_EACH2(x) for (int64_t i2 = 0; i2 < (x).n2; i2++)
+#define FX_ENTRY1(x) (x).p[i0 * (x).s0]
+#define FX_ENTRY2(x) (x).p[i0 * (x).s0 + i1 * (x).s1]
+#define FX_ENTRY3(x) (x).p[i0 * (x).s0 + i1 * (x).s1 + i2 * (x).s2]
+
+#define FX_FILL(k, number, n) \
+    FX void fx_fill_##k##n(fx_##k##n##s x, number value) { FX_EACH##n(x) FX_ENTRY##n(x) = value; } \
+    FX void fx_put_##k##n(fx_##k##n##s x, fx_##k##n##s y) { FX_EACH##n(x) FX_ENTRY##n(x) = FX_ENTRY##n(y); }
+
+#define FX_COPY(k, n, ...) \
+    FX fx_##k##n fx_copy_##k##n(fx_##k##n to, fx_##k##n##s from) \
+    { \
+        fx_##k##n##s whole = {to.p, __VA_ARGS__}; \
+        fx_put_##k##n(whole, from); \
+        return to; \
     }
-}
 
-FX void fx_put_f1(fx_f1s x, fx_f1s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = y.p[i0 * y.s0];
-    }
-}
+#define FX_ARRAYS(k, number) \
+    FX_FILL(k, number, 1) \
+    FX_FILL(k, number, 2) \
+    FX_FILL(k, number, 3) \
+    FX_COPY(k, 1, to.n0, 1) \
+    FX_COPY(k, 2, to.n0, to.n1, to.n1, 1) \
+    FX_COPY(k, 3, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1)
 
-FX fx_f1 fx_copy_f1(fx_f1 to, fx_f1s from)
-{
-    fx_f1s whole = {to.p, to.n0, 1};
-    fx_put_f1(whole, from);
-    return to;
-}
-
-FX void fx_fill_f2(fx_f2s x, double value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = value;
-        }
-    }
-}
-
-FX void fx_put_f2(fx_f2s x, fx_f2s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
-        }
-    }
-}
-
-FX fx_f2 fx_copy_f2(fx_f2 to, fx_f2s from)
-{
-    fx_f2s whole = {to.p, to.n0, to.n1, to.n1, 1};
-    fx_put_f2(whole, from);
-    return to;
-}
-
-FX void fx_fill_f3(fx_f3s x, double value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
-            }
-        }
-    }
-}
-
-FX void fx_put_f3(fx_f3s x, fx_f3s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
-            }
-        }
-    }
-}
-
-FX fx_f3 fx_copy_f3(fx_f3 to, fx_f3s from)
-{
-    fx_f3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
-    fx_put_f3(whole, from);
-    return to;
-}
-
-FX void fx_fill_i1(fx_i1s x, int64_t value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = value;
-    }
-}
-
-FX void fx_put_i1(fx_i1s x, fx_i1s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = y.p[i0 * y.s0];
-    }
-}
-
-FX fx_i1 fx_copy_i1(fx_i1 to, fx_i1s from)
-{
-    fx_i1s whole = {to.p, to.n0, 1};
-    fx_put_i1(whole, from);
-    return to;
-}
-
-FX void fx_fill_i2(fx_i2s x, int64_t value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = value;
-        }
-    }
-}
-
-FX void fx_put_i2(fx_i2s x, fx_i2s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
-        }
-    }
-}
-
-FX fx_i2 fx_copy_i2(fx_i2 to, fx_i2s from)
-{
-    fx_i2s whole = {to.p, to.n0, to.n1, to.n1, 1};
-    fx_put_i2(whole, from);
-    return to;
-}
-
-FX void fx_fill_i3(fx_i3s x, int64_t value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
-            }
-        }
-    }
-}
-
-FX void fx_put_i3(fx_i3s x, fx_i3s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
-            }
-        }
-    }
-}
-
-FX fx_i3 fx_copy_i3(fx_i3 to, fx_i3s from)
-{
-    fx_i3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
-    fx_put_i3(whole, from);
-    return to;
-}
-
-FX void fx_fill_c1(fx_c1s x, fx_complex value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = value;
-    }
-}
-
-FX void fx_put_c1(fx_c1s x, fx_c1s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        x.p[i0 * x.s0] = y.p[i0 * y.s0];
-    }
-}
-
-FX fx_c1 fx_copy_c1(fx_c1 to, fx_c1s from)
-{
-    fx_c1s whole = {to.p, to.n0, 1};
-    fx_put_c1(whole, from);
-    return to;
-}
-
-FX void fx_fill_c2(fx_c2s x, fx_complex value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = value;
-        }
-    }
-}
-
-FX void fx_put_c2(fx_c2s x, fx_c2s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            x.p[i0 * x.s0 + i1 * x.s1] = y.p[i0 * y.s0 + i1 * y.s1];
-        }
-    }
-}
-
-FX fx_c2 fx_copy_c2(fx_c2 to, fx_c2s from)
-{
-    fx_c2s whole = {to.p, to.n0, to.n1, to.n1, 1};
-    fx_put_c2(whole, from);
-    return to;
-}
-
-FX void fx_fill_c3(fx_c3s x, fx_complex value)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = value;
-            }
-        }
-    }
-}
-
-FX void fx_put_c3(fx_c3s x, fx_c3s y)
-{
-    for (int64_t i0 = 0; i0 < x.n0; i0++) {
-        for (int64_t i1 = 0; i1 < x.n1; i1++) {
-            for (int64_t i2 = 0; i2 < x.n2; i2++) {
-                x.p[i0 * x.s0 + i1 * x.s1 + i2 * x.s2] = y.p[i0 * y.s0 + i1 * y.s1 + i2 * y.s2];
-            }
-        }
-    }
-}
-
-FX fx_c3 fx_copy_c3(fx_c3 to, fx_c3s from)
-{
-    fx_c3s whole = {to.p, to.n0, to.n1, to.n2, to.n1 * to.n2, to.n2, 1};
-    fx_put_c3(whole, from);
-    return to;
-}
+FX_ARRAYS(f, double)
+FX_ARRAYS(i, int64_t)
+FX_ARRAYS(c, fx_complex)
 
 #endif

@@ -1,10 +1,10 @@
 /* What every functional mock-up unit of flexctl has: an instance, its modes, its values, its saved states.
 
    A unit is one source file. It defines MODEL_GUID, MODEL_NAME, N_INPUTS, N_OUTPUTS, N_STATES, MODEL_EXCHANGE (1 if the
-   unit also serves as such) and the types flexctl_model_state (plain data: it is copied byte by byte when a state is
-   saved) and flexctl_model_cache (what is computed once and kept), includes this header, defines the functions
-   model_..., and includes flexctl_unit.c. Everything is static but the interface, and nothing is global that changes: a
-   process may hold any number of instances. */
+   unit also serves as such), HAS_DIRECTIONS if it has directional derivatives, and the types flexctl_model_state (plain
+   data: it is copied byte by byte when a state is saved) and flexctl_model_cache (what is computed once and kept),
+   includes this header, defines the functions model_..., and includes flexctl_unit.c. Everything is static but the
+   interface, and nothing is global that changes: a process may hold any number of instances. */
 #ifndef FLEXCTL_UNIT_H
 #define FLEXCTL_UNIT_H
 
@@ -72,7 +72,9 @@ static fmi2Status model_derivatives(unit *c, double rates[]);
 static double *model_state(unit *c, long i);             /* where state i stands */
 static void model_start(unit *c);                        /* start values of the state; all else is zero */
 static const double *model_nominals(void);
-static int model_directions(const double x[], const double u[], double y[], double rates[]); /* 0: not available */
+#ifdef HAS_DIRECTIONS
+static void model_directions(const double x[], const double u[], double y[], double rates[]);
+#endif
 static void model_forget(unit *c);                       /* frees what flexctl_model_cache holds */
 
 #endif
