@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..errors import require
-from ..laws.controller import LinearLaw
+from ..laws.controller import Delayed, LinearLaw
 from ..linear import FirstOrder
+from ..linear.conversion import discretise
 from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, index_of, names
@@ -101,6 +103,14 @@ class DesignModel:
 
 
 Names = str | tuple[str, ...]
+
+
+def sampled_loop(
+    model: DesignModel, K: FirstOrder, kind: str, modes: int, sample_time: float, limit: float
+) -> tuple[Delayed, dict[str, Any]]:
+    """Return the law of a continuous K, sampled by Tustin's rule and a sample late, and what the design assumed."""
+    law = Delayed(model.law(discretise(K, sample_time), limit), 1)
+    return law, {"design": kind, "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
 
 
 def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:

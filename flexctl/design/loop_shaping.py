@@ -20,13 +20,11 @@ import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import ConvergenceError, require
-from ..laws.controller import Delayed
 from ..linear import FirstOrder
-from ..linear.conversion import discretise
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
 from .design import Design
-from .design_model import DesignModel, Names, design_model
+from .design_model import DesignModel, Names, design_model, sampled_loop
 
 
 def loop_shaping(
@@ -66,8 +64,7 @@ def loop_shaping(
     plant = as_second_order(plant)
     model = design_model(plant, modes, measures, drive, follow)
     K, least = shaped_controller(model, gains, roll_off, 1.5 * sample_time, slack)
-    law = Delayed(model.law(discretise(K, sample_time), limit), 1)
-    assumed = {"design": "loop shaping", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
+    law, assumed = sampled_loop(model, K, "loop shaping", modes, sample_time, limit)
     numbers = {"gamma_min": least, "gamma": slack * least}
     return Design(law, plant, {**assumed, "gains": np.asarray(gains).tolist(), "roll_off": roll_off}, numbers)
 

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import require
-from ..laws.controller import Delayed
 from ..linear import FirstOrder
-from ..linear.conversion import discretise
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal
 from .design import Design
-from .design_model import DesignModel, Names, design_model
+from .design_model import DesignModel, Names, design_model, sampled_loop
 from .hinf import Problem, Synthesis, synthesise
 
 
@@ -138,8 +136,7 @@ def hinf(
     plant = as_second_order(plant)
     model = design_model(plant, modes, measures, drive, follow)
     K, found = tracking_controller(model, weights, scales, 1.5 * sample_time, slack)
-    law = Delayed(model.law(discretise(K, sample_time), limit), 1)
-    assumed = {"design": "H-infinity", "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
+    law, assumed = sampled_loop(model, K, "H-infinity", modes, sample_time, limit)
     numbers = {"gamma": found.gamma, "norm": found.norm, "smallest_norm": found.best}
     return Design(law, plant, {**assumed, "weights": weights, "scales": scales}, numbers)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..machine.given import ArmGiven, as_arm
 from ..model import ComplexArray, FloatArray, Signal
-from ..models.features import check_features, takers
+from ..models.features import check_exact, takers
 from ..models.finite_difference.sensors import OUTPUTS, added_sensors, strain_scale
 from ..models.sensors import sensor_signal
 from .beam_functions import Ends, Solution, count_below, oscillating_tip_zero, roots, tip_zeros
@@ -50,12 +50,7 @@ class ExactBeam:
         arm = as_arm(arm)
         count = len(arm.links)
         require(count == 1, f"the exact beam has one link, the arm has {count}; use {takers('links')}")
-        weight = f"gravity = {tuple(arm.gravity)} m/s^2"
-        require(not any(arm.gravity), f"the exact beam is horizontal, {weight}; set it to zero, {_instead('gravity')}")
-        check_features(arm, self.kind, self.features)
-        if arm.actuators:
-            remedy = f"remove the [[actuator]] tables, {_instead('actuator')}"
-            raise NotAvailable(f"{self.kind} has no forces along its link; {remedy}")
+        check_exact(arm, self.kind, self.features)
         link = arm.links[0]
         self.arm, self.length = arm, link.length
         self.rho, self.EI = link.mass_per_length, link.bending_stiffness
@@ -201,10 +196,6 @@ class ExactBeam:
     def _row(self, shape: Solution, x: float, order: int) -> tuple[float, FloatArray]:
         rigid = (self.length * x, 1.0, 0.0)[order]
         return rigid, shape(x, order).real * self.length ** (1 - order)
-
-
-def _instead(word: str) -> str:
-    return f"or use {takers(word)}"
 
 
 def _mass(shape: Solution, z: FloatArray, ends: Ends) -> FloatArray:

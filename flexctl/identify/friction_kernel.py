@@ -18,6 +18,7 @@ from numba import types
 
 from ..kernels.jit import entry, kernel
 from ..kernels.tables import MAT, PLAIN, VEC
+from ..kernels.vectors import row_sum
 
 CUBE = types.float64[:, :, ::1]
 COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, LAW = range(7)
@@ -205,12 +206,7 @@ def run(form, substeps, finer, u, held, x, y):
         F[i] = friction(laws[i], w[i], 0.0, 0.0, 0.0)
     for s in range(count):
         for i in range(ny):
-            value = 0.0
-            for k in range(n):
-                value += C[i, k] * x[k]
-            for k in range(nf):
-                value += Df[i, k] * F[k]
-            y[s, i] = value
+            y[s, i] = row_sum(row_sum(0.0, C, i, x), Df, i, F)
         if s == count - 1:
             break
         for part in range(substeps):

@@ -305,10 +305,7 @@ def on_plants(
     progress: Progress | None = None,
     *,
     controller: Any = None,
-    only: Iterable[str] = (),
-    method: str | None = None,
-    record_states: bool = False,
-    law_as: Callable[[Any], Any] | None = None,
+    **options: Any,
 ) -> dict[str, list[tuple[Scenario, Response]]]:
     """Run one controller through the same scenarios on several plants: other models of one arm, say.
 
@@ -318,8 +315,10 @@ def on_plants(
         A controller script.
     plants : mapping
         Plants by label. The controller is designed on the first one.
-    progress, controller, only, method, record_states, law_as
+    progress, controller
         As for `run_scenarios`.
+    **options
+        The others of `run_scenarios`: only, method, record_states, law_as.
 
     Returns
     -------
@@ -331,9 +330,7 @@ def on_plants(
     found = {}
     for name, plant in plants.items():
         report = None if progress is None else _labelled(progress, name)
-        found[name] = run_scenarios(
-            script, plant, report, controller=law, only=only, method=method, record_states=record_states, law_as=law_as
-        )
+        found[name] = run_scenarios(script, plant, report, controller=law, **options)
     return found
 
 

@@ -136,14 +136,20 @@ def disturb(motion, part):
 
 
 @kernel(**FAST)
-def venture(motion, h):
-    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
+def move_by(motion, h, error, last):
+    """Move coordinates by an error, rates by what it changes in a step; rows of motion.x: the error now and before."""
     for i in range(motion.q.size):
         motion.a[i] = motion.x[2, i]
         motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
-        motion.x[0, i] = -motion.d[i]
-        motion.q[i] += motion.x[0, i]
-        motion.v[i] += (motion.x[0, i] - motion.x[1, i]) / h
+        motion.x[error, i] = -motion.d[i]
+        motion.q[i] += motion.x[error, i]
+        motion.v[i] += (motion.x[error, i] - motion.x[last, i]) / h
+
+
+@kernel(**FAST)
+def venture(motion, h):
+    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
+    move_by(motion, h, 0, 1)
 
 
 @kernel(**FAST)
@@ -157,12 +163,7 @@ def disturb_by_error(motion, ca):
 @kernel(**FAST)
 def venture_lasting(motion, h):
     """Move coordinates and rates by what lasts of their local error."""
-    for i in range(motion.q.size):
-        motion.a[i] = motion.x[2, i]
-        motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
-        motion.x[3, i] = -motion.d[i]
-        motion.q[i] += motion.x[3, i]
-        motion.v[i] += (motion.x[3, i] - motion.x[4, i]) / h
+    move_by(motion, h, 3, 4)
 
 
 @kernel(**FAST)

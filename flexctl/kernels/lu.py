@@ -39,14 +39,20 @@ def factor(ab, pivots, w):
 
 
 @kernel(**PLAIN)
+def swap(b, i, j):
+    """Exchange two entries."""
+    keep = b[i]
+    b[i] = b[j]
+    b[j] = keep
+
+
+@kernel(**PLAIN)
 def solve(ab, pivots, w, b):
     """Solve with the factors of `factor`, in place."""
     n = ab.shape[1]
     for j in range(n):
-        p = pivots[j]
-        x = b[p]
-        b[p] = b[j]
-        b[j] = x
+        swap(b, j, pivots[j])
+        x = b[j]
         for i in range(j + 1, min(j + w, n - 1) + 1):
             b[i] -= ab[2 * w + i - j, j] * x
     for j in range(n - 1, -1, -1):
@@ -88,10 +94,7 @@ def solve_full(A, pivots, b):
     """Solve with the factors of `factor_full`, in place."""
     n = A.shape[0]
     for j in range(n):
-        p = pivots[j]
-        x = b[p]
-        b[p] = b[j]
-        b[j] = x
+        swap(b, j, pivots[j])
     for i in range(n):
         x = b[i]
         for j in range(i):

@@ -78,28 +78,16 @@ def extrapolate(motion, stage, known, ratio):
 def base(motion, stage, h):
     """Put q^ and v^ of a stage on the coordinates and rates."""
     q, v, s, row = motion.q, motion.v, motion.stages, A[stage]
-    w0, w1, w2, w3 = h * row[0], h * row[1], h * row[2], h * row[3]
     q0, v0 = motion.saved[0], motion.saved[1]
     for i in range(q.size):
         q[i] = q0[i]
         v[i] = v0[i]
         motion.shifted[i] = 0.0
-    if stage > 0:
+    for j in range(stage):
+        w = h * row[j]
         for i in range(q.size):
-            q[i] += w0 * s[0, i]
-            v[i] += w0 * s[5, i]
-    if stage > 1:
-        for i in range(q.size):
-            q[i] += w1 * s[1, i]
-            v[i] += w1 * s[6, i]
-    if stage > 2:
-        for i in range(q.size):
-            q[i] += w2 * s[2, i]
-            v[i] += w2 * s[7, i]
-    if stage > 3:
-        for i in range(q.size):
-            q[i] += w3 * s[3, i]
-            v[i] += w3 * s[8, i]
+            q[i] += w * s[RATES + j, i]
+            v[i] += w * s[ACCELERATIONS + j, i]
 
 
 @kernel(**FAST)

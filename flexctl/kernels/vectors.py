@@ -1,4 +1,4 @@
-"""Copies of small arrays in compiled code.
+"""Copies and products of small arrays in compiled code.
 
 An assignment `out[:] = x` of an array compiles a message about shapes, with strings: 1.4 s in every process that
 compiles one. These loops take 0.05 s and run as fast; lengths must agree.
@@ -7,6 +7,14 @@ compiles one. These loops take 0.05 s and run as fast; lengths must agree.
 from __future__ import annotations
 
 from .jit import kernel
+
+
+@kernel
+def row_sum(total, A, i, x):
+    """Continue a running sum by row i of a matrix times a vector, from left to right."""
+    for j in range(x.size):
+        total += A[i, j] * x[j]
+    return total
 
 
 @kernel

@@ -18,6 +18,7 @@ from ..kernels.groups import group
 from ..kernels.jit import entry, kernel
 from ..kernels.law import linear_step
 from ..kernels.pointers import OWN, view
+from ..kernels.vectors import row_sum
 
 
 class Loop(NamedTuple):
@@ -105,21 +106,14 @@ def predicted(g, x, sigma, s, w):
     for k in range(z.shape[0]):
         reference(g.samples, g.spacing, min(sigma, end), s, w, r)
         for i in range(nz):
-            total = 0.0
-            for j in range(n):
-                total += C[i, j] * now[j]
-            for j in range(nr):
-                total += D[i, j] * r[j]
-            z[k, i] = total
+            z[k, i] = row_sum(row_sum(0.0, C, i, now), D, i, r)
         between = sigma + half * s + 0.5 * half**2 * w
         reference(g.samples, g.spacing, min(between, end), s + half * w, w, middle)
         sigma += h * s + 0.5 * h**2 * w
         s += h * w
         reference(g.samples, g.spacing, min(sigma, end), s, w, ahead)
         for i in range(n):
-            total = 0.0
-            for j in range(n):
-                total += A[i, j] * now[j]
+            total = row_sum(0.0, A, i, now)
             for j in range(nr):
                 total += B0[i, j] * r[j] + Bm[i, j] * middle[j] + B1[i, j] * ahead[j]
             new[i] = total

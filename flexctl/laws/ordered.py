@@ -60,6 +60,7 @@ def product(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 def stacked(laws: Sequence[Any], points: Sequence[float]) -> Stack:
     """Return laws with the same signals as one group of arrays."""
+    from ..kernels.tables import no_law
     from .ordered_kernel import Stack
 
     first = np.cumsum([0, *(len(law.A) for law in laws)])
@@ -68,12 +69,13 @@ def stacked(laws: Sequence[Any], points: Sequence[float]) -> Stack:
     def wide(matrix: FloatArray) -> FloatArray:
         return np.pad(matrix, ((0, 0), (0, widest - matrix.shape[1])))
 
-    A, By, Br, Bu, C, Dy, Dr = (
+    matrices = (
         np.ascontiguousarray(np.vstack([wide(getattr(law, key)) if key in "AC" else getattr(law, key) for law in laws]))
         for key in MATRICES
     )
-    lower, upper = laws[0].lower.copy(), laws[0].upper.copy()
-    return Stack(A, By, Br, Bu, C, Dy, Dr, lower, upper, np.array(points, float), first)
+    parts: dict[str, Any] = dict(zip(MATRICES, matrices, strict=True))
+    law = no_law()._replace(**parts, lower=laws[0].lower.copy(), upper=laws[0].upper.copy())
+    return Stack(law, np.array(points, float), first)
 
 
 def blended_period(
@@ -83,7 +85,7 @@ def blended_period(
     from .ordered_kernel import blended_period as compiled
 
     x = np.concatenate([np.asarray(part, float) for part in state])
-    u, new = np.zeros(stack.lower.size), np.zeros(x.size)
+    u, new = np.zeros(stack.law.lower.size), np.zeros(x.size)
     compiled(stack, value, y, r, x, u, new)
     return u, tuple(np.split(new, stack.first[1:-1]))
 

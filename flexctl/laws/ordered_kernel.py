@@ -17,7 +17,7 @@ from ..kernels.groups import group
 from ..kernels.jit import entry, kernel
 from ..kernels.law import law_step
 from ..kernels.pointers import OWN, view
-from ..kernels.tables import LAW
+from ..kernels.tables import LAW, Law
 
 STRICT: dict[str, Any] = {"error_model": "numpy"}
 
@@ -31,20 +31,12 @@ def one_period(law, y, r, memory, u):
 class Stack(NamedTuple):
     """Laws with the same signals below each other; the widest one has as many states as there are columns."""
 
-    A: np.ndarray
-    By: np.ndarray
-    Br: np.ndarray
-    Bu: np.ndarray
-    C: np.ndarray
-    Dy: np.ndarray
-    Dr: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    law: Law  # the matrices of all, and the limits of the first
     points: np.ndarray
     first: np.ndarray  # row of A at which each law begins, and the number of all rows
 
 
-STACK = group((*(MAT,) * 7, VEC, VEC, VEC, INT), Stack)
+STACK = group((LAW, VEC, INT), Stack)
 
 
 @kernel(**STRICT)
@@ -97,7 +89,7 @@ def row(x, first, states, A, By, Br, i, p, y, r):
 @kernel(**STRICT)
 def blend(stack, value, y, r, x, u, new):
     """Fill the blended command u and the next states of all laws from their states x."""
-    nu, count = stack.lower.size, stack.first.size - 1
+    law, nu, count = stack.law, stack.law.lower.size, stack.first.size - 1
     j, more = place(stack.points, value)
     for i in range(nu):
         u[i] = 0.0
@@ -107,15 +99,15 @@ def blend(stack, value, y, r, x, u, new):
             first, states = stack.first[number], stack.first[number + 1] - stack.first[number]
             for i in range(nu):
                 p = number * nu + i
-                u[i] += w * row(x, first, states, stack.C, stack.Dy, stack.Dr, p, p, y, r)
+                u[i] += w * row(x, first, states, law.C, law.Dy, law.Dr, p, p, y, r)
     for i in range(nu):
-        u[i] = min(max(u[i], stack.lower[i]), stack.upper[i])
+        u[i] = min(max(u[i], law.lower[i]), law.upper[i])
     for number in range(count):
         first, states = stack.first[number], stack.first[number + 1] - stack.first[number]
         for i in range(first, first + states):
-            total = row(x, first, states, stack.A, stack.By, stack.Br, i, i, y, r)
+            total = row(x, first, states, law.A, law.By, law.Br, i, i, y, r)
             for k in range(nu):
-                total += stack.Bu[i, k] * u[k]
+                total += law.Bu[i, k] * u[k]
             new[i] = total
 
 
@@ -136,9 +128,7 @@ def blended_law(law, k, m, r, memory, command):
     first = np.empty(begins.size, np.int64)
     for i in range(first.size):
         first[i] = int(begins[i])
-    stack = Stack(
-        law.A, law.By, law.Br, law.Bu, law.C, law.Dy, law.Dr, law.lower, law.upper, points, first
-    )
+    stack = Stack(law, points, first)
     value, size, new = m[int(by[0])], first[first.size - 1], law.scratch[2]
     blend(stack, abs(value) if by[1] != 0.0 else value, m[: law.By.shape[1]], r, memory[0, :size], command, new)
     for i in range(size):

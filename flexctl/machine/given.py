@@ -6,7 +6,7 @@
     an arm          a `Plant`, its name or path, an `Arm`
     what runs       a model or a linear plant, or a measured response, to which a plant is fitted (`identify.fitted`)
 
-Anything else is refused with what was given and what is taken.
+Anything else is refused (`DefinitionError`) with what was given and what is taken.
 """
 
 from __future__ import annotations
@@ -116,13 +116,7 @@ def as_runnable(given: Any) -> Any:
 
 
 def as_simulated(given: Any) -> MechanicalModel:
-    """Return what `simulate` runs: a model as `as_model` returns it, or a plant in states as one.
-
-    Raises
-    ------
-    DefinitionError
-        For anything else; it says what is taken.
-    """
+    """Return what `simulate` runs: a model as `as_model` returns it, or a plant in states as one."""
     from ..linear import FirstOrder
     from ..linear.state_model import StateModel
 
@@ -139,13 +133,7 @@ def as_simulated(given: Any) -> MechanicalModel:
 
 
 def as_model(given: Any) -> MechanicalModel:
-    """Return the mechanical model of a plant, a model itself, or a linear plant made movable.
-
-    Raises
-    ------
-    DefinitionError
-        For anything else; it says what is taken.
-    """
+    """Return the mechanical model of a plant, a model itself, or a linear plant made movable."""
     from ..linear import FirstOrder, SecondOrder
     from ..linear.state_model import StateModel
 
@@ -170,13 +158,7 @@ def as_model(given: Any) -> MechanicalModel:
 
 
 def as_linear(given: Any) -> SecondOrder | FirstOrder:
-    """Return a linear plant, or that of a plant, model or python-control system.
-
-    Raises
-    ------
-    DefinitionError
-        For anything else; it says what is taken.
-    """
+    """Return a linear plant, or that of a plant, model or python-control system."""
     from ..linear import FirstOrder, SecondOrder, linearise
 
     found = opened(given)

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Collection
 
 from ..abilities import Knowing
-from ..errors import DefinitionError
+from ..errors import DefinitionError, NotAvailable, require
 from ..machine.arm import Arm
 
 EXACT = {
@@ -53,6 +53,16 @@ def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:
     for feature, place in arm.features().items():
         if feature not in known:
             raise DefinitionError(f"{kind} has no {feature.replace('_', ' ')} ({place}); {_remedy(arm, feature)}")
+
+
+def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:
+    """Refuse what an exact model in frequency does not have: weight, unknown features, forces along links."""
+    pull = f"gravity = {tuple(arm.gravity)} m/s^2"
+    require(not any(arm.gravity), f"{kind} has no weight, {pull}; set it to zero, or use {takers('gravity')}")
+    check_features(arm, kind, known)
+    if arm.actuators:
+        remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+        raise NotAvailable(f"{kind} has no forces along its links; {remedy}")
 
 
 def check_bare(arm: Arm, kind: str, known: Collection[str]) -> None:

@@ -31,7 +31,7 @@ from ...errors import ConvergenceError, NotAvailable, require
 from ...machine.arm import Arm, Damping, Joint
 from ...machine.given import ArmGiven, as_arm
 from ...model import ComplexArray, FloatArray
-from ...models.features import check_features, takers
+from ...models.features import check_exact
 from . import modes as transfer_modes
 from . import poles as transfer_poles
 from .chain import build_chain, joint_numbers, per_link
@@ -81,13 +81,7 @@ class TransferMatrixArm:
         held: Sequence[str] | bool = (), angles: npt.ArrayLike | None = None, pieces: int = 64,
     ) -> None:
         arm = as_arm(arm)
-        remedy = f"set it zero, or use {takers('gravity')}"
-        weight = f"gravity = {tuple(arm.gravity)} m/s^2"
-        require(not any(arm.gravity), f"transfer matrices have no weight, {weight}; {remedy}")
-        check_features(arm, self.kind, self.features)
-        if arm.actuators:
-            remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
-            raise NotAvailable(f"{self.kind} has no forces along the links; {remedy}")
+        check_exact(arm, self.kind, self.features)
         arm, motors = without_motors(arm)
         require(pieces >= 1, f"pieces = {pieces}: a link has at least one")
         n = len(arm.links)

@@ -18,6 +18,15 @@ static int may(const unit *c, int modes, const char *function)
     return 1;
 }
 
+static fmi2Status enter(unit *c, int from, unit_mode to, const char *function)
+{
+    if (!may(c, from, function)) {
+        return fmi2Error;
+    }
+    c->now.mode = to;
+    return fmi2OK;
+}
+
 static void start_values(unit *c)
 {
     memset(&c->now, 0, sizeof c->now);
@@ -108,12 +117,7 @@ fmi2Status fmi2SetupExperiment(fmi2Component component, fmi2Boolean has_toleranc
 
 fmi2Status fmi2EnterInitializationMode(fmi2Component component)
 {
-    unit *c = (unit *)component;
-    if (!may(c, INSTANTIATED, "fmi2EnterInitializationMode")) {
-        return fmi2Error;
-    }
-    c->now.mode = INITIALISING;
-    return fmi2OK;
+    return enter((unit *)component, INSTANTIATED, INITIALISING, "fmi2EnterInitializationMode");
 }
 
 fmi2Status fmi2ExitInitializationMode(fmi2Component component)
@@ -132,12 +136,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component component)
 
 fmi2Status fmi2Terminate(fmi2Component component)
 {
-    unit *c = (unit *)component;
-    if (!may(c, EVENT | CONTINUOUS | STEPPED, "fmi2Terminate")) {
-        return fmi2Error;
-    }
-    c->now.mode = TERMINATED;
-    return fmi2OK;
+    return enter((unit *)component, EVENT | CONTINUOUS | STEPPED, TERMINATED, "fmi2Terminate");
 }
 
 fmi2Status fmi2Reset(fmi2Component component)
@@ -368,12 +367,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2Value
 
 fmi2Status fmi2EnterEventMode(fmi2Component component)
 {
-    unit *c = (unit *)component;
-    if (!may(c, CONTINUOUS | EVENT, "fmi2EnterEventMode")) {
-        return fmi2Error;
-    }
-    c->now.mode = EVENT;
-    return fmi2OK;
+    return enter((unit *)component, CONTINUOUS | EVENT, EVENT, "fmi2EnterEventMode");
 }
 
 fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo *info)
@@ -388,12 +382,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo *info)
 
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component)
 {
-    unit *c = (unit *)component;
-    if (!may(c, EVENT, "fmi2EnterContinuousTimeMode")) {
-        return fmi2Error;
-    }
-    c->now.mode = CONTINUOUS;
-    return fmi2OK;
+    return enter((unit *)component, EVENT, CONTINUOUS, "fmi2EnterContinuousTimeMode");
 }
 
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean no_earlier, fmi2Boolean *event,
