@@ -115,6 +115,50 @@ def test_the_command_line_sees_it(project: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+PACKAGE = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "two-mass"
+version = "1.0"
+
+[tool.hatch.build.targets.wheel]
+include = ["two_mass.py"]
+
+"""
+
+
+@pytest.mark.slow
+def test_a_package_that_is_installed_is_seen_everywhere(tmp_path: Path) -> None:
+    """A wheel, made and installed by pip; far from its source the name alone says which class."""
+    source, site, work = (tmp_path / name for name in ("source", "site packages", "work"))
+    source.mkdir()
+    work.mkdir()
+    points = re.search(r'(?m)^\[project\.entry-points\."flexctl\.models"\]\n.*$', PAGE)
+    assert points is not None
+    (source / "pyproject.toml").write_text(PACKAGE + points[0] + "\n")
+    (source / "two_mass.py").write_text(FILES["two_mass.py"])
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", str(site), str(source)], check=True)
+    (work / "arm.toml").write_text(FILES["arm.toml"].replace("two_mass.py:TwoMass", "two_mass"))
+    (work / "hold.py").write_text(HOLD)
+    path = os.pathsep.join([str(ROOT), str(site)])
+
+    def flexctl(*words: str) -> str:
+        command = [sys.executable, "-m", "flexctl", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=work, env={**os.environ, "PYTHONPATH": path})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "two_mass:TwoMass" in {row["title"].split(";")[0] for row in json.loads(flexctl("list", "--json"))["models"]}
+    assert "7.93" in flexctl("bode", "arm.toml")
+    assert json.loads(flexctl("modes", "arm.toml", "--json", "--model", "two_mass:softening=4.0"))
+    assert '"model": "two_mass"' in flexctl("certify", "hold.py", "--payload", "0.1,0.3", "--json")
+    table = json.loads(flexctl("sweep", "hold.py", "--over", "payload.mass=0.1,0.3", "--json"))
+    assert (len(table["rows"]), table["failed"]) == (2, 0)
+
+
 @pytest.mark.parametrize("kind", ["two_mass.py:TwoMass", "two_mass:TwoMass", "two_mass"])
 def test_three_ways_to_name_it(project: Path, kind: str) -> None:
     arm = fx.load_plant("arm.toml", model={"kind": kind, "softening": 4.0})
