@@ -3,7 +3,7 @@
 A model has an ability by having the attributes; nothing is inherited or registered. Whoever needs one asks by
 `isinstance(model, Posable)` and then uses the attributes as usual, or takes a function below that has an answer for
 models without it. Nowhere else is a model searched for names; a test holds that. `flexctl.testing` checks each
-ability of whoever has it. The abilities of control laws stand in `flexctl.laws.abilities`.
+ability of every model that has it. The abilities of control laws stand in `flexctl.laws.abilities`.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ def _saved(path: Path, overrides: Mapping[str, Any]) -> Plant:
 
         found = fitted_file(path, linear)
     else:
-        require(isinstance(linear, SecondOrder | FirstOrder), f"{path} holds {linear!r}, which is no plant")
+        require(isinstance(linear, SecondOrder | FirstOrder), f"{path} holds {linear!r}, which is not a plant")
         found = LinearSystem(linear, path.stem, str(path))
     return found.with_(overrides) if overrides else found
 

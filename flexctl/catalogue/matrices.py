@@ -121,7 +121,7 @@ def _matrix(key: str, value: Any, folder: Path) -> Any:
         try:
             return np.atleast_2d(np.loadtxt(file, delimiter="," if suffix == ".csv" else None, ndmin=2))
         except (ValueError, OSError) as error:
-            raise DefinitionError(f"{key}: {file} is no table of numbers: {error}") from error
+            raise DefinitionError(f"{key}: {file} is not a table of numbers: {error}") from error
     if suffix not in (".mat", ".npz", ".json"):
         known = "a .mtx, .csv or .txt file, or FILE:NAME of a .mat, .npz or .json"
         raise DefinitionError(f"{key} = {shown(value)}: give {known}")
@@ -145,7 +145,7 @@ def _rows(key: str, value: Any) -> Any:
 def _labels(key: str, value: Any) -> list[Signal]:
     texts = [value] if isinstance(value, str) else value
     proper = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-    require(proper, f'{key} = {shown(value)} is no list of names; write ["torque [N m]", ..]')
+    require(proper, f'{key} = {shown(value)} is not a list of names; write ["torque [N m]", ..]')
     found = [_LABEL.fullmatch(text) for text in texts]
     return [Signal(p[1], p[2] or "1") for p in found if p]
 

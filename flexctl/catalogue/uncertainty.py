@@ -72,7 +72,7 @@ class Uncertainty:
         square = len(self.correlation) == n and all(len(row) == n for row in self.correlation)
         require(square, f"correlation must have {n} rows of {n} numbers")
         c = np.array(self.correlation, float)
-        require(bool(np.isfinite(c).all()), "correlation holds values that are no numbers")
+        require(bool(np.isfinite(c).all()), "correlation holds values that are not numbers")
         require(bool(np.allclose(np.diag(c), 1.0, atol=1e-6)), "the diagonal of correlation must be 1")
         require(bool(np.allclose(c, c.T, atol=1e-6)), "correlation is not symmetric")
         least = float(np.linalg.eigvalsh(c)[0])
@@ -116,7 +116,7 @@ def read_uncertainty(content: Any, rows: Sequence[Any]) -> Uncertainty | None:
     listed = isinstance(correlation, list) and all(isinstance(row, list) for row in correlation)
     require(listed, f"correlation = {shown(correlation)} is not a list of rows")
     numeric = all(isinstance(x, int | float) and not isinstance(x, bool) for row in correlation for x in row)
-    require(numeric, "correlation holds something that is no number")
+    require(numeric, "correlation holds something that is not a number")
     source = content.get("source", "")
     require(isinstance(source, str), f"source = {shown(source)} is not a text")
     return Uncertainty(

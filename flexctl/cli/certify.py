@@ -171,10 +171,11 @@ def certify(
 ) -> None:
     """Examine a controller on its plant; exit code 1 when it falls short.
 
-    On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop and of all at
-    once, spill-over; other payloads and stiffnesses, in poses too, with the limits of stability and what every command
-    bears whatever the payload; other dampings, and ranges of any parameters (--vary); encoder resolution, saturation, a
-    load that comes on, and the amplitude at which the run on the full model parts from the linear prediction.
+    On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop and of all
+    at once, spill-over; other payloads and stiffnesses, in poses too, with the limits of stability and the
+    uncertainty that every command tolerates at any payload; other dampings, and ranges of any parameters (--vary);
+    encoder resolution, saturation, a load that comes on, and the amplitude at which the run on the full model parts
+    from the linear prediction.
 
     One sentence says for which set the certificate holds, and names the nearest plant for which it does not. The
     requirements are judged over that set; what was not examined is never met, nor what is closer to its bound than the

@@ -67,7 +67,7 @@ def _numbers(path: Path, rows: Sequence[tuple[int, list[str]]], count: int) -> F
     for line, row in rows:
         require(len(row) == count, f"{path}, line {line}: has {len(row)} columns, not {count}")
         wrong = next((text for text in row if not is_number(text)), None)
-        require(wrong is None, f'{path}, line {line}: "{wrong}" is no number')
+        require(wrong is None, f'{path}, line {line}: "{wrong}" is not a number')
     return np.array([[float(text) for text in row] for _, row in rows])
 
 

@@ -125,7 +125,7 @@ def slow(model: SampledModel) -> FloatArray:
 
 def regulator_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return K."""
-    require(bool(weights.penalty), "nothing is penalised: the best command is none")
+    require(bool(weights.penalty), "nothing is penalised: the best command is zero")
     require(all(q >= 0 for q in weights.penalty.values()), f"penalties {dict(weights.penalty)} must not be negative")
     Q = sum((q * np.outer(row, row) for q, row in ((q, model.row(n)) for n, q in weights.penalty.items())),
             np.zeros_like(model.A))

@@ -311,7 +311,7 @@ def load_command(path: str | Path, law: Any) -> OptimalCommand:
     except FileNotFoundError as error:
         raise DefinitionError(f"{path}: no such file") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DefinitionError(f"{path} is damaged or no optimal command: {error!r}") from error
+        raise DefinitionError(f"{path} is damaged or not an optimal command: {error!r}") from error
     proper = values.ndim == 2 and at.shape == values.shape[1:] and bool(np.isfinite(values).all())
     require(proper and at.size > 1, f"{path}: values of shape {values.shape} at {at.size} knots")
     check_made_for(law, {str(path): made_for})

@@ -112,7 +112,7 @@ def certified(request: Request, plant: Any) -> str:
         holds, passed = str(found["holds"]), bool(found["passed"])
         about = {key: str(found[key]) for key in ("controller", "plant", "version")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DefinitionError(f"{path} is no certificate: {error}; give the .json of flexctl certify -o") from error
+        raise DefinitionError(f"{path} is not a certificate: {error}; give the .json of flexctl certify -o") from error
     record = _record(plant)
     changed = {str(k): str(v) for k, v in dict(record.get("overrides") or {}).items()}
     theirs = {str(k): str(v) for k, v in dict(found.get("overrides") or {}).items()}

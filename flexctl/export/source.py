@@ -37,7 +37,7 @@ def law_of(law: Any, plant: Any = None) -> tuple[Any, str, Any, Any]:
 
 def _as_law(law: Any) -> Any:
     """Return a law as it is, with its design; a linear system as a law."""
-    require(law is not None, "law = None is no law; give the name of a script, a design or a law")
+    require(law is not None, "law = None is not a law; give the name of a script, a design or a law")
     return law if isinstance(law, Controller) else as_law(law)
 
 

@@ -42,7 +42,7 @@ WEIGHTED = 6
 MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
 TOLD = 4.0
-"""What the sum of squares falls by, at least, where sensors are said to read after the input jumps: two deviations."""
+"""Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 ENGINES = ("auto", "linear", "full")
 PARTED = 0.3
 """Error of the linear model beside the full one, as a part of the unexplained rest, from which on it is reported."""

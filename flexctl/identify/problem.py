@@ -195,7 +195,7 @@ def _value(plant: Plant, key: str) -> float:
     number = row.physical and isinstance(row.value, int | float) and not isinstance(row.value, bool)
     if row.value is None:
         raise DefinitionError(f"{key} is not given in {plant.name}: say where to start, start = {{{key!r}: ...}}")
-    require(number, f"{key} = {row.value!r} is no physical number; free are numbers of the machine")
+    require(number, f"{key} = {row.value!r} is not a physical number; only numbers of the machine can be free")
     positive = float(row.value) > 0.0
     require(
         positive,

@@ -22,7 +22,7 @@ def check_numbers(what: str, name: str, x: FloatArray, t: FloatArray) -> None:
     if bad.size:
         at = f", t = {t[bad[0]]:.6g} s" if np.isfinite(t[bad[0]]) else ""
         raise DefinitionError(
-            f'{what} "{name}" has {bad.size} values that are no numbers (NaN or infinite), the first at sample '
+            f'{what} "{name}" has {bad.size} values that are not numbers (NaN or infinite), the first at sample '
             f"{bad[0] + 1}{at}; cut the record there or repair it: nothing is interpolated silently"
         )
 

@@ -128,7 +128,7 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
         require(len(row) == len(heads), f"line {number} has {len(row)} columns where the head has {len(heads)}")
         for i, text in enumerate(row):
             if not is_number(text):
-                said = "is empty" if not text.strip() else f'"{text.strip()}" is no number'
+                said = "is empty" if not text.strip() else f'"{text.strip()}" is not a number'
                 raise DefinitionError(f'line {number}, column "{heads[i]}": {said}')
             table[k, i] = float(text)
     columns, stated = _split_heads({head: table[:, i] for i, head in enumerate(heads)}, len(heads))
@@ -271,7 +271,7 @@ def _assembled(
         raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
     require(time in stated, f'the time has no unit: write "{time} [s]"')
     signal, factor = parsed_head(f"{time} [{stated[time]}]")
-    require(signal.unit == "s", f'the time is in "{stated.get(time)}", which is no unit of time; write "time [s]"')
+    require(signal.unit == "s", f'the time is in "{stated.get(time)}", which is not a unit of time; write "time [s]"')
     signals = [key for key in columns if key != time]
     given = about.get("outputs")
     if given is not None and not inputs:  # other columns of flexctl's own files (estimated states, say) are left out

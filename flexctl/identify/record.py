@@ -1,6 +1,6 @@
 """A measured record: inputs and outputs sampled at equal intervals, with names and units.
 
-What cannot be used is refused when a record is made: numbers that are no numbers, unequal sampling, inputs that are
+What cannot be used is refused when a record is made: values that are not numbers, unequal sampling, inputs that are
 zero, outputs that do not move. What can be used with care (saturation, coarse quantisation) is warned of, see
 `flexctl.identify.quality`.
 """

@@ -126,7 +126,7 @@ def segments_of(data: Record, segment: float | None, window: str, overlap: float
 
 
 def independent(count: int, length: int, step: int) -> float:
-    """Return how many independent averages overlapping Hann segments are worth (Welch 1967: 9/11 at half overlap)."""
+    """Return the independent averages that overlapping Hann segments equal (Welch 1967: 9/11 at half overlap)."""
     return float(count) if step >= length or count == 1 else max(1.0, count * min(1.0, 18.0 / 11.0 * step / length))
 
 

@@ -110,7 +110,7 @@ def _next_block(content: bytes, at: int) -> tuple[bytes, bytes, int] | None:
 
 
 def _marker(content: bytes, at: int) -> tuple[int, int] | None:
-    """Return begin and end of the next line that is "-1"."""
+    """Return start and end of the next line that is "-1"."""
     while at < len(content):
         end = content.find(b"\n", at)
         end = len(content) if end < 0 else end

@@ -52,7 +52,7 @@ def gains_in(content: Mapping[str, Any], path: Path) -> FrequencyResponse:
     H = _shaped("response", H, omega.size, path)
     sigma = content.get("sigma")
     spread: FloatArray | None = None if sigma is None else _shaped("sigma", np.asarray(sigma, float), omega.size, path)
-    require(spread is None or bool(np.all(spread >= 0.0)), f"{path}: sigma has entries that are negative or no number")
+    require(spread is None or bool(np.all(spread >= 0.0)), f"{path}: sigma has negative entries, or not numbers")
     finite = bool(np.isfinite(omega).all() and np.isfinite(H).all())
     require(finite, f"{path}: the response has entries that are not finite; leave those lines out")
     u, y = _labels(content, "input", H.shape[1]), _labels(content, "output", H.shape[0])

@@ -1,4 +1,4 @@
-"""How far a linear plant tells the truth: its prediction against runs of the full model, larger and larger.
+"""How far a linear plant can be trusted: its prediction against runs of the full model, larger and larger.
 
     fx.linear_validity(arm, {"joint1_torque": fx.bang_bang(0.1, 0.3)}, duration=1.2)     an open plant
     flexctl validity tokhi_azad_1994 --torque bang-bang:0.1,0.3                       the same from the command line

@@ -1,4 +1,4 @@
-"""What numba may leave out while an entry is compiled: more than half of its time.
+"""Work that numba may skip while an entry is compiled: more than half of its time.
 
 * Helpers are not optimised by themselves, and no machine code is made of those that Python cannot call: that is done
   once, of the entry with everything in it.
@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from typing import Any
 
 WRAPPER = "_ZN7cpython"
-"""Begin of the names of what Python calls, in machine code."""
+"""Prefix of the names of what Python calls, in machine code."""
 
 _entries: list[str] = []
 """Names of the entries that are being compiled: one, and those that it calls."""
 _signatures: dict[Any, Any] = {}
-"""What an operator returns for types that were met before."""
+"""Result of an operator for types that were met before."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What a compiled function is made of, as digests: the key of the disk cache.
+"""The ingredients of a compiled function as digests: the key of the disk cache.
 
 Compiled code depends on everything that its functions reach: their bytecode and constants, what they close over, the
 global names they read, and so on through every compiled function among these, in whatever file it stands. Two digests:

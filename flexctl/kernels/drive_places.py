@@ -2,7 +2,7 @@
 
 LINK, MOTOR, CHARGE, BRISTLE, SLOTS = range(5)
 NONE, TORQUE, CURRENT, VOLTAGE, WINDING, SERVO = range(6)
-"""What the input is: nothing, a torque, a current, a voltage (L = 0), a voltage (L > 0), commanded angle and rate."""
+"""Kinds of input: nothing, a torque, a current, a voltage (L = 0), a voltage (L > 0), commanded angle and rate."""
 RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 (
     INPUT, FLEXIBLE, FRICTION, INERTIA, VISCOUS, COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, SPRING, CUBIC, DAMPER,

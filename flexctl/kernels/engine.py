@@ -1,4 +1,4 @@
-"""What `simulate` asks of whatever steps a model, and the common step as such an engine."""
+"""The interface of whatever steps a model for `simulate`, and the common step as such an engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_UPDATES = 32
 
 
 class Engine(Protocol):
-    """What `simulate` asks of a stepper."""
+    """The interface of a stepper for `simulate`."""
 
     u: FloatArray
     held: FloatArray
@@ -71,7 +71,7 @@ def not_converged(t: float, iteration: int, size: float, h: float) -> Convergenc
 
 
 class Plan(NamedTuple):
-    """What `simulate` prescribes for a run, whichever model takes it.
+    """The course of a run as `simulate` prescribes it, whichever model takes it.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from .tables import FAST
 SOON = 1e-3
 """Time [s] after a jump in which rates are not estimated, nor what the smallest steps cannot follow."""
 LOOPED = 0.05
-"""What a step of a sampled loop may take."""
+"""Share of the tolerance that a step of a sampled loop may take."""
 COHERENT = 0.5 * np.pi
 """The error of an oscillation in phase adds up at the rate of its largest local error; |x| has the mean of a sine.
 Feedback does not let it add up."""

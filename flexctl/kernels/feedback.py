@@ -31,8 +31,8 @@ class Feedback(NamedTuple):
     W: np.ndarray  # (nu, nu) inverse of I - G Y Z
     small: np.ndarray  # square, scratch
     near: np.ndarray  # (2, n) coordinates and rates, kept
-    readings: np.ndarray  # (3, ny) at the begin and the end of the step, and nearby
-    reference: np.ndarray  # (2, nr) at the begin and the end
+    readings: np.ndarray  # (3, ny) at the start and the end of the step, and nearby
+    reference: np.ndarray  # (2, nr) at the start and the end
     x: np.ndarray  # (2, nx) state at the end but for F y; what makes it
     command: np.ndarray  # (3, nu) command at the end but for G y; its change along a vector; scratch
     inputs: np.ndarray  # (p,) prescribed ones at the end
@@ -108,14 +108,14 @@ def _gains(law, phase, implicit, f):
 
 @kernel(**FAST)
 def read(law, y, f):
-    """Take the readings at the begin of a step."""
+    """Take the readings at the start of a step."""
     for i in range(law.measures.size):
         f.readings[0, i] = y[law.measures[i]]
 
 
 @kernel(**FAST)
 def foresee(law, k, tables, place, part, h, soft, u, memory, f):
-    """What is known of the law at the end of a step of length h, from part `place` to `part` of that of the grid.
+    """Estimate the law at the end of a step of length h, from part `place` to `part` of that of the grid.
 
     u: prescribed inputs at the end. With h = 0 it is the law in a jump: its states stand.
     """
@@ -205,7 +205,7 @@ def close(d, n, f):
 
 @kernel(**FAST)
 def finish(law, f, u, held, memory):
-    """Set command and state of the law at the end of a step, which is the begin of the next."""
+    """Set command and state of the law at the end of a step, which is the start of the next."""
     respond(law, f, u)
     for i in range(u.size):
         held[i] = u[i] - f.inputs[i]

@@ -96,7 +96,7 @@ def _continuous_jump(law, k, tables):
 
 @kernel(**PLAIN)
 def _continuous_command(law, k, y, tables, memory, held):
-    """What a continuous law commands at grid point k, right limits."""
+    """Command of a continuous law at grid point k, right limits."""
     nx, ny, nu, nr = law.C.shape[1], law.measures.size, law.drives.size, law.Dr.shape[1]
     pu = phase_at(law, k) * nu
     for i in range(held.size):

@@ -13,7 +13,7 @@ MORE = 40.0
 TIRED, WORSE = 5e-4, 2.0
 """Rate of convergence from which on new factors pay, where it was so much better when they were new."""
 ROUNDING = 1e-10
-"""What is left of a jump may be so large, beside the arm, when corrections shrink no more."""
+"""Largest rest of a jump, beside the arm, that is accepted when corrections shrink no more."""
 
 
 @kernel(**FAST)

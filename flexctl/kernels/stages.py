@@ -27,7 +27,7 @@ v and a of five stages, then angle and rate at the start."""
 SHARE = 0.05
 """Of the error of third order counts: what the order loses in stiff arms that turn is slow; the filter passes it."""
 NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
-"""What is known of the accelerations: nothing after a jump, those at the start of the step, and of the last one."""
+"""Accelerations that are known: none after a jump, those at the start of the step, those of the last one too."""
 
 
 @kernel(**FAST)

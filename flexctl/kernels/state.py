@@ -80,7 +80,7 @@ SCHEME = types.NamedUniTuple(float64, 12, Scheme)
 
 
 class Gauge(NamedTuple):
-    """What is known of the error, output by output; `gauge` makes it."""
+    """The error as far as it is known, output by output; `gauge` makes it."""
 
     kind: np.ndarray  # (ny,) CONTROLLED, ESTIMATED or LEFT
     group: np.ndarray  # (ny,) outputs of one unit

@@ -106,7 +106,7 @@ JUMP, BEGIN, NEWTON, ESTIMATE, LASTING, LOOK = range(6)
 
 
 class Operations(NamedTuple):
-    """What a formulation brings; all but the flags are compiled functions, `form` is its own group of arrays.
+    """The parts that a formulation brings; all but the flags are compiled functions, `form` is its own group of arrays.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a run consists of, as compiled code takes it: the law, what is prescribed along the time grid, the recording."""
+"""The parts of a run as compiled code takes them: the law, prescribed values along the time grid, the recording."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ LAW = group((MAT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC, MAT, INT, INT, IN
 
 
 class Tables(NamedTuple):
-    """What is prescribed along the time grid t (N + 1 points)."""
+    """Values prescribed along the time grid t (N + 1 points)."""
 
     t: np.ndarray  # time [s]
     h: np.ndarray  # (N,) step sizes [s], equal ones equal to the last bit
@@ -74,7 +74,7 @@ TABLES = group((VEC, VEC, INT, MAT, MAT, MAT, MAT), Tables)
 
 
 class Record(NamedTuple):
-    """What is recorded at every point of the time grid."""
+    """Values recorded at every point of the time grid."""
 
     y: np.ndarray
     u: np.ndarray

@@ -1,6 +1,6 @@
 """Abilities of control laws beyond `Controller`: a law has one by having the attributes.
 
-`flexctl.testing.check_law` checks each of whoever has it.
+`flexctl.testing.check_law` checks each one of every law that has it.
 """
 
 from __future__ import annotations

@@ -75,10 +75,10 @@ def _blended(
     if not where or law.sample_time == 0:
         return None
     stack = stacked(law.laws, law.points)
-    kernel = _law([getattr(stack, key) for key in MATRICES], *limits, quantum, noise, law, model)
+    kernel = _law([getattr(stack.law, key) for key in MATRICES], *limits, quantum, noise, law, model)
     more, places = packed([stack.points, stack.first, [law.measures.index(law.by), law.mirrored]])
     kernel = kernel._replace(own=where, more=more, places=places)
-    return kernel, np.zeros((1 + delay, max(len(stack.A), len(law.drives), 1)))
+    return kernel, np.zeros((1 + delay, max(len(stack.law.A), len(law.drives), 1)))
 
 
 def _governed(

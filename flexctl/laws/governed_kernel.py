@@ -2,7 +2,7 @@
 
     x+ = A x + B0 r + Bm rm + B1 r+,    z = C x + D r,    r = (p, p' s, p'' s^2 + p' w) of each channel at sigma
 
-One step of the prediction is one interval of the governor; r, rm, r+ belong to its begin, middle and end. The pace s
+One step of the prediction is one interval of the governor; r, rm, r+ belong to its start, middle and end. The pace s
 changes at the rate w within an interval; from one to the next w+ = keep w - (1 - keep) brake s.
 """
 

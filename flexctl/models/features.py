@@ -62,7 +62,7 @@ def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:
     check_features(arm, kind, known)
     if arm.actuators:
         remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
-        raise NotAvailable(f"{kind} has no forces along its links; {remedy}")
+        raise NotAvailable(f"{kind} has no forces along a link; {remedy}")
 
 
 def check_bare(arm: Arm, kind: str, known: Collection[str]) -> None:

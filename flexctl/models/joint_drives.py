@@ -1,4 +1,4 @@
-"""What moves each joint of a serial arm during a run, and the commands it follows: shared by the compiled steppers."""
+"""The drives of a serial arm's joints in a run and the commands they follow, for the compiled steppers."""
 
 from __future__ import annotations
 

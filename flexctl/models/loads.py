@@ -18,7 +18,7 @@ from ..model import FloatArray, Signal
 
 TIP_TORQUE = Signal("tip_torque", "N m", "on the tip's section")
 X, Y, ALONG, ACROSS, MOMENT = range(5)
-"""What a load in the plane is: a dead force along x, y, a follower force along, across the link, a moment."""
+"""Kinds of loads in the plane: a dead force along x, y, a follower force along, across the link, a moment."""
 POINT = 1e-9
 """Part of the length below which a load acts at a point."""
 

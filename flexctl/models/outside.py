@@ -69,7 +69,7 @@ def announced() -> dict[str, str]:
 def check_kind(kind: str) -> None:
     """Raise `DefinitionError` for a text that cannot say where a class is."""
     shown = ascii(kind) if len(kind) <= 80 else f"{kind[:77]!a}..."
-    require(kind.isprintable() and len(kind) <= 4096, f"kind of model {shown} is no printable text; {FORMS}")
+    require(kind.isprintable() and len(kind) <= 4096, f"kind of model {shown} is not printable text; {FORMS}")
     where, _, name = kind.rpartition(":")
     proper = _CLASS.fullmatch(name) is not None and (where.endswith(".py") or _MODULE.fullmatch(where) is not None)
     require(proper, f"kind of model {shown} is not understood; {FORMS}")

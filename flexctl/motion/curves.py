@@ -96,7 +96,7 @@ class Circle:
         positive("radius", self.radius, "m")
         for name in ("start", "turns"):
             number(name, getattr(self, name))
-        require(self.turns != 0, "turns = 0 is no path; give a number of revolutions")
+        require(self.turns != 0, "turns = 0 makes no path; give a number of revolutions")
 
     @property
     def length(self) -> float:

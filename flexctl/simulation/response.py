@@ -193,8 +193,8 @@ def _check_whole(run: Response) -> None:
         fits = data is None or data.shape == wanted
         require(fits, f"{name} has shape {np.shape(data)} and {len(signals)} labels for {steps[0]} times")
     every = [data for data in (run.t, run.y, run.u, run.r, run.q, run.v) if data is not None]
-    require(all(data.dtype.kind == "f" for data in every), "time series that are no numbers")
+    require(all(data.dtype.kind == "f" for data in every), "time series that are not numbers")
     texts = [x for key in columns.values() for s in key for x in (s.name, s.unit, s.description)]
-    require(all(isinstance(x, str) for x in texts), "names that are no texts")
+    require(all(isinstance(x, str) for x in texts), "names that are not texts")
     proper = isinstance(run.scores, dict) and all(isinstance(x, int | float) for x in run.scores.values())
-    require(proper and isinstance(run.provenance, dict), "scores or provenance are no tables")
+    require(proper and isinstance(run.provenance, dict), "scores or provenance are not tables")

@@ -259,7 +259,7 @@ def check_settings(
     if not isinstance(method, str) or method not in METHODS:
         raise unknown("method", str(method), METHODS)
     known = scheme is None or isinstance(scheme, Scheme)
-    require(known, f"scheme = {scheme!r} is no scheme; give fx.trapezoidal() and the like, or its name as method")
+    require(known, f"scheme = {scheme!r} is not a scheme; give fx.trapezoidal() and the like, or its name as method")
     used = scheme is None or method in ("auto", *SCHEMES)
     require(used, f'scheme has no effect with method = "{method}"; leave one of them out')
 

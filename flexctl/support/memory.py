@@ -50,7 +50,7 @@ def _group() -> float:
     place = Path("/sys/fs/cgroup")
     with contextlib.suppress(OSError, ValueError):
         most, used = ((place / f"memory.{name}").read_text() for name in ("max", "current"))
-        return max(0.0, float(most) - float(used))  # "max" is no number: no limit
+        return max(0.0, float(most) - float(used))  # "max" is not a number: no limit
     return float("inf")
 
 

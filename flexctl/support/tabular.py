@@ -5,7 +5,7 @@ A result says what its columns are (`_table`) and what else there is to know of 
     .csv      a head with units, then numbers with all their digits; any program
     .npz      an array for each column, "units" and "about" as JSON text
     .mat      a variable for each column, named as MATLAB allows; "columns", "units" and "about" beside them
-    .json     {"about": {...}, "units": {...}, "columns": {...}}; null for what is no number
+    .json     {"about": {...}, "units": {...}, "columns": {...}}; null for what is not a number
     .parquet  needs pandas with pyarrow
 """
 

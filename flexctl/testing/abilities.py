@@ -338,7 +338,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Kinked: kinked,
     able.Assuming: assumptions,
 }
-"""Every ability of a model, and what is checked of whoever has it."""
+"""Every ability of a model, and what is checked of each model that has it."""
 
 
 def check_signatures(thing: Any, protocol: Any) -> None:

@@ -60,7 +60,7 @@ ABILITIES: dict[Any, Callable[[Any], None]] = {
     able.ChangesAtTimes: _changes,
     able.NeedsReferences: lambda law: None,  # checked with the references
 }
-"""Every ability of a law, and what is checked of whoever has it."""
+"""Every ability of a law, and what is checked of each law that has it."""
 
 
 def check_law(

@@ -50,7 +50,7 @@ def test_units_are_converted_and_checked(tmp_path: Path) -> None:
         ("x,u\n0,1\n", 'no column is the time; its head is "time'),
         ("t,a,b\n0,1,2\n", r'unknown column of .*"u".*known: a, b'),
         ("t,u\n0,1\n1\n", "line 3: has 1 columns, not 2"),
-        ("t,u\n0,1\n1,one\n", 'line 3: "one" is no number'),
+        ("t,u\n0,1\n1,one\n", 'line 3: "one" is not a number'),
         ("t,u\n1,1\n0,2\n", "times must ascend"),
         ("0,1,2\n", "line 1: has 3 columns, not 2"),
         ("t,u\n0,nan\n1,2\n", "finite"),

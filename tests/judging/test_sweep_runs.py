@@ -142,7 +142,7 @@ class TestJournal:
 
     def test_no_journal_at_all(self, place: Path) -> None:
         Path("out.csv.journal").write_bytes(b"\x00\xff\n")
-        with pytest.raises(fx.DefinitionError, match=r"damaged or no journal of a sweep; .*start afresh"):
+        with pytest.raises(fx.DefinitionError, match=r"damaged or not a journal of a sweep; .*start afresh"):
             self.finished()
         Path("out.csv.journal").write_bytes(b"cut off in the first li")
         assert len(self.finished()[1]) == 5

@@ -98,7 +98,7 @@ def test_the_exact_beam_refuses_what_it_left_out(joint: Joint, feature: str) -> 
     with pytest.raises(DefinitionError, match=rf"exact_beam has no {feature} \(joint 1\).*finite_segment"):
         ExactBeam(arm)
     pushed = PROBES["actuator"][1]()
-    with pytest.raises(NotAvailable, match=r"exact_beam has no forces along its link; .* ancf, finite_segment"):
+    with pytest.raises(NotAvailable, match=r"exact_beam has no forces along a link; .* ancf, finite_segment"):
         ExactBeam(pushed)
 
 

@@ -133,7 +133,7 @@ def test_distance_from_the_path() -> None:
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: Circle((0.0, 0.0), -1.0), "radius = -1.0 m must be positive"),
-    (lambda: Circle((0.0, 0.0), 1.0, 0.0, 0.0), "turns = 0 is no path"),
+    (lambda: Circle((0.0, 0.0), 1.0, 0.0, 0.0), "turns = 0 makes no path"),
     (lambda: Polyline([(0.0, 0.0)]), "1 points given; at least 2"),
     (lambda: Polyline([(0.0, 0.0), (0.0, 0.0)]), r"points 1 and 2 are both \(0, 0\) m"),
     (lambda: Polyline([(0.0, np.inf), (0.0, 0.0)]), "must be finite"),

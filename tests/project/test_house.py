@@ -98,6 +98,24 @@ def test_formulations_have_the_same_rooms() -> None:
         assert ROOMS - here == set(EMPTY.get(path.parent.name, {})), path.parent.name
 
 
+ODD = re.compile(
+    r'^\s*"""What |what (?:they|it) (?:are|is) worth|in the words of|\b(?:is|are) no (?:numbers?|texts?|tables?)\b'
+    r"|\b(?:the|its) begin\b|\bof whoever\b|\bis no (?:multiple|certificate|scheme|plant)\b", re.MULTILINE
+)
+"""What earlier readers with an ear for English stumbled over."""
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
+def test_words_that_were_mended_do_not_come_back(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0].strip()}"
+        for ending in ("*.py", "*.c", "*.h") for path in (PACKAGE / folder).rglob(ending)
+        if not {"_catalogue", "__pycache__"} & set(path.parts)
+        for match in ODD.finditer(path.read_text())
+    ]
+    assert found == []
+
+
 def test_kernels_have_few_arguments() -> None:
     """At most eight; signatures that a caller of another kind prescribes are listed."""
     found = {}

@@ -83,7 +83,7 @@ def _step(plant: FirstOrder, step: Any, stop: float) -> float:
     periods = found / plant.dt if plant.dt else 1.0
     require(
         abs(periods - round(periods)) < 1e-9 * periods and round(periods) >= 1,
-        f"step = {found:g} s is no multiple of the plant's sample time of {plant.dt:g} s",
+        f"step = {found:g} s is not a multiple of the plant's sample time of {plant.dt:g} s",
     )
     return found
 

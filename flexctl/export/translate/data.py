@@ -1,4 +1,4 @@
-"""What a loop is called with, as memory in C: one block of reals, one of integers, and groups that point into them.
+"""The arguments of a loop as memory in C: one block of reals, one of integers, and groups that point into them.
 
 Arrays of Python that share memory share it in C.
 """

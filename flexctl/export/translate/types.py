@@ -1,4 +1,4 @@
-"""What a value is: a number, an array, a group of values, or something known while translating."""
+"""Kinds of values: a number, an array, a group of values, or something known while translating."""
 
 from __future__ import annotations
 

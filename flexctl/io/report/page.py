@@ -108,7 +108,7 @@ def kept(y: FloatArray) -> npt.NDArray[np.intp]:
 
 
 def short(x: FloatArray) -> list[float | None]:
-    """Return numbers with as many digits as a picture shows; None for what is no number."""
+    """Return numbers with as many digits as a picture shows; None for what is not a number."""
     return [float(f"{v:.{DIGITS + 1}g}") if math.isfinite(v) else None for v in x.ravel().tolist()]
 
 

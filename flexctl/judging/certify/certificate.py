@@ -45,7 +45,7 @@ class Certificate(Tabular):
     limits : tuple of Limit
         Limits of stability.
     bounds : mapping
-        How much every command bears whatever the payload, or why that is not known, by pose; "" is the first.
+        How much uncertainty every command tolerates at any payload, or why that is not known, by pose; "" is the first.
     loads : tuple of LoadStep
         What a constant load does that comes on while the arm holds still.
     quantised : tuple of QuantisedRun

@@ -32,7 +32,7 @@ LEAST = {
 }
 """Requirements that must be at least so large, the worst of all variants of the plant that the scenarios use."""
 MOST = {
-    "mu": "30 % over what every command bears whatever the payload (skewed structured singular value), in every pose",
+    "mu": "30 % over what every command tolerates at any payload (skewed structured singular value), in every pose",
     "load_recovery_s": "longest time after which a load that comes on leaves 0.1 % of the move [s]",
     "peak_over_limit": "largest command, in parts of its limit",
 }

@@ -80,7 +80,7 @@ class Journal:
             return 0
         head = _loaded(lines[0])
         proper = isinstance(head, dict) and "sweep" in head
-        require(proper, f"{self.path} is damaged or no journal of a sweep; {REMEDY}")
+        require(proper, f"{self.path} is damaged or not a journal of a sweep; {REMEDY}")
         require(head["sweep"] == self.about, f"{self.path} belongs to another sweep; {REMEDY}")
         cases = [self._case(line) for line in lines[1:]]
         self.done.update(case for case in cases if case is not None)

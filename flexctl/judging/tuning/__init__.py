@@ -377,7 +377,7 @@ class _Store:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             done = {str(k): (list(map(float, x)), float(v), int(n)) for k, (x, v, n) in content["done"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DefinitionError(f"{self.path} is damaged or no file of a tuning: {error}; remove it") from error
+            raise DefinitionError(f"{self.path} is damaged or not a file of a tuning: {error}; remove it") from error
         same = content.get("tuning") == self.about
         require(same, f"{self.path} belongs to another tuning; remove it, write another file, or say resume=False")
         self.done = done

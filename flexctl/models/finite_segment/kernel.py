@@ -103,7 +103,7 @@ def _turn_further(d, c, s, n):
 
 @kernel(**FAST)
 def _accelerations(alpha, state, W, n):
-    """What each body adds to the acceleration, per length: e = R' (a + alpha w) - R w^2."""
+    """The contribution of each body to the acceleration, per length: e = R' (a + alpha w) - R w^2."""
     w, a, c, s, acc, ex, ey = state.v, state.a, W[COS], W[SIN], W[ACC], W[EX], W[EY]
     for k in range(n):
         acc[k] = a[k] + alpha * w[k]

@@ -35,7 +35,7 @@ def columns_of(model: MechanicalModel, replaced: Sequence[int], names: Sequence[
     there = model.input_matrix(q + 0.1 * np.cos(np.arange(q.size)))[:, replaced]
     require(
         bool(np.array_equal(here, there)) and bool(np.all(np.any(here, axis=0))),
-        f"inputs {list(names)} are no torques of joints: what they act on depends on the pose",
+        f"inputs {list(names)} are not torques of joints: what they act on depends on the pose",
     )
     return here
 

@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Path(NamedTuple):
-    """What the way inwards leaves at each element for the way outwards."""
+    """Matrices that the sweep inwards leaves at each element for the sweep outwards."""
 
     Z: np.ndarray
     C: np.ndarray

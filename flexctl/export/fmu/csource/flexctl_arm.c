@@ -88,7 +88,7 @@ static fmi2Status told(unit *c, int status, double at, double h)
     }
 }
 
-/* What the sensors read at the begin, with the inputs as they are. */
+/* Readings of the sensors at the start, with the inputs as they are. */
 static fmi2Status begin(unit *c)
 {
     double at = 0.0;

@@ -83,7 +83,7 @@ static fmi2Status model_advance(unit *c, double h)
         return status;
     }
     if (periods < 1.0 || fabs(h - periods * SAMPLE_TIME) > 1e-6 * SAMPLE_TIME) {
-        return tell(c, fmi2Discard, "a step of %.9g s is no multiple of the sample time of %.9g s", h, SAMPLE_TIME);
+        return tell(c, fmi2Discard, "a step of %.9g s is not a multiple of the sample time of %.9g s", h, SAMPLE_TIME);
     }
     for (double k = 0.0; k < periods; k += 1.0) {
         times(&A, c->now.model.x, next, 0);

@@ -202,7 +202,7 @@ fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference vr[], s
         } else if (at >= FIRST_STATE && at < FIRST_RATE && start) {
             *model_state(c, at - FIRST_STATE) = value[i];
         } else {
-            return tell(c, fmi2Error, "fmi2SetReal: value reference %u is no input%s", vr[i],
+            return tell(c, fmi2Error, "fmi2SetReal: value reference %u is not an input%s", vr[i],
                         at < FIRST_STATE || at >= FIRST_RATE ? ""
                         : STATES_MAY_BE_SET  ? "; start values of states are set before the run"
                                              : "; closures tie the coordinates of this arm, it begins in its pose");
@@ -305,7 +305,7 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte bytes
         return fmi2Error;
     }
     if (size != sizeof MODEL_GUID + sizeof(flexctl_unit_state) || memcmp(bytes, MODEL_GUID, sizeof MODEL_GUID) != 0) {
-        return tell(c, fmi2Error, "these %lu bytes are no serialised state of " MODEL_NAME, (unsigned long)size);
+        return tell(c, fmi2Error, "these %lu bytes are not a serialised state of " MODEL_NAME, (unsigned long)size);
     }
     if (*state == NULL) {
         *state = malloc(sizeof(flexctl_unit_state));
@@ -508,7 +508,7 @@ fmi2Status fmi2DoStep(fmi2Component component, fmi2Real time, fmi2Real h, fmi2Bo
         return fmi2Error;
     }
     if (!is_finite(h) || h <= 0.0 || !is_finite(time)) {
-        return tell(c, fmi2Error, "a step of %g s from %g s is none: give a positive one", h, time);
+        return tell(c, fmi2Error, "the step of %g s from %g s is not a step forward: give a positive one", h, time);
     }
     slack = 1e-6 * h + 1e-9 * fabs(time);
     if (fabs(time - c->now.time) > slack) {

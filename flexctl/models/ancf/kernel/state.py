@@ -1,4 +1,4 @@
-"""What a step of the ANCF arm works on: constants and scratch arrays."""
+"""The data of a step of the ANCF arm: constants and scratch arrays."""
 
 from __future__ import annotations
 

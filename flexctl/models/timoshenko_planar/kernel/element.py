@@ -52,7 +52,7 @@ def force(c, s, normal, shear, fx, fy, n):
 
 @kernel(**FAST)
 def moment_of_forces(l, along, across, normal, shear, moment, n):
-    """What the forces in the element turn each of its ends with."""
+    """Moment of the forces in the element on each of its ends."""
     for e in range(n):
         moment[e] = 0.5 * l[e] * (normal[e] * across[e] - shear[e] * along[e])
 

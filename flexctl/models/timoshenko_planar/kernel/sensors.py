@@ -19,7 +19,7 @@ def left_angle(beam, state, e):
 
 @kernel(**FAST)
 def chord(beam, state, kind, root, end):
-    """Angle (kind 8) or rate of the line from the begin of element `root` to the end of element `end`."""
+    """Angle (kind 8) or rate of the line from the start of element `root` to the end of element `end`."""
     x, v = state.x, state.v
     dx, dy = x[0, end + 1] - x[0, root], x[1, end + 1] - x[1, root]
     if kind == 8:

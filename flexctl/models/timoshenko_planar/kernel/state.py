@@ -1,4 +1,4 @@
-"""What a step of the planar arm works on: constants, its state as rows, scratch arrays."""
+"""The data of a step of the planar arm: constants, its state as rows, scratch arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step of the spatial arm works on: constants, scratch arrays, and what stands where in their rows."""
+"""The data of a step of the spatial arm: constants, scratch arrays, and the meaning of their rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """What most kernels need of `kernels.state.Motion`: to pass on all of it would take longer to compile."""
+    """The part of `kernels.state.Motion` that most kernels need: passing all of it takes longer to compile."""
 
     q: np.ndarray
     v: np.ndarray
