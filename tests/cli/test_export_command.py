@@ -50,7 +50,7 @@ def test_a_law_is_written_and_told(place: Path) -> None:
         (["tokhi_azad_pd", "--to", "c", "--sample-time", "1ms"], "sampled already"),
         (["tokhi_azad_pd", "--to", "fortran"], "fortran"),
         (["tokhi_azad_pd", "--to", "c", "--scenario", "no such"], "no such"),
-        (["tokhi_azad_pd", "--to", "c", "--certificate", "missing.json"], "missing.json is no certificate"),
+        (["tokhi_azad_pd", "--to", "c", "--certificate", "missing.json"], "missing.json is not a certificate"),
         (["tokhi_azad_pd", "--to", "c", "--test-steps", "1"], "1"),
         (["nobody", "--to", "c"], "nobody"),
     ],

@@ -182,7 +182,7 @@ def test_outputs_that_the_plant_lacks_are_told_and_wrong_words_refused(folder: P
         (["payload.inertia"], None, "starts above zero"),
         ([], None, "no parameter is free"),
         (["payload.mass", "payload.mass"], None, "named twice"),
-        (["model.kind"], None, "no physical number"),
+        (["model.kind"], None, "not a physical number"),
     ):
         with pytest.raises(fx.DefinitionError, match=words):
             identify.parameters(arm, data.choose(["joint1_angle"]), free, start=start)

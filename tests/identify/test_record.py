@@ -54,7 +54,7 @@ def test_inputs_that_excite_nothing(inputs: dict[str, object], words: str) -> No
         (lambda t: np.where(t > 4, t + 0.01, t), "samples are missing: .* after t = 4 s"),
         (lambda t: t + 1e-3 * RNG.random(800), "sampling is not equal"),
         (lambda t: t[::-1], "do not ascend"),
-        (lambda t: t * np.nan, "no numbers"),
+        (lambda t: t * np.nan, "not numbers"),
     ],
 )
 def test_times_that_are_not_equal(change: object, words: str) -> None:
