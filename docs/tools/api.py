@@ -40,15 +40,38 @@ def pages() -> dict[str, str]:
             inside = _public(module)
             made[f"api/{name}.rst"] = _page(f"fx.{name}", f"flexctl.{name}", inside, module)
             listed.append(name)
-    made["api/index.rst"] = INDEX + "".join(f"   {name}\n" for name in listed)
+    made["api/index.rst"] = INDEX + "".join(f"   {name}\n" for name in listed) + "\n" + _every_name(fx)
     return made
+
+
+def _every_name(fx: Any) -> str:
+    """Return all names of all groups with what they are for, one line each, as links."""
+    parts = []
+    for heading, names in groups().items():
+        title, _, rest = heading.partition(": ")
+        title += f": {rest}" if rest else ""
+        parts.append(f"{title}\n{'-' * len(title)}\n")
+        rows = [(name, _first_sentence(getattr(fx, name)), isinstance(getattr(fx, name), ModuleType)) for name in names]
+        parts.append(".. list-table::\n   :widths: 28 72\n")
+        for name, told, module in rows:
+            link = f":doc:`fx.{name} <{name}>`" if module else f":py:obj:`~flexctl.{name}`"
+            parts.append(f"   * - {link}\n     - {told}")
+        parts.append("")
+    return "\n".join(parts) + "\n"
+
+
+def _first_sentence(thing: Any) -> str:
+    """Return the first sentence of a docstring on one line, its marks taken as text."""
+    text = re.sub(r"(?<=\w\.) .*", "", " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split()))
+    parts = text.rstrip(".;:").split("`")  # what stands between backticks is code
+    return "".join(f"``{x}``" if k % 2 else re.sub(r"([\\*_|])", r"\\\1", x) for k, x in enumerate(parts))
 
 
 INDEX = """Reference
 =========
 
-Every public name, ``import flexctl as fx``. Each has an example, which the tests run. Units are SI and stand beside
-every number; ``flexctl show PLANT`` says those of a plant.
+Every public name, ``import flexctl as fx``, with what it is for. Each has an example, which the tests run; in Python,
+``help(fx.lqg)``. Units are SI and stand beside every number; ``flexctl show PLANT`` says those of a plant.
 
 .. toctree::
    :maxdepth: 1
