@@ -118,6 +118,10 @@ def debug_option() -> click.Option:
     return click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
 
 
+COMPLETED = (".toml", ".py", ".mat", ".npz", ".json", ".mtx")
+"""Files that are offered beside names of the catalogue."""
+
+
 class Known(click.types.StringParamType):
     """A name of the catalogue or the path of a file: any text, and what the shell offers to complete it."""
 
@@ -125,14 +129,17 @@ class Known(click.types.StringParamType):
         self.kind = kind
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin so, and the word that the shell completes with files."""
+        """Return the names and files that begin so; where no name does, the shell completes with files by itself.
+
+        Both at once cannot be left to the shell: the scripts of click forget all names at the word "file".
+        """
         import flexctl
 
-        known = getattr(flexctl, NAMED[self.kind])()
-        return [
-            *(CompletionItem(name) for name in known if name.startswith(incomplete)),
-            CompletionItem(incomplete, type="file"),
-        ]
+        names = [name for name in getattr(flexctl, NAMED[self.kind])() if name.startswith(incomplete)]
+        if not names:
+            return [CompletionItem(incomplete, type="file")]
+        files = sorted(path.name for path in Path().glob("*.*") if path.suffix in COMPLETED)
+        return [CompletionItem(name) for name in (*names, *(name for name in files if name.startswith(incomplete)))]
 
 
 def command(group: click.Group, examples: str) -> Callable[[F], Any]:

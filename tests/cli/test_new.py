@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,7 +135,28 @@ class TestCompletion:
 
     def test_names_of_plants_and_controllers_are_offered(self) -> None:
         assert "tokhi_azad_1994" in self.offered("modes", "tok")
-        assert self.offered("run", "quanser_link_p") == ["quanser_link_pd", "quanser_link_p"]  # and files of that name
+        assert self.offered("run", "quanser_link_p") == ["quanser_link_pd"]
+
+    def test_a_real_bash_completes_names_and_files(self, tmp_path: Path) -> None:
+        """The script of click empties its list at the word "file": no name of the catalogue was ever completed."""
+        (tmp_path / "tokyo.toml").write_text("")
+        (tmp_path / "mine.toml").write_text("")
+        script = """
+            compopt() { echo "files by the shell"; }
+            eval "$(_FLEXCTL_COMPLETE=bash_source flexctl)"
+            for word in tok mine; do
+                COMP_WORDS=(flexctl modes $word) COMP_CWORD=2 COMPREPLY=()
+                _flexctl_completion flexctl
+                printf '%s\\n' "${COMPREPLY[@]}"
+            done"""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+            timeout=60, check=True,
+        )
+        assert done.stdout.split("\n")[:3] == ["tokhi_azad_1994", "tokyo.toml", "files by the shell"], done.stderr
+
+    def test_further_arguments_are_completed_too(self) -> None:
         assert "tokhi_azad_lqg" in self.offered("compare", "tokhi_azad_pd", "tok")
         assert "planar_2r_flexible" in self.offered("run", "tokhi_azad_pd", "planar")
         assert "tokhi_azad_1994" in self.offered("new", "controller", "mine", "--plant", "tok")

@@ -59,6 +59,23 @@ def test_a_long_curve_keeps_its_extremes() -> None:
     assert y[k].min() == y.min()
 
 
+def test_a_page_of_many_runs_stays_small_and_says_how(tmp_path: Path) -> None:
+    """25 runs made 17 MB."""
+    run = moved(arm(**{"model.elements": 2}))
+    n = np.arange(3000) % run.t.size
+    assert run.q is not None
+    long = replace(run, t=np.linspace(0.0, 3.0, n.size), y=run.y[n], u=run.u[n], q=run.q[n], v=None)
+    path = fx.report({f"law {i}": long for i in range(14)}, tmp_path / "r.html")
+    assert path.stat().st_size < 1_500_000
+    told = blocks(path)
+    assert "at most" in told[0]["text"]
+    curve = series(path)["joint1 rate"]
+    assert max(curve["y"]) == pytest.approx(long["joint1_rate"].max(), rel=1e-5)
+    film = next(b["film"] for b in told if b["kind"] == "charts" and b["film"])
+    assert len(film["t"]) == len(film["links"]) == len(film["tip"])
+    assert film["t"][-1] == 3.0
+
+
 def test_names_are_never_html(tmp_path: Path) -> None:
     """Of titles, runs and tables; the page has no element but its own, and no address."""
     evil = '</script><img src=x onerror="alert(1)">&amp;'

@@ -26,6 +26,10 @@ HERE = Path(__file__).parent
 POINTS = 1200
 """Most points of a curve: more than a screen has columns."""
 DIGITS = 5
+LIMIT = 1_400_000
+"""Bytes of data from which on curves and films are thinned."""
+THINNED = ((800, 160), (500, 120), (300, 90), (200, 60), (120, 40), (80, 30), (50, 20))
+"""Points of a curve and frames of a film that are tried one after the other."""
 Block = dict[str, Any]
 
 
@@ -96,11 +100,11 @@ def charts(found: Sequence[Any], *, linked: bool = True, film: Any = None) -> Bl
     return {"kind": "charts", "charts": list(found), "linked": linked, "film": film}
 
 
-def kept(y: FloatArray) -> npt.NDArray[np.intp]:
+def kept(y: FloatArray, most: int = POINTS) -> npt.NDArray[np.intp]:
     """Return which points of a curve are drawn: the least and the largest of each of many parts."""
-    if y.size <= POINTS:
+    if y.size <= most:
         return np.arange(y.size)
-    edges = np.linspace(0, y.size, POINTS // 2 + 1).astype(int)
+    edges = np.linspace(0, y.size, most // 2 + 1).astype(int)
     found = {0, y.size - 1}
     for a, b in pairwise(edges):
         found |= {a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))}
@@ -114,7 +118,7 @@ def short(x: FloatArray) -> list[float | None]:
 
 def write(path: str | Path, title: str, blocks: Sequence[Block]) -> Path:
     """Write the page."""
-    data = json.dumps({"blocks": list(blocks)}, allow_nan=False, separators=(",", ":"))
+    data = _fitting(list(blocks))
     safe = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     shown = html.escape(title)
     page = f"""<!doctype html>
@@ -137,6 +141,38 @@ def write(path: str | Path, title: str, blocks: Sequence[Block]) -> Path:
 </html>
 """
     return write_atomically(path, lambda stream: stream.write(page.encode("utf-8", "replace")))
+
+
+def _fitting(blocks: list[Block]) -> str:
+    """Return the data of the page, of many runs with fewer points and frames, which is said."""
+    data = json.dumps({"blocks": blocks}, allow_nan=False, separators=(",", ":"))
+    for most, frames in THINNED:
+        if len(data) <= LIMIT:
+            break
+        told = f"So that the page stays small, curves have at most {most} points, extremes kept, films {frames} frames."
+        thin = [text(told, "quiet"), *(_thinned(block, most, frames) for block in blocks)]
+        data = json.dumps({"blocks": thin}, allow_nan=False, separators=(",", ":"))
+    return data
+
+
+def _thinned(block: Block, most: int, frames: int) -> Block:
+    """Return a block of charts with fewer points and frames; any other as it is."""
+    if block["kind"] != "charts":
+        return block
+    drawn = [{**chart, "series": [_fewer(one, most) for one in chart["series"]]} for chart in block["charts"]]
+    film = block["film"]
+    if film and len(film["t"]) > frames:
+        k = np.unique(np.linspace(0, len(film["t"]) - 1, frames).round().astype(int)).tolist()
+        film = {**film, **{key: [film[key][i] for i in k] for key in ("t", "links", "tip")}}
+    return {**block, "charts": drawn, "film": film}
+
+
+def _fewer(series: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    """Return a curve with fewer points; points that say something of themselves stay."""
+    if "texts" in series or len(series["x"]) <= most:
+        return series
+    k = kept(np.array([math.nan if y is None else y for y in series["y"]]), most)
+    return {**series, "x": [series["x"][i] for i in k], "y": [series["y"][i] for i in k]}
 
 
 def _read(name: str) -> str:

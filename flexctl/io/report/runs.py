@@ -32,12 +32,18 @@ def of_runs(runs: Mapping[str, Response], plant: Any = None) -> list[page.Block]
         blocks += [page.heading("All runs"), page.charts(together)]
     for name, run in runs.items():
         blocks += [page.heading(name or "Run"), page.text(_about(run), "quiet")]
-        large = {signal: part for signal in names(run.outputs) if (part := run.error_part(signal)) > TELL}
+        large = {x: part for x in names(run.outputs) if (part := run.error_part(x)) > TELL and _moves(run, x)}
         if large:
             listed = ", ".join(f"{words(signal)} {100 * part:.2g} %" for signal, part in large.items())
             blocks.append(page.text(f"Estimated error above 1 % of the range: {listed}."))
         blocks.append(page.charts(_own(run), film=film_of(run, *_machine(plant, run))))
     return blocks
+
+
+def _moves(run: Response, name: str) -> bool:
+    """Whether an output is more than rounding beside the others of its unit."""
+    others = [float(np.ptp(run[s.name])) for s in run.outputs if s.unit == run.unit(name)]
+    return float(np.ptp(run[name])) > 1e-9 * max(others)
 
 
 def _machine(plant: Any, run: Response) -> tuple[Arm | None, Any]:
