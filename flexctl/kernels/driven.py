@@ -1,14 +1,18 @@
 """Driven joints around the operations of any formulation (`drives` has one joint), for the common step.
 
-The arm inside keeps its own state, which is copied in before and out after each call, and its own correction. With
-d0 = S^-1 R of the arm, the torques of the drives as its inputs, Z_j = S^-1 B_j, p_j = B_j^T d and the correction e_j of
-the drive's own coordinates,
+The coordinates of the drives stand behind those of the arm, which sees the first part of the same memory as its state.
+S_j = ca M_j + cv D_j + cq K_j of joint j are made anew in every call. With p_j = B_j^T d, the correction of the joint,
+and e_j that of the drive's own coordinates,
 
-    d = d0 - sum Z_j lam_j,      lam_j = S_j[0] (p_j, e_j)
-    S_j[1:] (p_j, e_j) = r_j[1:]
+    S d + sum B_j S_j[0] (p_j, e_j) = R,      S_j[1:] (p_j, e_j) = r_j[1:]
 
-S_j = ca M_j + cv D_j + cq K_j of joint j, made anew in every call; this is a system of four equations for each joint.
-Z_j is kept as long as the tangent of the arm is; so a step converges as with a kept tangent, and is judged as such.
+with R the residual of the arm under the torques of the drives.
+
+A formulation that makes its tangent anew (it has `stiffen`) is given what is left when e_j is eliminated: a stiffness
+of each joint and a torque, so that a step costs little more than one of the arm alone, and converges as that does.
+
+One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j lam_j,
+lam_j = S_j[0] (p_j, e_j), a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from .groups import group
 from .idle import never, no_foresight, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
-from .state import KEPT, MOTION
+from .state import KEPT, MOTION, SHRUNK
 from .stepper import Operations
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
@@ -42,6 +46,7 @@ class Set(NamedTuple):
     torques: np.ndarray  # (k,) input of the arm inside
     kept: np.ndarray  # (2 m,) inputs that stay: inside, around
     readings: np.ndarray  # (2 r,) joint and what is read: -1, -2 angle and rate of the motor
+    kinks: np.ndarray  # (1,) 1 where a force has kinks, or all but kinks
     u: np.ndarray  # (p,) inputs of the arm inside
     local: np.ndarray  # (4, 4) position, rate, acceleration, inputs of a joint
     M: np.ndarray
@@ -59,7 +64,7 @@ class Set(NamedTuple):
     right: np.ndarray  # (m,)
 
 
-SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 9, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -77,7 +82,7 @@ def around_type(form: Any) -> Any:
 
 def joints(
     constants: np.ndarray, columns: np.ndarray, slots: np.ndarray, outputs: int, own: np.ndarray, torques: np.ndarray,
-    kept: np.ndarray, readings: np.ndarray, inputs: int,
+    kept: np.ndarray, readings: np.ndarray, inputs: int, kinks: bool,
 ) -> Set:
     """Return the set of driven joints with its scratch."""
     (k, n), zeros, s = columns.shape, np.zeros, SLOTS
@@ -90,19 +95,11 @@ def joints(
     m = len(active)
     return Set(
         np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole(active),
-        whole([outputs, 0]), whole(own), whole(torques), whole(kept), whole(readings),
+        whole([outputs, 0]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
         zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
-        zeros((READINGS, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
+        zeros((0, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
         zeros((m, m)), zeros(m, np.int64), zeros(m),
     )
-
-
-@kernel(**INSIDE)
-def go_in(form, motion):
-    """Copy the state of the arm in."""
-    inner = form.motion
-    for i in range(inner.q.size):
-        inner.q[i], inner.v[i], inner.a[i] = motion.q[i], motion.v[i], motion.a[i]
 
 
 @kernel(**PLAIN)
@@ -185,6 +182,41 @@ def border(joints, d):
 
 
 @kernel(**PLAIN)
+def condense(joints, j):
+    """Eliminate the drive's own coordinates of joint j from S_j and its residual; returns whether that failed."""
+    base = SLOTS * j
+    for slot in range(SLOTS - 1, LINK, -1):
+        if joints.slots[base + slot] >= 0:
+            pivot = joints.S[base + slot, slot]
+            if pivot == 0.0 or not np.isfinite(pivot):
+                return True
+            for row in range(slot):
+                part = joints.S[base + row, slot] / pivot
+                if part != 0.0:
+                    joints.r[j, row] -= part * joints.r[j, slot]
+                    for column in range(slot):
+                        joints.S[base + row, column] -= part * joints.S[base + slot, column]
+    return False
+
+
+@kernel(**PLAIN)
+def follow(joints, j, d, size):
+    """Fill the correction of the coordinates that `condense` eliminated; returns the largest so far."""
+    base, local = SLOTS * j, joints.local
+    local[0, LINK] = along(joints, j, d)
+    for slot in range(MOTOR, SLOTS):
+        local[0, slot] = 0.0
+        if joints.slots[base + slot] >= 0:
+            left = joints.r[j, slot]
+            for column in range(slot):
+                left -= joints.S[base + slot, column] * local[0, column]
+            local[0, slot] = left / joints.S[base + slot, slot]
+            d[joints.slots[base + slot]] = local[0, slot]
+            size = max(size, abs(local[0, slot])) if np.isfinite(local[0, slot]) else np.inf
+    return size
+
+
+@kernel(**PLAIN)
 def reading(joints, q, v, i):
     """Return reading i of the drives."""
     j, what = joints.readings[2 * i], joints.readings[2 * i + 1]
@@ -192,20 +224,47 @@ def reading(joints, q, v, i):
     return q[place] if what == -1 else v[place] if what == -2 else joints.seen[j, max(what, 0)]
 
 
-def driven(ops: Operations) -> Operations:
-    """Return the operations of a formulation with drives around its joints."""
-    keeps = ops.keeps
-    inner_measure, inner_solve, inner_finish = ops.measure, ops.solve, ops.finish
-    inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
+@kernel(**INSIDE)
+def tell_time(form, motion):
+    """Let the arm know the time, and how old its factors are."""
+    inside = form.motion
+    for i in range(inside.number.size):
+        inside.number[i] = motion.number[i]
+
+
+def condensed(inner_solve: Any, stiffen: Any) -> Any:
+    """Return the correction of a formulation whose joints can be stiffened."""
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
         joints, inside = form.set, form.motion
-        go_in(form, motion)
         ask(joints, motion.q, motion.v, motion.a, u, ca, cv, cq)
-        for i in range(inside.number.size):
-            inside.number[i] = motion.number[i]
+        tell_time(form, motion)
+        for j in range(joints.torques.size):
+            if condense(joints, j):
+                return SINGULAR, np.inf
+            joints.u[joints.torques[j]] = -joints.r[j, LINK]
+            stiffen(form.inner, joints.torques[j], joints.S[SLOTS * j, LINK])
+        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh)
+        for i in range(inside.d.size):
+            motion.d[i] = inside.d[i]
+        for j in range(joints.torques.size):
+            size = follow(joints, j, motion.d, size)
+        return status, size
+
+    return solve
+
+
+def bordered(inner_solve: Any, keeps: bool) -> Any:
+    """Return the correction of a formulation with its joints at its border."""
+
+    @kernel(**INSIDE)
+    def solve(form, motion, u, ca, cv, cq, fresh):
+        """One correction; see the module docstring."""
+        joints, inside = form.set, form.motion
+        ask(joints, motion.q, motion.v, motion.a, u, ca, cv, cq)
+        tell_time(form, motion)
         n, d = inside.q.size, inside.d
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
         if status != DONE or not np.isfinite(size):
@@ -229,12 +288,21 @@ def driven(ops: Operations) -> Operations:
             largest = max(largest, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
         return DONE, largest
 
+    return solve
+
+
+def driven(ops: Operations) -> Operations:
+    """Return the operations of a formulation with drives around its joints."""
+    inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
+    inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
+    stiff = ops.stiffen is not None
+    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.keeps)
+
     @kernel(**INSIDE)
     def measure(form, motion, u, y):
         """Sensor readings, and those of the drives."""
         joints = form.set
         if joints.outputs[1] == 0:
-            go_in(form, motion)
             ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
         first, joints.outputs[1] = joints.outputs[0], 0
         inner_measure(form.inner, form.motion, joints.u, y[:first])
@@ -245,7 +313,6 @@ def driven(ops: Operations) -> Operations:
     def sense(form, motion, u, rows, y):
         """Some of them."""
         joints, first = form.set, form.set.outputs[0]
-        go_in(form, motion)
         ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
         for i in range(rows.size):
             if rows[i] < first:
@@ -255,22 +322,25 @@ def driven(ops: Operations) -> Operations:
 
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
-        """The step stands. The last correction of the arm inside was not what moved it: its size says nothing."""
-        go_in(form, motion)
+        """The step stands. At a border the last correction of the arm was not what moved it: its size says nothing."""
         ask(form.set, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
-        inner_finish(form.inner, form.motion, form.set.u, np.inf)
+        inner_finish(form.inner, form.motion, form.set.u, size if stiff else np.inf)
         form.set.outputs[1] = 1  # what follows a step is that it is measured
+        if form.set.kinks[0] == 1:  # what the second correction was does not tell what it will be
+            motion.number[SHRUNK] = 0.0
 
     @kernel(**INSIDE)
     def refresh(form, motion):
         """Make ready to measure."""
         form.set.outputs[1] = 0
-        go_in(form, motion)
         inner_refresh(form.inner, form.motion)
 
     @kernel(**INSIDE)
     def limit(form, motion, tolerance, h):
-        """Size of a correction that is accepted; the tangent is kept, whatever the arm inside does."""
+        """Size of a correction that is accepted: that of the arm where all is smooth and the tangent made anew."""
+        if stiff:
+            accepted = inner_limit(form.inner, form.motion, tolerance, h)
+            return min(accepted, tolerance) if form.set.kinks[0] == 1 else accepted
         extent = 1.0
         for i in range(form.motion.q.size):
             extent = max(extent, abs(motion.q[i]))
@@ -279,7 +349,6 @@ def driven(ops: Operations) -> Operations:
     @kernel(**INSIDE)
     def store(form, motion, record, k):
         """Record the coordinates: of the arm, then of the drives."""
-        go_in(form, motion)
         inner_store(form.inner, form.motion, record, k)
         if record.q.shape[0] > 1:
             n = form.motion.q.size
@@ -288,6 +357,7 @@ def driven(ops: Operations) -> Operations:
                 record.q[k, behind + i], record.v[k, behind + i] = motion.q[n + i], motion.v[n + i]
 
     return Operations(
-        measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never, keeps=True,
-        prefers=KEPT, swing=ops.swing, stride=ops.stride, far=ops.far,
+        measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
+        keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
+        far=ops.far, foreseen=ops.foreseen,
     )

@@ -100,9 +100,11 @@ def stribeck(c, w):
 def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
     """Fill residual r (4), its derivatives M, D, K (4 x 4) and B (4 x 2), readings y (3) and theirs Y (3, 14).
 
-    Y holds the derivatives by the four accelerations, rates and positions, then by the two inputs.
+    Y holds the derivatives by the four accelerations, rates and positions, then by the two inputs. It may have no rows:
+    a step does not ask for them.
     """
     r[:], M[:], D[:], K[:], B[:], y[:], Y[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    told = Y.shape[0] > 0
     kind, m = int(c[INPUT]), int(c[FLEXIBLE])
     w, dw = v[m], a[m]
     # torque of the motor beyond the gear: tau, and its derivatives by angle, rate, current state, inputs
@@ -115,17 +117,23 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
     elif kind == CURRENT:
         i, part = clipped(u[0], c[CURRENTS])
         tau, by_u = c[PUSH] * i, c[PUSH] * part
-        y[CURRENT_READING], Y[CURRENT_READING, 12] = i, part
+        y[CURRENT_READING] = i
+        if told:
+            Y[CURRENT_READING, 12] = part
     elif kind == VOLTAGE:
         volts, part = clipped(u[0], c[VOLTS])
         i, free = clipped((volts - c[BACK] * w) / c[RESISTANCE], c[CURRENTS])
         i_w, i_u = -free * c[BACK] / c[RESISTANCE], free * part / c[RESISTANCE]
         tau, by_w, by_u = c[PUSH] * i, c[PUSH] * i_w, c[PUSH] * i_u
-        y[CURRENT_READING], Y[CURRENT_READING, 4 + m], Y[CURRENT_READING, 12] = i, i_w, i_u
+        y[CURRENT_READING] = i
+        if told:
+            Y[CURRENT_READING, 4 + m], Y[CURRENT_READING, 12] = i_w, i_u
     elif kind == WINDING:
         i = v[CHARGE]
         tau, by_i = c[PUSH] * i, c[PUSH]
-        y[CURRENT_READING], Y[CURRENT_READING, 4 + CHARGE] = i, 1.0
+        y[CURRENT_READING] = i
+        if told:
+            Y[CURRENT_READING, 4 + CHARGE] = 1.0
         volts, part = clipped(u[0], c[VOLTS])
         rise, rise_w, rise_i = volts - c[BACK] * w - c[RESISTANCE] * i, -c[BACK], -c[RESISTANCE]
         if c[CURRENTS] < np.inf:  # the amplifier takes the voltage back before the current goes beyond
@@ -154,7 +162,9 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
         soft = Fc * Fc / c[STIFF]
         r[BRISTLE], M[BRISTLE, BRISTLE] = soft * a[BRISTLE] + Fc * (slip - w), soft
         D[BRISTLE, BRISTLE], D[BRISTLE, m] = Fc * slip_z, Fc * (slip_w - 1.0)
-    y[FRICTION_READING], Y[FRICTION_READING, 4 + m], Y[FRICTION_READING, 4 + BRISTLE] = F, F_w, F_z
+    y[FRICTION_READING] = F
+    if told:
+        Y[FRICTION_READING, 4 + m], Y[FRICTION_READING, 4 + BRISTLE] = F_w, F_z
     inside = tau - c[INERTIA] * dw - F  # what goes into the gear
     by_w, by_z = by_w - F_w, -F_z
     ways = math.tanh(w / REVERSAL) if c[GEAR] < 1.0 else 0.0
@@ -196,6 +206,8 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
         D[row, CHARGE], D[row, BRISTLE] = -by_i, -by_z
         B[row, 0], B[row, 1] = -by_u, -by_other
     y[TORQUE_READING] = -r[LINK]
+    if not told:
+        return
     for j in range(4):
         Y[TORQUE_READING, j], Y[TORQUE_READING, 4 + j], Y[TORQUE_READING, 8 + j] = -M[0, j], -D[0, j], -K[0, j]
     Y[TORQUE_READING, 12], Y[TORQUE_READING, 13] = -B[0, 0], -B[0, 1]

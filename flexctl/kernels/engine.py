@@ -89,6 +89,8 @@ class Plan(NamedTuple):
         How often steps of the grid are divided by two to begin with.
     begins : bool
         Whether the stepper sets the accelerations when it is made; not of an arm inside something else, which does.
+    behind : int
+        Numbers of the state that something around the arm has behind it.
     """
 
     tables: Tables
@@ -100,6 +102,7 @@ class Plan(NamedTuple):
     commands: Mapping[str, FloatArray]
     level: int = 0
     begins: bool = True
+    behind: int = 0
 
     def kernel(self, prefers: float) -> state.Scheme:
         """Return the numbers of the scheme; `prefers` is what "auto" means for a model."""

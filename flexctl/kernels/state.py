@@ -109,17 +109,31 @@ WAIT, PAUSE, CHANGE, SHORTEST, LONGEST, WORST, FLOOR, SINCE, SPAN = range(9)
 least level; time since the last jump that was prescribed."""
 
 
-def motion(q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: bool, broyden: bool) -> Motion:
-    """Return the state of n coordinates at q, v."""
+def motion(
+    q: np.ndarray, v: np.ndarray, closures: int, joints: int, *, gap: bool, broyden: bool, behind: int = 0
+) -> Motion:
+    """Return the state of n coordinates at q, v, with room for so many more behind q, v, a for `around`."""
     n, zeros = q.size, np.zeros
     d = zeros(n + closures)
+    x, rate, a = (whole[:n] for whole in zeros((3, n + behind)))
+    x[:], rate[:] = q, v
     return Motion(
-        q.copy(), v.copy(), zeros(n), zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
+        x, rate, a, zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
         zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((5, n)),
         zeros(NUMBERS),
         zeros(4),
     )
+
+
+def around(inside: Motion, q: np.ndarray, v: np.ndarray, *, broyden: bool) -> Motion:
+    """Return the state of `inside` and what stands behind it at q, v; both have the same memory for q, v, a."""
+    n, size = inside.q.size, inside.q.size + q.size
+    rows = inside.q.base  # of `motion`
+    assert rows is not None
+    rows[0, n:], rows[1, n:] = q, v
+    found = motion(np.zeros(size), np.zeros(size), 0, 0, gap=False, broyden=broyden)
+    return found._replace(q=rows[0], v=rows[1], a=rows[2])
 
 
 def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:

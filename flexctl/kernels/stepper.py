@@ -145,6 +145,8 @@ class Operations(NamedTuple):
         Whether the kept factors of a step serve a jump, whose matrix is theirs over ca but for the damping.
     foreseen : float
         Part of `limit` below which a second correction is left out; less where errors of a step add up along a chain.
+    stiffen : (form, k, value)
+        Until it is set anew, what moves with input k has `value` times its column squared in S besides: what drives it.
     begin, close : (form, motion)
         Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
     """
@@ -167,6 +169,7 @@ class Operations(NamedTuple):
     far: float = np.inf
     spans: bool = False
     foreseen: float = FORESEEN
+    stiffen: Any = None
     begin: Any = None
     close: Any = None
 

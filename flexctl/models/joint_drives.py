@@ -35,7 +35,8 @@ def driven(arm: Arm, q: FloatArray, v: FloatArray, place: IntArray, size: int, p
         The run; its commands name commanded joints ("joint1", ..).
     """
     J, times = len(arm.joints), plan.tables.t.size
-    motion = state.motion(np.zeros(size), np.zeros(size), 0, J, gap=False, broyden=plan.scheme.newton == "broyden")
+    broyden = plan.scheme.newton == "broyden"
+    motion = state.motion(np.zeros(size), np.zeros(size), 0, J, gap=False, broyden=broyden, behind=plan.behind)
     motion.q[place], motion.v[place] = q, v
     command = np.zeros((times, 4 * J))
     for i, joint in enumerate(arm.joints):

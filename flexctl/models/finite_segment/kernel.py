@@ -65,6 +65,7 @@ class Work(NamedTuple):
     near: np.ndarray  # (2, n) sine and cosine of angles nearby
     push: np.ndarray  # (J,) what the bodies ask of each prescribed joint
     commanded: np.ndarray  # (J,) acceleration of each prescribed joint
+    stiff: np.ndarray  # (J,) what drives add to the tangents of hinges
     every: np.ndarray  # the numbers of all outputs
 
 
@@ -76,7 +77,7 @@ class Form(NamedTuple):
 
 
 SEGMENTS = group((MAT, MAT, VEC, VEC, INT, INT, INT, MAT, INT, VEC), Segments)
-WORK = group((MAT, MAT, VEC, VEC, INT), Work)
+WORK = group((MAT, MAT, VEC, VEC, VEC, INT), Work)
 FORM = group((SEGMENTS, WORK), Form)
 
 # rows of the work array
@@ -176,7 +177,7 @@ def _own_moment(seg, state, i):
 
 
 @kernel(**FAST)
-def _joint_hinges(seg, state, u, ca, cv, cq, W):
+def _joint_hinges(seg, state, u, ca, cv, cq, stiff, W):
     """The hinges that are joints; `ca` counts the mass damping."""
     J, drive = seg.joint, state.drive
     for i in range(seg.joints.size):
@@ -184,7 +185,8 @@ def _joint_hinges(seg, state, u, ca, cv, cq, W):
         if drive[i] == PRESCRIBED:
             W[NN, k], W[KAPPA, k], W[FREE, k] = 0.0, 1.0, 0.0
         else:
-            W[NN, k], W[KAPPA, k] = _own_moment(seg, state, i), ca * J[0, i] + cq * J[1, i] + cv * J[2, i]
+            W[NN, k] = _own_moment(seg, state, i)
+            W[KAPPA, k] = ca * J[0, i] + cq * J[1, i] + cv * J[2, i] + stiff[i]
     for j in range(seg.inputs.size):
         i = seg.inputs[j]
         if i < seg.joints.size and drive[min(i, drive.size - 1)] != PRESCRIBED:
@@ -271,7 +273,7 @@ def _outwards(seg, state, torque, W, n):
 
 
 @kernel(**FAST)
-def _pass(seg, state, u, ca, cv, cq, torque, W):
+def _pass(seg, state, u, ca, cv, cq, work, W):
     """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
     ca = ca + alpha * cv
@@ -281,14 +283,14 @@ def _pass(seg, state, u, ca, cv, cq, torque, W):
     _hinges(cv, cq, B, state, W, n)
     if seg.coupled.size > 0:
         _couple(seg.coupled, state, W, n)
-    _joint_hinges(seg, state, u, ca, cv, cq, W)
+    _joint_hinges(seg, state, u, ca, cv, cq, work.stiff, W)
     fx = fy = 0.0
     for j in range(seg.inputs.size):
         i = seg.inputs[j] - seg.joints.size
         fx -= u[j] if i == 0 else 0.0
         fy -= u[j] if i == 1 else 0.0
     _inwards(B, ca, cq, fx, fy, _loaded(seg, u, cq, W, n), W, n)
-    return _outwards(seg, state, torque, W, n)
+    return _outwards(seg, state, work.push, W, n)
 
 
 @kernel(**INSIDE)
@@ -325,7 +327,13 @@ def solve(form, motion, u, ca, cv, cq, fresh):
     """One correction; see `kernels.stepper.Operations`."""
     W = form.work.rows
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
-    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work.push, W)
+    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W)
+
+
+@kernel(**INSIDE)
+def stiffen(form, k, value):
+    """What a drive adds to the tangent of the hinge that input k turns."""
+    form.work.stiff[form.segments.inputs[k]] = value * form.segments.gains[k] * form.segments.gains[k]
 
 
 @kernel(**INSIDE)
@@ -463,13 +471,12 @@ def sense(form, motion, u, rows, y):
 
 OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL,
-    foreseen=1e-5,  # `limit` is 100 times the tolerance
+    foreseen=1e-5, stiffen=stiffen,  # `limit` is 100 times the tolerance
 )
 LOOPS = loops(OPERATIONS, FORM)
 
 
 def work(bodies: int, joints: int, outputs: int) -> Work:
     """Return scratch arrays for a chain with so many bodies, joints and outputs."""
-    return Work(
-        np.zeros((ROWS, bodies)), np.zeros((2, bodies)), np.zeros(joints), np.zeros(joints), np.arange(outputs)
-    )
+    push, commanded, stiff = np.zeros((3, joints))
+    return Work(np.zeros((ROWS, bodies)), np.zeros((2, bodies)), push, commanded, stiff, np.arange(outputs))

@@ -24,8 +24,10 @@ KINDS = ("ancf", "finite_segment", "timoshenko_planar", "timoshenko_spatial")
 
 
 @cache
-def _loops(kind: str) -> Mapping[Any, Any]:
-    """Return the loops of a formulation with drives around its joints; they are compiled when they are first used."""
+def _made(kind: str) -> tuple[Mapping[Any, Any], float]:
+    """Return the loops of a formulation with drives around its joints, compiled when they are first used, and what
+    "auto" means for its iteration.
+    """
     if kind == "ancf":
         from ..ancf.kernel.operations import OPERATIONS
         from ..ancf.kernel.state import FORM
@@ -37,7 +39,8 @@ def _loops(kind: str) -> Mapping[Any, Any]:
     else:
         from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
         from ..timoshenko_spatial.kernel.state import FORM
-    return loops(driven(OPERATIONS), around_type(FORM))
+    made = driven(OPERATIONS)
+    return loops(made, around_type(FORM)), made.prefers
 
 
 def has_stepper(model: DrivenJoints) -> bool:
@@ -68,33 +71,33 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
     """Return the engine of a run; see `engine.Plan`."""
     inner: Any = model.inner
     n, broyden = model.n, plan.scheme.newton == "broyden"
-    p = len(inner.inputs)
+    p, behind = len(inner.inputs), q.size - n
     if isinstance(inner, Stepping):
-        own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}), first)
+        own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}, behind=behind), first)
         inside, columns = own.motion, _columns(own, model.columns)
         functions: tuple[Any, ...] = ()
-        made = _loops(model.kind)
+        made, prefers = _made(model.kind)
     else:
         from ...kernels import general
         from ...kernels.driven_general import LOOPS
 
         compiled = inner.compiled()
-        own, inside, columns = None, state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False), model.columns.T
+        inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
+        own, columns = None, model.columns.T
         room = general.room(compiled, n, p, 0, len(inner.outputs), ())
         pointers = (compiled.residual, compiled.tangent, compiled.output, general.no_closure.load(), room, inside)
-        made, functions = LOOPS, pointers
+        made, prefers, functions = LOOPS, KEPT, pointers
     size = inside.q.size
-    around = np.concatenate([inside.q, q[n:]]), np.concatenate([inside.v, v[n:]])
-    motion = state.motion(*around, 0, 0, gap=False, broyden=broyden)
+    motion = state.around(inside, q[n:], v[n:], broyden=broyden)
     places = model.places.copy()
     places[places >= 0] += size - n
     taken = [[*own_inputs, -1, -1][:2] for own_inputs in model.own]
     drives = joints(
         model.constants, columns, places, len(inner.outputs), np.array(taken), np.array(model.replaced),
-        np.array(model.kept), np.array(model.readings), p,
+        np.array(model.kept), np.array(model.readings), p, model.kinks,
     )
     form = drives if own is None else Around(own.form, inside, drives)
-    return Driven(model, made, form, motion, u, plan, first, prefers=KEPT, functions=functions, place=own)
+    return Driven(model, made, form, motion, u, plan, first, prefers=prefers, functions=functions, place=own)
 
 
 def _columns(own: Any, columns: FloatArray) -> FloatArray:

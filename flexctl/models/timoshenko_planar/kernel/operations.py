@@ -77,6 +77,12 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 
 @kernel(**INSIDE)
+def stiffen(form, k, value):
+    """What a drive adds to the pivot of the joint that input k turns."""
+    form.work.joint[form.beam.inputs[k], 6] = value * form.beam.gains[k] * form.beam.gains[k]
+
+
+@kernel(**INSIDE)
 def finish(form, motion, u, size):
     """Take over the torques of the joints."""
     for i in range(motion.torque.size):
@@ -104,7 +110,7 @@ def sense(form, motion, u, rows, y):
 
 OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, nothing, limit, store, sense, never, keeps=True, prefers=FULL,
-    swing=0.02, stride=0.3,
+    swing=0.02, stride=0.3, stiffen=stiffen,
 )
 
 

@@ -39,7 +39,8 @@ def eliminate(beam, state, drive, ca, cv, cq, J4, W):
     """Solve for the correction: state.d and state.own are replaced; returns its size.
 
     J4 keeps, for each joint, the row of its angle against the node (x, y, theta), its own pivot (0: prescribed), and
-    its right-hand side. The torque of a prescribed joint is left in column 5.
+    its right-hand side. The torque of a prescribed joint is left in column 5; column 6 has what a drive adds to the
+    pivot.
     """
     E, P = beam.element, beam.node
     n, i, R, rphi = E.shape[1], beam.roots.size - 1, state.d, state.own
@@ -85,7 +86,7 @@ def eliminate(beam, state, drive, ca, cv, cq, J4, W):
         W[ZZ, e], W[ZZ + 1, e], W[ZZ + 2, e] = inverse * z0, inverse * z1, inverse * z2
         if e == beam.roots[i]:
             s22 += ca * beam.joint[0, i]
-            own = s22 + ca * beam.joint[1, i] + cq * beam.joint[2, i] + cv * beam.joint[3, i]
+            own = s22 + ca * beam.joint[1, i] + cq * beam.joint[2, i] + cv * beam.joint[3, i] + J4[i, 6]
             right = rphi[i] + q2
             J4[i, 0], J4[i, 1], J4[i, 2], J4[i, 3], J4[i, 4] = s02, s12, s22, own, right
             if drive[i] == PRESCRIBED:

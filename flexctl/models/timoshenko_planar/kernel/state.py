@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
     rows: np.ndarray  # (ROWS, N + 1)
     frame: np.ndarray  # (4, N + 1) cos, sin, angle, rate of the commanded rigid arm
-    joint: np.ndarray  # (J, 6), see `eliminate`
+    joint: np.ndarray  # (J, 7), see `eliminate`
     every: np.ndarray  # the numbers of all outputs
 
 
@@ -85,7 +85,7 @@ GG, ZZ, DR, DS, ROWS = 21, 30, 33, 36, 39
 
 def work(nodes: int, joints: int, outputs: int) -> Work:
     """Return scratch arrays for an arm with so many nodes (the base included), joints and outputs."""
-    rows = np.zeros((ROWS, nodes)), np.zeros((4, nodes)), np.zeros((joints, 6))
+    rows = np.zeros((ROWS, nodes)), np.zeros((4, nodes)), np.zeros((joints, 7))
     return Work(*rows, np.arange(outputs))
 
 

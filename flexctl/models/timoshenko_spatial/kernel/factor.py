@@ -6,7 +6,7 @@ from ....kernels.jit import kernel
 from ....kernels.state import PRESCRIBED
 from ....kernels.tables import FAST
 from .bodies import add_body
-from .state import AXIS, COLUMN, KINK, OWN, SIXTH
+from .state import AXIS, COLUMN, DRIVE, KINK, OWN, SIXTH
 from .vectors import add, cross, dot, gain, three, times
 
 
@@ -122,12 +122,12 @@ def pass_joints(beam, work, drive, e, ca, cv, cq, base):
                 mirror(w)
         force, moment = add(force, three(r, here)), add(moment, three(r, here + 3))
         if beam.prismatic[i] == 1:
-            chain[OWN] += cq * beam.joint[i, 1] + cv * beam.joint[i, 2]
+            chain[OWN] += cq * beam.joint[i, 1] + cv * beam.joint[i, 2] + chain[DRIVE]
             continue
         for k in range(6):
             chain[COLUMN + k] = w[51 + 8 * k] * axis[0] + w[52 + 8 * k] * axis[1] + w[53 + 8 * k] * axis[2]
         own = dot(axis, three(chain, COLUMN + 3))
-        own += ca * beam.joint[i, 0] + cq * beam.joint[i, 1] + cv * beam.joint[i, 2]
+        own += ca * beam.joint[i, 0] + cq * beam.joint[i, 1] + cv * beam.joint[i, 2] + chain[DRIVE]
         gain(chain, COLUMN + 3, times(0.5 * cq, cross(axis, moment)))
         chain[OWN] = 0.0
         if drive[i] != PRESCRIBED:

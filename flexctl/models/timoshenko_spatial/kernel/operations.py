@@ -50,7 +50,7 @@ from .frames import axis_of, fill_few_sections, fill_frames, fill_left_ends, fil
 from .linear import fill_pulls, linear_elements
 from .sensors import read_outputs
 from .solve import correction
-from .state import FORM, INVERSE, LEN, OWN, RETRACTED, TURN, State
+from .state import DRIVE, FORM, INVERSE, LEN, OWN, RETRACTED, TURN, State
 from .vectors import add, cross, more, put, rotated, sub, three
 
 
@@ -156,6 +156,12 @@ def lead(form, motion):
 def leap(form, motion):
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
     return jump_all_with_command(motion)
+
+
+@kernel(**INSIDE)
+def stiffen(form, k, value):
+    """What a drive adds to the pivot of the joint that input k moves."""
+    form.work.chain[form.beam.inputs[k], DRIVE] = value * form.beam.gains[k] * form.beam.gains[k]
 
 
 @kernel(**INSIDE)
@@ -268,7 +274,7 @@ def operations(exact: bool) -> Operations:
 
     return Operations(
         measure, solve, foresee, lead if exact else led, leap if exact else leapt, finish, nothing, limit, store, sense,
-        never, keeps=False, prefers=FULL, swing=0.02, stride=0.3,
+        never, keeps=False, prefers=FULL, swing=0.02, stride=0.3, stiffen=stiffen,
     )
 
 

@@ -120,10 +120,10 @@ LEFT = 15
 
 
 # joints: entries of a row
-COLUMN, OWN, AXIS, KINK, POINT, RIGID = 0, 6, 7, 10, 13, 16
+COLUMN, OWN, AXIS, KINK, POINT, RIGID, DRIVE = 0, 6, 7, 10, 13, 16, 19
 
 
-CHAIN = 19
+CHAIN = 20
 
 
 # bodies: entries of a row
