@@ -57,6 +57,10 @@ def names(signals: Sequence[Signal]) -> list[str]:
     return [s.name for s in signals]
 
 
+TIP_LOADS = ("tip_force_x", "tip_force_y", "tip_torque")
+"""Loads that planar formulations with large turns have of themselves."""
+
+
 def index_of(what: str, name: str, signals: Sequence[Signal]) -> int:
     """Return the position of a named signal, or raise `DefinitionError` with the nearest name.
 
@@ -68,7 +72,11 @@ def index_of(what: str, name: str, signals: Sequence[Signal]) -> int:
     for i, signal in enumerate(signals):
         if signal.name == name:
             return i
-    raise unknown(what, name, names(signals))
+    error = unknown(what, name, names(signals))
+    if name in TIP_LOADS and what.startswith("input"):
+        instead = f'an [[actuator]] with start = end = 1, name = "{name}" is that load'
+        raise DefinitionError(f"{error}; without it, {instead}")
+    raise error
 
 
 class Tangent(NamedTuple):

@@ -40,6 +40,33 @@ def test_frequencies_are_those_of_the_exact_arm(kind: str) -> None:
     np.testing.assert_allclose(nearest, exact, rtol=6e-3 if kind == "assumed_modes" else 3e-3)
 
 
+@pytest.mark.parametrize("form", ["slope", "paper"])
+def test_finite_differences_carry_bodies_between_nodes(form: str) -> None:
+    """Masses are of second order in the mesh, inertias of first."""
+    bodies = (Body(1, 0.0, 0.1, 3e-4), Body(1, 0.37, 0.2, 1e-6), Body(1, 0.81, 0.05), Body(1, 1.0, 0.1, 1e-3))
+    arm = fx.Arm("bar", (BAR,), (fx.Joint(0.01),), fx.Payload(0.05), bodies=bodies)
+    exact = TransferMatrixArm(arm, theory="euler_bernoulli")
+    far = []
+    for sections in (40, 80):
+        model = fx.FiniteDifference(arm, sections=sections, form=form)
+        found = 2.0 * np.pi * fx.linearise(model).modes(2).frequencies_hz
+        far.append(np.abs(found / exact.natural_frequencies(2) - 1.0).max())
+        s = np.array([5j, 20j])
+        H = fx.linearise(model).transfer(s)[fx.names(model.outputs).index("joint1_angle"), 0]
+        assert np.abs(H / exact.transfer(s)[0, 0] - 1.0).max() < (4e-4 if form == "slope" else 1e-2)
+    assert far[1] < (4e-4 if form == "slope" else 2e-2)
+    assert far[1] < (0.27 if form == "slope" else 0.52) * far[0]
+    with pytest.raises(fx.NotAvailable, match=r"the body at 0\.37 L couples the nodes"):
+        model.march(0.1, 1e-6, steps=3)
+
+
+def test_new_payloads_of_finite_differences_leave_bodies() -> None:
+    arm = fx.Arm("bar", (BAR,), (fx.Joint(0.01),), bodies=(Body(1, 0.5, 0.2), Body(1, 1.0, 0.1, 1e-3)))
+    model = fx.FiniteDifference(arm).with_payload(0.3, 2e-3)
+    whole = fx.Arm("bar", (BAR,), (fx.Joint(0.01),), fx.Payload(0.4, 3e-3), bodies=(Body(1, 0.5, 0.2),))
+    np.testing.assert_allclose(model.M, fx.FiniteDifference(whole).M, rtol=1e-14)
+
+
 @pytest.mark.parametrize("kind", MESH)
 def test_joints_bear_the_weight_of_the_bodies(kind: str) -> None:
     """Torques by statics of the rigid arm; deflections are small."""
@@ -73,7 +100,7 @@ def test_compiled_runs_carry_the_bodies(kind: str) -> None:
 
 @pytest.mark.parametrize(("body", "kind", "words"), [
     (Body(1, 1.2, 0.1), "timoshenko_planar", "no body on extension.*assumed_modes"),
-    (Body(1, 0.5, 0.1), "finite_difference", r"finite_difference has no body \(body 1\).*timoshenko_planar"),
+    (Body(1, 1.2, 0.1), "finite_difference", "no body on extension.*assumed_modes"),
     (Body(3, 0.5, 0.1), "ancf", "the arm has 1"),
 ])
 def test_bodies_that_cannot_be_carried_are_refused(body: Body, kind: str, words: str) -> None:

@@ -303,3 +303,11 @@ def test_a_plant_file_takes_moments_and_followers() -> None:
     plant = fx.load_plant("planar_2r_flexible", actuator=loads)
     units = {s.name: s.unit for s in plant.model.inputs}
     assert (units["bend"], units["jet"], units["tip_torque"]) == ("N m", "N", "N m")
+
+
+def test_loads_at_the_tip_of_finite_differences_are_actuators() -> None:
+    plant = fx.load_plant("tokhi_azad_1994")
+    with pytest.raises(fx.DefinitionError, match=r'an \[\[actuator\]\] with start = end = 1, name = "tip_force_y"'):
+        fx.linearise(plant.model, load={"tip_force_y": 0.1})
+    force = {"name": "tip_force_y", "start": 1.0, "end": 1.0}
+    assert "tip_force_y" in fx.names(plant.with_({"actuator": [force]}).model.inputs)

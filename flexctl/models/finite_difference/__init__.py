@@ -26,8 +26,11 @@ Ih is the inertia of the hub and, the base being fixed, of the rotor.
 Both are symmetric, K is zero for y = x theta, and Mp = 0, Ip = 0, Ih = 0 need no special case. Assumptions: slender,
 small slopes, no shear, no rotary inertia of the section, plane of motion horizontal. Loads along the link are forces
 across it and moments, dead and follower alike: to first order these are the same. A moment acts on the slopes of the
-nodes, by shares; on the slope at an end only if it is there. For Ih = 0 the joint rate is
-y_1'/dx, the rate that the torque works on: the joint angle jumps with the torque, and this is its slope between jumps.
+nodes, by shares; on the slope at an end only if it is there. A body on the link is m y_tt^2 / 2 + J y_xtt^2 / 2 with y
+and y_x at its station, linear between nodes: it is collocated with a force, and a moment, there. Its
+inertia is of first order in dx: it acts as J/(1 + w^2 J dx/(4EI)) at a node. One at an end counts to hub or payload.
+For Ih = 0 the joint rate is y_1'/dx, the rate that the torque works on: the joint angle jumps with the torque, and this
+is its slope between jumps.
 
 What is read of it: `sensors`.
 
@@ -50,12 +53,13 @@ import numpy as np
 from ...errors import require, unknown
 from ...machine.arm import Arm, Payload
 from ...model import FloatArray, LinearMechanics, Signal
+from ..bodies import inner_bodies, lumped
 from ..features import check_bare, takers
 from ..loads import load_signals
 from ..ranges import ARC, BENDING, Driven, squared
 from .inputs import InputHistory
 from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
-from .mesh import second_differences, unit_load
+from .mesh import second_differences, unit_load, weights
 from .sensors import sensor_rows, signals, turned
 
 if TYPE_CHECKING:
@@ -92,7 +96,7 @@ class FiniteDifference(LinearMechanics):
     """
 
     kind = "finite_difference"
-    features = frozenset({"rotor_inertia"})
+    features = frozenset({"rotor_inertia", "body"})
 
     def __init__(self, arm: Arm, *, sections: int = 19, form: str = "slope") -> None:
         check_bare(arm, self.kind, self.features)
@@ -105,13 +109,17 @@ class FiniteDifference(LinearMechanics):
         self.inputs = (TORQUE, *load_signals(arm, (TORQUE,)))
         self.outputs, self.turned = signals(arm), turned(arm.links[0].length)
         self.K, self.B = self._stiffness(), self._input_matrix()
-        self.M = self._hub_and_link_mass()
-        self._take_payload()
+        self._take_masses()
 
     @property
     def hub(self) -> float:
         """Inertia that turns with the root of the link [kg m^2]: that of the hub and, on a fixed base, of the rotor."""
-        return self.arm.joints[0].hub_inertia + self.arm.joints[0].rotor_inertia
+        return self.lumped.joints[0].hub_inertia + self.arm.joints[0].rotor_inertia
+
+    @property
+    def lumped(self) -> Arm:
+        """The arm with bodies at the ends of the link as parts of hub and payload."""
+        return lumped(self.arm)
 
     @property
     def has_theta(self) -> bool:
@@ -121,7 +129,7 @@ class FiniteDifference(LinearMechanics):
     @property
     def has_phi(self) -> bool:
         """Whether the tip's slope is a coordinate."""
-        return self.form == "slope" and self.arm.payload.inertia > 0
+        return self.form == "slope" and self.lumped.payload.inertia > 0
 
     def with_payload(self, mass: float, inertia: float = 0.0) -> FiniteDifference:
         """Return the model with another payload [kg], [kg m^2]; only the mass rows at the tip are computed anew.
@@ -129,11 +137,11 @@ class FiniteDifference(LinearMechanics):
         Where phi appears or vanishes (slope form, inertia from or to zero) the model is built from the start.
         """
         arm = replace(self.arm, payload=Payload(mass, inertia))
-        if self.form == "slope" and (inertia > 0) != self.has_phi:
+        if self.form == "slope" and (lumped(arm).payload.inertia > 0) != self.has_phi:
             return FiniteDifference(arm, sections=self.sections, form=self.form)
         other = copy(self)
-        other.arm, other.M = arm, self.M.copy()
-        other._take_payload()
+        other.arm = arm
+        other._take_masses()
         return other
 
     def scheme(self, dt: float) -> tuple[FloatArray, FloatArray]:
@@ -231,9 +239,10 @@ class FiniteDifference(LinearMechanics):
         diagonal[0] += Ih if self.has_theta else Ih / self.dx**2
         return np.diag(diagonal)
 
-    def _take_payload(self) -> None:
-        """Set the mass rows of nodes n-1, n and of phi, and what depends on them."""
-        Mp, Ip = self.arm.payload.mass, self.arm.payload.inertia
+    def _take_masses(self) -> None:
+        """Set the mass matrix, and what depends on it."""
+        self.M, payload = self._hub_and_link_mass(), self.lumped.payload
+        Mp, Ip = payload.mass, payload.inertia
         rho_dx = self.arm.links[0].mass_per_length * self.dx
         end = self.nodes.stop
         block = np.diag([rho_dx, 0.5 * rho_dx + Mp])
@@ -242,6 +251,11 @@ class FiniteDifference(LinearMechanics):
         else:
             block += Ip / self.dx**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
         self.M[end - 2 : end, end - 2 : end] = block
+        for body in inner_bodies(self.arm):
+            shares = weights(body.position, self.sections)
+            moved, turned = np.zeros(len(self.M)), shares @ self._slopes()
+            moved[self.nodes] = shares[1:]
+            self.M += body.mass * np.outer(moved, moved) + body.inertia * np.outer(turned, turned)
         self.D, self.sensors = self._damping(), sensor_rows(self)
 
     def _input_matrix(self) -> FloatArray:

@@ -22,6 +22,7 @@ import scipy.linalg as sla
 from ...errors import ConvergenceError, DefinitionError, NotAvailable, require
 from ...machine.arm import Payload
 from ...model import FloatArray, Signal, names
+from ..bodies import inner_bodies
 from .inputs import InputHistory, table
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def run(
         require(actuator.kind == "force" or actuator.name not in forces, needed)
     acting = [i for i, name in enumerate(names(model.inputs)) if name in forces]
     loads = model.B[model.nodes, acting].T * (dt**2 / (model.arm.links[0].mass_per_length * model.dx))
-    payloads = np.array([[m.arm.payload.mass, m.arm.payload.inertia] for m in models])
+    payloads = np.array([[m.lumped.payload.mass, m.lumped.payload.inertia] for m in models])
     hub, tip = np.empty(count + 1), np.empty(count + 1)
     stored = np.empty((count // stride + 1 if stride > 0 else 0, model.sections + 3))
     end, before = kernels.march(
@@ -171,7 +172,13 @@ def _pull(model: FiniteDifference, dt: float, q: FloatArray, u: FloatArray) -> F
 
 
 def _accelerations(model: FiniteDifference, forces: FloatArray) -> FloatArray:
-    """Return M^-1 forces: M is diagonal, but for nodes n-1 and n of the paper's form if Ip > 0."""
+    """Return M^-1 forces: M is diagonal, but for nodes n-1 and n of the paper's form if Ip > 0.
+
+    Every march asks for this, and is refused where bodies couple its nodes.
+    """
+    for body in inner_bodies(model.arm):
+        where = f"the body at {body.position:g} L couples the nodes that the explicit march moves one by one"
+        raise NotAvailable(f"{where}; use simulate, or a body at an end of the link")
     a = np.asarray((forces.T / model.M.diagonal()).T, np.float64)
     i, j = model.nodes.stop - 2, model.nodes.stop - 1
     if model.M[i, j] != 0:

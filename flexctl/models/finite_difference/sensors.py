@@ -21,6 +21,7 @@ import numpy as np
 from ...errors import require
 from ...machine.arm import Arm, Sensor
 from ...model import FloatArray, OutputTangent, Signal, Turned
+from ..bodies import lumped
 from ..sensors import gauge, sensor_signal
 from .mesh import second_differences, weights
 
@@ -102,14 +103,14 @@ def _curvature(model: FiniteDifference) -> tuple[FloatArray, FloatArray, FloatAr
     if model.has_phi:
         q[n, -3:] = 2.0 / dx**2, -2.0 / dx**2, 2.0 / dx
     else:
-        a[n, y.stop - 2 : y.stop] = np.array([1.0, -1.0]) * model.arm.payload.inertia / (EI * dx)
+        a[n, y.stop - 2 : y.stop] = np.array([1.0, -1.0]) * model.lumped.payload.inertia / (EI * dx)
         u[n] = model.end_moments()[1] / EI
     return q, a, u
 
 
 def strain_scale(arm: Arm, sensor: Sensor) -> float:
     """Return what multiplies the curvature: 1, or the outermost fibre's distance for a strain."""
-    if arm.payload.inertia == 0:
+    if lumped(arm).payload.inertia == 0:
         free = f'sensor "{sensor.name}": the curvature at the free tip is zero; give a position below 1'
         require(sensor.position < 1, free)
     return gauge(sensor, arm.links[0])
