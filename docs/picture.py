@@ -15,7 +15,7 @@ for output, label in (("joint1_angle", "torque to joint angle"), ("chord1_angle"
     bode.semilogx(response.omega / (2 * np.pi), gain, label=label)
 bode.set(xlabel="frequency [Hz]", ylabel="magnitude [dB re rad/(N m)]", xlim=(1, 300), ylim=(-80, 60))
 bode.legend(loc="upper right")
-for name, label in (("tokhi_azad_pd", "PD of the joint"), ("tokhi_azad_lqg", "LQG of joint and tip")):
+for name, label in (("tokhi_azad_pd", "PD of the joint"), ("tokhi_azad_tuned", "tuned LQG of joint and tip")):
     ((_, run),) = fx.run_scenarios(fx.load_controller(name), arm, only=["5 deg, 10 g"])
     move.plot(run.t, np.degrees(run["chord1_angle"]), label=label)
 move.set(xlabel="time [s]", ylabel="angle of the tip [deg]", xlim=(0, 1.2))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..judging.scenario import Scenario
 
 PLANT = "tokhi_azad_1994"
-CONTROLLERS = ("tokhi_azad_pd", "tokhi_azad_lqg")
+CONTROLLERS = ("tokhi_azad_pd", "tokhi_azad_tuned")
 TRACKING = "tip_circle"
 SETTINGS = {"model.sections": 40, "damping.kind": "modal", "damping.ratio": 0.01}
 """For the linear part; the paper has 19 sections and no damping, and an undamped peak is infinite."""
@@ -50,8 +50,8 @@ def demo(output: str) -> None:
     """Do the whole job on one arm: modes, Bode plot, control.
 
     The 0.96 m aluminium arm of Tokhi and Azad (1994): linear plant, modes and peak-resolved Bode plot beside the exact
-    beam; a joint PD and an LQG controller, designed on the linear plant, in closed loop on the finite-difference march
-    of the arm with a payload of 0, 10 and 20 g. Then the tip of a two-link arm (Tian et al.) follows a circle.
+    beam; a joint PD and an LQG whose weights were tuned over nine plants, designed on the linear plant, in closed loop on
+    the finite-difference march of the arm with a payload of 0, 10 and 20 g. Then the tip of a two-link arm (Tian et al.) follows a circle.
     """
     from ..catalogue import load_plant
 
