@@ -50,8 +50,9 @@ def demo(output: str) -> None:
     """Do the whole job on one arm: modes, Bode plot, control.
 
     The 0.96 m aluminium arm of Tokhi and Azad (1994): linear plant, modes and peak-resolved Bode plot beside the exact
-    beam; a joint PD and an LQG whose weights were tuned over nine plants, designed on the linear plant, in closed loop on
-    the finite-difference march of the arm with a payload of 0, 10 and 20 g. Then the tip of a two-link arm (Tian et al.) follows a circle.
+    beam; a joint PD and an LQG tuned over nine plants, designed on the linear plant, in closed loop on the
+    finite-difference march of the arm with a payload of 0, 10 and 20 g. Then the tip of a two-link arm (Tian et al.)
+    follows a circle.
     """
     from ..catalogue import load_plant
 

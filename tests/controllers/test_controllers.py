@@ -135,6 +135,7 @@ ELSEWHERE = {
     "planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped",  # test_planar_controllers.py
     "quanser_joint_lqg", "quanser_link_lqg", "quanser_link_pd",  # test_quanser_controllers.py
     "tian_feedforward_tip", "tian_square_eased", "tian_two_phase",  # test_ancf_controllers.py
+    "two_mass_fixed",  # test_two_mass.py
     "tokhi_azad_disturbance", "tokhi_azad_fastest", "tokhi_azad_tuned",  # test_frontier_controllers.py
     "tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped",  # test_single_link_controllers.py
 }

@@ -186,3 +186,9 @@ def test_no_law_is_an_error_and_not_a_bad_law() -> None:
 def test_a_knob_that_cannot_be_turned(wrong) -> None:
     with pytest.raises(fx.DefinitionError):
         fx.Knob(*wrong)
+
+
+def test_plants_with_fewer_modes_than_the_search_takes_are_taken_whole():
+    springs = {f"k = {k:g}": fx.load_plant("two_mass_spring", overrides={"joint.1.stiffness": k}) for k in (0.5, 2.0)}
+    assert [len(model.few.states) for model in models(springs, 5)] == [4, 4]
+    assert [len(model.few.states) for model in models({"": linear()}, 6)] == [14], "one rigid mode and six"

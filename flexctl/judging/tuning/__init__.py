@@ -202,7 +202,7 @@ def tune(
     over: Mapping[str, Any],
     minimise: Mapping[str, float],
     require: Mapping[str, float] | None = None,
-    modes: int | None = 5,
+    modes: int | None = 6,
     starts: int = 1,
     restarts: int = 1,
     apart: float = 1.0,

@@ -66,15 +66,16 @@ class Model:
 
 
 def models(over: Mapping[str, Any], modes: int | None) -> list[Model]:
-    """Return the plants of the search; second-order ones with their rigid and so many flexible modes."""
+    """Return the plants of the search; second-order ones with their rigid and at most so many flexible modes."""
     require(bool(over), "tune over at least one plant")
     found = []
     for name, given in over.items():
         whole = as_linear(given)
         few = whole
         if isinstance(whole, SecondOrder) and modes is not None:
-            count = whole.modes().rigid_modes + modes
-            few = whole.first_order(modes=min(count, len(whole.M)))
+            few = whole.first_order()
+            if sum(state.startswith("mode") and "_" not in state for state in names(few.states)) > modes:
+                few = whole.first_order(modes=modes)
         found.append(Model(name, whole, few))
     return found
 
