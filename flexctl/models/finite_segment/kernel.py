@@ -332,7 +332,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 @kernel(**INSIDE)
 def stiffen(form, k, value):
-    """What a drive adds to the tangent of the hinge that input k turns."""
+    """Set how much a drive adds to the tangent of the hinge that input k turns."""
     form.work.stiff[form.segments.inputs[k]] = value * form.segments.gains[k] * form.segments.gains[k]
 
 

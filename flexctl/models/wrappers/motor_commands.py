@@ -1,4 +1,4 @@
-"""What the motors of joints are told so that given torques reach the links: `drive`, solved for its input.
+"""Commands to the motors of joints with which given torques reach the links: `drive`, solved for its input.
 
     tau_g = tau_j eta^-s,  s = sign(tau_j w)         tau_m = Jm w' + s2 w + tau_g
     i = tau_m / (N Kt)                               V = R i + N Ke w

@@ -78,7 +78,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 @kernel(**INSIDE)
 def stiffen(form, k, value):
-    """What a drive adds to the pivot of the joint that input k turns."""
+    """Set how much a drive adds to the pivot of the joint that input k turns."""
     form.work.joint[form.beam.inputs[k], 6] = value * form.beam.gains[k] * form.beam.gains[k]
 
 

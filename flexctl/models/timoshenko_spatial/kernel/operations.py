@@ -160,7 +160,7 @@ def leap(form, motion):
 
 @kernel(**INSIDE)
 def stiffen(form, k, value):
-    """What a drive adds to the pivot of the joint that input k moves."""
+    """Set how much a drive adds to the pivot of the joint that input k moves."""
     form.work.chain[form.beam.inputs[k], DRIVE] = value * form.beam.gains[k] * form.beam.gains[k]
 
 
