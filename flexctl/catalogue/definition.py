@@ -157,12 +157,12 @@ def located(where: str) -> Iterator[None]:
 def read_tree(path: Path) -> Tree:
     """Return the tables of a TOML file; any failure is a `DefinitionError` with the line where there is one."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)  # a device or a pipe may never end, and says no size
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DefinitionError(f"cannot read the file: {reason}") from error
-    size = len(content)
-    require(size <= LARGEST, f"{size} bytes are more than a plant file may have, {LARGEST}; is it one?")
+    require(len(content) <= LARGEST, f"it has more than the {LARGEST} bytes of a plant file; is it one?")
     try:
         return parsed(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -33,13 +33,21 @@ def scaled_bound(M: ComplexArray, sizes: Sequence[int], kinds: Sequence[int]) ->
         The matrices.
     sizes, kinds : sequence of int
         Of every block: its order, and whether it is `REAL` (then of order 1) or `COMPLEX`.
+
+    Where the search for the best scaling breaks down, a coarser bound stands; infinity where M is not finite.
     """
     import slycot
 
-    order, kind, mu = np.asarray(sizes, int), np.asarray(kinds, int), np.zeros(len(M))
-    for i in np.flatnonzero(np.abs(M).max(axis=(1, 2), initial=0.0) > 0):
-        # never started from its neighbour's solution: slycot 0.7 then returns bounds up to 40 % too large
-        mu[i] = slycot.ab13md(np.asfortranarray(M[i]), order, kind)[0]
+    order, kind = np.asarray(sizes, int), np.asarray(kinds, int)
+    largest = np.abs(M).max(axis=(1, 2), initial=0.0)
+    mu = np.where(np.isfinite(largest), 0.0, np.inf)
+    for i in np.flatnonzero((largest > 0) & np.isfinite(largest)):
+        unit = np.asfortranarray(M[i] / largest[i])
+        try:  # never started from its neighbour's solution: slycot 0.7 then returns bounds up to 40 % too large
+            mu[i] = largest[i] * slycot.ab13md(unit, order, kind)[0]
+        except slycot.exceptions.SlycotArithmeticError:
+            coarse = (norm_bound(unit[None], sizes)[0], balanced_bound(unit[None], sizes)[0])
+            mu[i] = largest[i] * float(min(coarse))
     return mu
 
 

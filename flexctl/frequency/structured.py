@@ -24,6 +24,7 @@ from ..linear.interconnect import closed_loop
 from ..linear.modes import modes
 from ..machine.given import LinearGiven, as_first_order, as_second_order
 from ..model import ComplexArray, FloatArray, index_of, names
+from .blocks import COMPLEX, REAL, scaled_bound
 from .evaluate import axis, on_axis
 from .grids import start_grid
 
@@ -115,8 +116,8 @@ def robust_bound(
     require(feedback.dt > 0, "the law must be sampled")
     omega = _grid(plant, feedback, points)
     M = _loop(plant, feedback, uncertainties, omega)
-    kinds = np.array([1 if isinstance(u, Real) else 2 for u in uncertainties])
-    mu = _bounds(M, kinds)
+    kinds = [REAL if isinstance(u, Real) else COMPLEX for u in uncertainties]
+    mu = scaled_bound(M, [1] * len(kinds), kinds)
     k = int(np.argmax(mu))
     return RobustBound(omega, mu, float(mu[k]), float(omega[k]))
 
@@ -166,13 +167,3 @@ def _loop(
     # u = K y = (I - K P)^-1 K P_w w
     command = np.linalg.solve(np.eye(len(drives)) - L, K @ (P[:, reads] @ E))
     return np.asarray(from_input @ (F @ command + E) + from_command @ command)
-
-
-def _bounds(M: ComplexArray, kinds: Any) -> FloatArray:
-    import slycot
-
-    sizes, mu = np.ones(len(kinds), int), np.zeros(len(M))
-    for i in np.flatnonzero(np.abs(M).max(axis=(1, 2)) > 0):
-        # never started from its neighbour's solution: slycot 0.7 then returns bounds up to 40 % too large
-        mu[i] = slycot.ab13md(np.asfortranarray(M[i]), sizes, kinds)[0]
-    return mu

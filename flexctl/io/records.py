@@ -66,6 +66,8 @@ def read_raw(path: str | Path) -> dict[str, Any]:
         require(source.is_file(), f"cannot read {source}: there is no such file")
         return read_group(source)
     decode = _FORMATS[suffix_of(source)][1]
+    device = source.is_char_device() or source.is_block_device()
+    require(not device, f"{source}: a device, which has no end, and no file")
     try:
         data = source.read_bytes()
     except OSError as error:

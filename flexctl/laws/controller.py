@@ -13,7 +13,7 @@ Saturation, delay, quantisation and noise are wrappers: ``Delayed(Quantised(law,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -101,6 +101,17 @@ def not_a_law(thing: Any) -> DefinitionError:
     return DefinitionError(
         f"{type(thing).__name__} is not a controller: it lacks {missing}; see flexctl.laws.controller"
     )
+
+
+def checked(law: Any) -> Any:
+    """Return a law of which the control period is a number and the signals are names, or raise `DefinitionError`."""
+    period, told = number("sample_time of the law", law.sample_time, "s"), type(law).__name__
+    require(period >= 0, f"sample_time = {period} s of the law must be positive")
+    for what, given in (("measures", law.measures), ("drives", law.drives), ("follows", law.follows)):
+        listed = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+        proper = listed and all(isinstance(name, str) for name in given)
+        require(proper, f"{told}.{what} = {given!r} is no list of names; give a tuple of signals of the plant")
+    return law
 
 
 _ZERO = np.zeros((0, 0))
@@ -224,7 +235,7 @@ class _Wrapper:
     @property
     def sample_time(self) -> float:
         """Control period of the law [s]."""
-        return float(self.law.sample_time)
+        return number("sample_time of the law", self.law.sample_time, "s")
 
     @property
     def measures(self) -> tuple[str, ...]:

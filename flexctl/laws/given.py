@@ -12,13 +12,13 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..machine.given import as_first_order, is_control
 from ..model import Signal, names
-from .controller import Controller, LinearLaw, bare, not_a_law
+from .controller import Controller, LinearLaw, bare, checked, not_a_law
 
 
 def as_law(controller: Any) -> Any:
     """Return the controller, a linear system made one, or None."""
     if controller is None or isinstance(controller, Controller):
-        return bare(controller)
+        return bare(controller if controller is None else checked(controller))
     law: Any = controller
     if isinstance(controller, FirstOrder):
         inputs, outputs = names(controller.inputs), names(controller.outputs)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import NotAvailable
 from ..model import FloatArray
-from .controller import Controller, LinearLaw, check_answer, initial_at
+from .controller import Controller, LinearLaw, check_answer, checked, initial_at
 
 SAMPLES = (160, 480)
 """Lengths of the experiments, the second where the first shows no gap."""
@@ -66,7 +66,7 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
     >>> fx.realised(law, [0.0]).Dy
     array([[-6.8]])
     """
-    if not isinstance(law, Controller) or not law.sample_time > 0.0:
+    if not isinstance(law, Controller) or not checked(law).sample_time > 0.0:
         raise NotAvailable(f"{type(law).__name__} has no linear part (feedback()) and no step: no poles and no margins")
     rest = _Rest(law, np.asarray(y, float), _channels(law, r))
     for samples in SAMPLES:

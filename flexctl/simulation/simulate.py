@@ -47,7 +47,7 @@ from ..model import FloatArray, LinearMechanics, MechanicalModel, index_of, name
 from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
-from ..support.checks import number, real_array, several
+from ..support.checks import real_array, several
 from ..support.memory import room_for
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
@@ -266,8 +266,6 @@ def check_settings(
 
 def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSignal]) -> None:
     if law is not None:
-        period = number("sample_time of the law", law.sample_time, "s")
-        require(period >= 0, f"sample_time = {period} s of the law must be positive")
         for name in law.measures:
             index_of(f"output of {plant.kind} measured by the law,", name, plant.outputs)
         for name in law.drives:

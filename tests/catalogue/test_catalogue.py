@@ -447,6 +447,12 @@ def test_every_unit_of_the_format_is_known() -> None:
                 spec.read("value", 2 * spec.high + 1)
 
 
+def test_a_device_without_an_end_is_refused() -> None:
+    """`flexctl show /dev/zero` read until the memory was full."""
+    with pytest.raises(fx.DefinitionError, match="bytes of a plant file"):
+        fx.load_plant("/dev/zero")
+
+
 def test_files_that_would_take_minutes_are_refused_at_once(tmp_path: Path) -> None:
     """Python's reader takes time and memory with the square of the parts of a key: 15 s at 32,000."""
     path = tmp_path / "long.toml"

@@ -36,6 +36,25 @@ def test_blocks_that_nothing_drives_are_balanced() -> None:
     assert blocks.balanced_bound(M, (1, 1, 1)) == pytest.approx([0.0, 0.0, 2.0], abs=1e-3)
 
 
+def test_a_coarser_bound_stands_where_the_search_for_scales_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It raised out of `flexctl certify` with a traceback (the undamped ANCF arm, a continuous law)."""
+    import slycot
+
+    M = matrices(4, 3)
+    best = blocks.scaled_bound(M, (1, 1, 1), [blocks.COMPLEX] * 3)
+    assert blocks.scaled_bound(1e200 * M, (1, 1, 1), [blocks.COMPLEX] * 3) == pytest.approx(1e200 * best, rel=1e-6)
+
+    def fails(*_: object) -> None:
+        raise slycot.exceptions.SlycotArithmeticError("singular values", 3)
+
+    monkeypatch.setattr(slycot, "ab13md", fails)
+    M[1, 0, 0], M[2] = np.inf, 0.0
+    found = blocks.scaled_bound(M, (1, 1, 1), [blocks.COMPLEX] * 3)
+    assert found[1:3].tolist() == [np.inf, 0.0]
+    assert np.all(found[[0, 3]] >= best[[0, 3]] * (1.0 - 1e-6))
+    assert np.all(found[[0, 3]] < 2.0 * best[[0, 3]])
+
+
 def test_two_blocks_take_the_roots_of_their_polynomial() -> None:
     M, angles = matrices(200, 2), np.random.default_rng(1).uniform(-4.0, 4.0, (200, 2))
     wanted = np.abs(np.linalg.eigvals(np.exp(1j * angles)[:, :, None] * M)).max(axis=1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.frequency.structured import InputUncertainty, Real, _bounds, _grid, _loop, robust_bound
+from flexctl.frequency.blocks import scaled_bound
+from flexctl.frequency.structured import InputUncertainty, Real, _grid, _loop, robust_bound
 from flexctl.linear.interconnect import closed_loop
 
 script = fx.load_controller("tokhi_azad_lqg")
@@ -51,13 +52,13 @@ def test_the_loop_holds_from_0_to_20_g_with_30_percent_at_the_input():
     assert bound.largest == pytest.approx(0.972, rel=5e-3)
     assert "stable for all of it" in str(bound)
     _, M = matrices()
-    assert _bounds(M, np.array([2, 2])).max() == pytest.approx(4.24, rel=0.03)
+    assert scaled_bound(M, [1, 1], [2, 2]).max() == pytest.approx(4.24, rel=0.03)
     assert np.linalg.norm(M, 2, axis=(1, 2)).max() == pytest.approx(18, rel=0.02)
 
 
 def test_the_bound_is_above_a_direct_search_and_close_to_it():
     omega, M = matrices()
-    mu = _bounds(M, np.array([1, 2]))
+    mu = scaled_bound(M, [1, 1], [1, 2])
     some = np.union1d(np.arange(0, omega.size, 100), np.flatnonzero(mu > 0.95))
     below = np.array([direct(Z) for Z in M[some]])
     assert np.all(mu[some] >= below - 1e-3)

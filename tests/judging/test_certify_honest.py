@@ -20,7 +20,7 @@ from flexctl.judging.certify import loads, varied
 from flexctl.judging.certify.jobs import perform
 from flexctl.judging.certify.loops import examine
 from flexctl.judging.certify.requirements import judged
-from flexctl.judging.certify.robust import Point
+from flexctl.judging.certify.robust import Point, stability_limit
 from flexctl.judging.workers import run_all
 from flexctl.laws.linear_part import linear_law
 from flexctl.motion.moves import quintic
@@ -374,3 +374,12 @@ class TestVerdictAndSentenceAgree:
         found = self.judged(failures={"5 deg": "Newton failed"})
         assert found.holds.startswith("Does NOT hold for")
         assert "run 5 deg fails: Newton failed" in found.holds
+
+
+def test_the_search_for_the_heaviest_payload_ends_at_what_is_plausible() -> None:
+    """100 times the range asked for was more than the file of a light arm takes: the limit was "not examined"."""
+    light = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 4})
+    law = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), Dy=[[-0.1, -0.02]])
+    item = fx.Scenario("rest", {}, 0.1)
+    found = stability_limit(light, law, item, "payload_kg", (0.0, 0.5, 200.0), "")
+    assert (found.value, found.reached) == (6.25, False)

@@ -203,3 +203,22 @@ def test_a_delay_line_in_the_object() -> None:
     z = np.exp(1j * np.array([3.0, 300.0, 2000.0]) * DT)
     assert len(found.A) == 12
     assert found.feedback().transfer(z)[0, 0] == pytest.approx(0.3 * z**-12, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("sample_time", "x"), ("sample_time", None), ("sample_time", [1e-3]), ("sample_time", 1j), ("sample_time", np.nan),
+     ("measures", None), ("drives", 5), ("follows", "joint1_angle"), ("measures", ("joint1_angle", 3))],
+)
+def test_laws_whose_period_or_signals_are_something_else_are_refused(name: str, value: object) -> None:
+    """A period "x" ended `flexctl certify` with a traceback."""
+    law = fx.LinearLaw(DT, ("joint1_angle",), ("joint1_torque",), ("joint1_angle",), Dy=[[-1.0]], Dr=[[1.0, 0.0, 0.0]])
+    odd = OnlyStep(law)
+    setattr(odd, name, value)
+    plant = fx.load_plant("tokhi_azad_1994")
+    for use in (
+        lambda: fx.realised(odd, [0.0]),
+        lambda: fx.simulate(plant, odd, fx.quintic(0.0, 0.1, 0.1), duration=0.01),
+    ):
+        with pytest.raises(fx.DefinitionError, match=name):
+            use()

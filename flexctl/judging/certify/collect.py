@@ -193,13 +193,14 @@ def _of_linear(task: Task) -> list[str]:
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what could not be examined and why; runs and bounds are reported elsewhere."""
     elsewhere = ("run ", "bound ")
-    notes = [f"{key}: {x.why}" for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)]
+    failed = {key.rstrip(): x for key, x in found.items() if isinstance(x, Failed) and not key.startswith(elsewhere)}
+    notes = [f"{key}: {x.why}" for key, x in failed.items()]
     once = {key: x for key, x in found.items() if not key.startswith(FINER)}
     notes += [f"amplitude {x.factor:g}: {x.failure}" for x in once.values() if isinstance(x, Scaling) and x.failure]
     notes += [f"{x.bits} bits: {x.failure}" for x in once.values() if isinstance(x, QuantisedRun) and x.failure]
     loads = [x for x in once.values() if isinstance(x, LoadStep) and x.failure]
     happened = [x for x in once.values() if isinstance(x, Event)]
     notes += [f"{x.name}: {x.failure or x.beyond}" for x in happened if x.failure or x.beyond]
-    notes += [f"load at {x.drive} ({x.variant}): {x.failure}" for x in loads]
+    notes += [f"load at {x.drive} ({x.variant}): {x.failure}".replace(" ()", "") for x in loads]
     points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
     return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

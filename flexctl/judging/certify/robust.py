@@ -200,14 +200,27 @@ def stability_limit(
         Joint angles [rad].
     """
 
+    def changed_by(value: float) -> Plant:
+        return overridden(plant, changed(plant, **{"payload" if what == "payload_kg" else "frequency": value}))
+
     def stable(value: float) -> bool:
-        extra = changed(plant, **{"payload" if what == "payload_kg" else "frequency": value})
-        arm = overridden(plant, extra)
+        arm = changed_by(value)
         at = start_point(arm, item, pose)
         linear = linear_law(law, arm.model, at)
         return decaying(loop_poles(arm.linearise(at), linear), feedback_of(linear).dt)
 
-    return Limit(what, *bisected(stable, *span), label)
+    return Limit(what, *bisected(stable, *span[:2], _plausible(changed_by, *span)), label)
+
+
+def _plausible(changed_by: Callable[[float], Any], start: float, step: float, bound: float) -> float:
+    """Return how far to search: the bound, or as much of the way to it as the plant file takes."""
+    while abs(bound - start) > abs(step):
+        try:
+            changed_by(bound)
+            return bound
+        except DefinitionError:
+            bound = 0.5 * (start + bound)
+    return bound
 
 
 def bisected(stable: Callable[[float], bool], start: float, step: float, bound: float) -> tuple[float, bool]:
