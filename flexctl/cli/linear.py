@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -97,7 +98,8 @@ def modes(
     common.print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
     common.stdout().print(f"rigid modes: {found.rigid_modes}")
     if found.damping_shifts and found.undamped_hz is not None:
-        common.stdout().print(f"without damping [Hz]: {', '.join(f'{f:.6g}' for f in found.undamped_hz[shown])}")
+        told = ("unstable" if math.isnan(f) else f"{f:.6g}" for f in found.undamped_hz[shown])
+        common.stdout().print(f"without damping [Hz]: {', '.join(told)}")
     for line in found.in_short():
         common.stdout().print(line)
     if count is None and len(found.frequencies_hz) > SHOWN:

@@ -96,9 +96,9 @@ def lqg(
     sample_time : float
         Control period [s].
     measures, drive, follow : str or tuple of str
-        Measured outputs, torque inputs, followed outputs, which must be angles or positions of the rigid arm.
+        Measured outputs, inputs that drive joints, followed outputs: angles or positions of the rigid arm.
     limit : float
-        Largest torque [N m].
+        Largest command, in the unit of these inputs: N m, V, A.
     remainder : bool
         Whether the observer knows what the modes that are left out bend under the applied torque; needed where a
         strain or curvature is measured, see `flexctl.design.estimated`.

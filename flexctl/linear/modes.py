@@ -119,7 +119,7 @@ class Modes(Tabular):
             whose = f"  actuator of {self.owner(i - 1)}" if self.owner(i - 1) else ""
             lines.append(f"{i:>4} {f:>15.6g} {2 * math.pi * f:>12.6g} {100 * zeta:>12.4g}{whose}")
         if self.damping_shifts and self.undamped_hz is not None:
-            near = ", ".join(f"{f:.6g}" for f in self.undamped_hz[:8])
+            near = ", ".join("unstable" if math.isnan(f) else f"{f:.6g}" for f in self.undamped_hz[:8])
             lines.append(f"without damping [Hz]: {near}{', ...' if self.undamped_hz.size > 8 else ''}")
         lines += self.in_short()
         return "\n".join(lines)

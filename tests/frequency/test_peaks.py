@@ -60,6 +60,9 @@ def test_a_discretised_arm_says_what_it_leaves_out() -> None:
     title = plot.bode(found, [("tip_y", "joint1_torque")]).get_supxlabel()
     assert title == f"not shown: {found.note}"
     assert plot.bode(modes_plant([1.0, 2.0], 0.1).frequency_response()).get_supxlabel() == ""
+    both = plot.bode({"one": found, "other": found}, [("tip_y", "joint1_torque")])  # not over the legend
+    assert both.get_supxlabel() == ""
+    assert f"one, not shown: {found.note}" in both.legends[0].get_title().get_text()
 
 
 def test_peaks_are_the_poles_that_a_channel_sees() -> None:
