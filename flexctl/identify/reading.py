@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DefinitionError, require, unknown
+from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import FloatArray
 from ..support.checks import is_number
 from ..support.tabular import matlab_name
@@ -162,10 +162,12 @@ def _arrays(source: Path, suffix: str) -> dict[str, Any]:
             told = json.loads(source.read_text(encoding="utf-8"))
             require(isinstance(told, dict), "does not hold one JSON object")
             return {**told, **told.pop("columns", {})} if isinstance(told.get("columns"), dict) else told
+        from ..io.hdf5 import is_hdf5, read_hdf5
         from ..io.matfile import read_mat
 
-        return _by_own_names(dict(read_mat(source.read_bytes())))
-    except DefinitionError:
+        data = source.read_bytes()
+        return _by_own_names(dict(read_hdf5(data) if is_hdf5(data) else read_mat(data)))
+    except (DefinitionError, NotAvailable):
         raise
     except Exception as error:  # whatever a decoder raises on bytes that are not its own
         raise DefinitionError(f"cannot read it, damaged or not a {suffix} file: {error}") from error

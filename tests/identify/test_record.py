@@ -141,6 +141,19 @@ def test_csv_of_a_laboratory(tmp_path: Path) -> None:
         identify.read_record(path)
 
 
+def test_records_of_matlab_7_3(tmp_path: Path) -> None:
+    """Plants were read from such files, records refused as damaged."""
+    h5py = pytest.importorskip("h5py")
+    t, units = 1e-3 * np.arange(64), '{"time": "s", "joint1_torque": "N m", "joint1_angle": "deg"}'
+    with h5py.File(tmp_path / "a.mat", "w", userblock_size=512) as file:
+        for name, row in {"time": t, "joint1_torque": np.sin(90.0 * t), "joint1_angle": 180.0 * t**2}.items():
+            file[name] = row[None]
+        file["units"] = np.array([[ord(letter)] for letter in units], np.uint16)
+        file["units"].attrs["MATLAB_class"] = np.bytes_("char")
+    found = identify.read_record(tmp_path / "a.mat")
+    np.testing.assert_allclose(found["joint1_angle"], np.pi * t**2, rtol=1e-12)
+
+
 def test_npz_with_matrices_and_names(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(
