@@ -9,6 +9,7 @@ from pathlib import Path
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # read when numpy is first imported
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("FLEXCTL_COMPILERS", "1")  # both processors test
 HERE = Path(__file__).parent
 # helpers at the top, and test files that share a fixture with another folder's
 sys.path[:0] = [str(HERE), *sorted({str(path.parent) for path in HERE.rglob("test_*.py")})]

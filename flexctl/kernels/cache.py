@@ -205,6 +205,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Whether the files lie in the temporary folder."""
         return isinstance(self._impl.locator, TemporaryFolder)
 
+    def holds(self, sig: Any, dispatcher: Any) -> bool:
+        """Whether there is a file for a signature."""
+        return os.path.exists(self._cache_file.path(self._index_key(sig, dispatcher.targetctx.codegen())))
+
+    def digest(self) -> str:
+        """Return a digest of what is compiled."""
+        return self._contents.digest()
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[str, str]:
         python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
         tuning = [f"{name} {getattr(config, name, None)}" for name in TUNING]

@@ -4,7 +4,11 @@
   once, of the entry with everything in it.
 * Which operator takes which types is looked for once a process, not once an expression.
 * Options of compilation are the same where what was set is the same; numba compares all of them, thirty thousand times.
+* A helper is compiled once for all whole numbers and truth values it is called with, not once for each constant.
+* The helpers of an entry are its own, so that those that are called once need not be kept beside it.
 * Python's search for garbage rests: a compiler keeps nearly all that it makes.
+* What the passes over a function do to each of its expressions, tens of thousands of times, is done in a shorter way
+  (`shorter`).
 
 All of it happens within `inside` alone, under numba's compiler lock. These are private names of numba: where one is
 missing, the code is compiled in full.
@@ -51,26 +55,50 @@ def redirect(stack: contextlib.ExitStack) -> None:
     """Let numba skip, until the stack is closed, what is not needed."""
     from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
     from numba.core.targetconfig import TargetConfig
-    from numba.core.types.functions import BaseFunction
+    from numba.core.types.functions import BaseFunction, Dispatcher
+
+    from . import shorter
 
     for owner, name, replaced in (
+        (CPUCodeLibrary, "_optimize_functions", _untouched),
         (CPUCodeLibrary, "_optimize_final_module", _optimised(CPUCodeLibrary._optimize_final_module)),
         (CPUCodeLibrary, "_finalize_final_module", _finished(CPUCodeLibrary)),
         (JITCPUCodegen, "set_env", _env_set(JITCPUCodegen.set_env)),
         (TargetConfig, "__eq__", _same(TargetConfig.__eq__)),
         (TargetConfig, "__hash__", _one_hash),
         (BaseFunction, "get_call_type", _remembered(BaseFunction.get_call_type)),
+        (Dispatcher, "get_call_type", _any_number(Dispatcher.get_call_type)),
+        *shorter.replaced(),
     ):
         stack.callback(setattr, owner, name, getattr(owner, name))
         setattr(owner, name, replaced)
 
 
+def _untouched(library: Any, module: Any) -> None:
+    module.data_layout = library._codegen._data_layout
+
+
 def _optimised(optimise: Any) -> Any:
     def optimised(library: Any) -> None:
-        if library.name in _entries:
-            optimise(library)
+        if library.name not in _entries:
+            return
+        for function in library._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
+        optimise(library)
 
     return optimised
+
+
+def _any_number(get_call_type: Any) -> Any:
+    from numba.core.types import BooleanLiteral, IntegerLiteral
+    from numba.core.types.misc import unliteral
+
+    def any_number(dispatcher: Any, context: Any, args: Any, kws: Any) -> Any:
+        plain = (unliteral(a) if isinstance(a, BooleanLiteral | IntegerLiteral) else a for a in args)
+        return get_call_type(dispatcher, context, tuple(plain), kws)
+
+    return any_number
 
 
 def _finished(kind: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
+from .ahead import ahead
 from .dirk import dirk
 from .feedback import FEEDBACK
 from .groups import group
@@ -360,6 +361,11 @@ def _entry(loop: Any, feeds: bool) -> Any:
 LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for feeds in (False, True)}
 STAGES = {False: _entry(dirk(OPEN), False), True: _entry(dirk(GIVEN, closed=True), False)}
 """The loops of SDIRK4(3), without and with closures."""
+
+
+def loop_soon(closed: bool, stages: bool, feeds: bool) -> None:
+    """Let another process compile the loop of a run, while this one compiles the functions of the model."""
+    ahead(STAGES[closed] if stages else LOOPS[closed, feeds])
 
 
 @entry(CLOSURE)

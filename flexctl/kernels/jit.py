@@ -31,8 +31,13 @@ from .contents import LOCAL, Contents, Unknown, renamed
 announce: Callable[[str], None] | None = None
 """Called with a line when code is compiled in this process for the first time; without it the line is logged."""
 
+made: dict[tuple[str, str], list[Entry]] = {}
+"""Entries by module and name, in the order in which they were made: another process finds them by these (`ahead`)."""
+
 _LOCK = threading.Lock()
 _told: set[str] = set()
+MOST = 16
+"""Entries of one name that are remembered: factories that are called for every model make any number of them."""
 
 
 def kernel(function: Any = None, /, **options: Any) -> Any:
@@ -97,6 +102,10 @@ class Entry:
         self.signature, self.py_func, self.options = signature, function, options
         self._dispatcher: Any = None
         self._ready = False
+        namesakes = made.setdefault((function.__module__, function.__qualname__), [])
+        self._index = len(namesakes)
+        if self._index < MOST:
+            namesakes.append(self)
 
     def __repr__(self) -> str:
         return f"<entry {self.py_func.__module__}.{self.py_func.__qualname__} {self.signature}>"
@@ -120,6 +129,18 @@ class Entry:
                 if not dispatcher.overloads and not dispatcher._compiling_counter:
                     self._compile(dispatcher)
         return dispatcher
+
+    def missing(self) -> list[str | int] | None:
+        """Return where another process finds this entry, and its contents, if it is not in the cache on disk yet."""
+        if self._ready or self._index >= MOST:
+            return None
+        dispatcher = self.dispatcher()
+        cache = _cache_module()
+        kept = getattr(dispatcher, "_cache", None)
+        if cache is None or not isinstance(kept, cache.KernelCache) or kept.holds(self.signature, dispatcher):
+            return None
+        self._announce(kept.cache_path)
+        return [self.py_func.__module__, self.py_func.__qualname__, self._index, kept.digest()]
 
     def dispatcher(self) -> Any:
         """Return numba's dispatcher, which may not have compiled anything yet."""

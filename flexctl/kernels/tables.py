@@ -17,8 +17,11 @@ PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False, **HIDDEN}
 """No reference counts on arrays, which would take longer than the arithmetic; no allocation."""
 FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp"}, **PLAIN}
 """The same for inner loops, in which products and sums may be fused."""
-INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
-"""Of what takes groups of arrays: a call would copy all their headers."""
+INSIDE: dict[str, Any] = FAST
+"""Of what a formulation brings to the step. The compiler decides what is put into the step itself: all of it, wherever
+it is used, made the loops four times as long, and no faster."""
+WITHIN: dict[str, Any] = {**FAST, "forceinline": True}
+"""Of what must be a part of its callers: their loops vectorise around it, or it makes a group, which would be copied."""
 ENTRY: dict[str, Any] = {key: value for key, value in FAST.items() if key not in HIDDEN}
 """Of loops that Python calls."""
 

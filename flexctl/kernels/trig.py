@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .tables import FAST, INSIDE
+from .tables import FAST, WITHIN
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def cosine_sine(x):
     """Cosine and sine by fdlibm's polynomials after reduction to pi/4: without branches, so that loops vectorise.
 

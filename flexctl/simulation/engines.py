@@ -27,6 +27,14 @@ from ..linear.equilibrium import accelerations
 from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent, turn
 
 
+def soon(model: MechanicalModel, plan: Plan, feeds: bool) -> None:
+    """Compile the loop of a model with compiled functions elsewhere, while its functions are compiled here."""
+    if type(model).compiled is not MechanicalModel.compiled:
+        from ..kernels import general
+
+        general.loop_soon(bool(model.closures), plan.scheme.stages > 1, feeds)
+
+
 def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
     """Return the engine of a model with compiled functions."""
     from ..kernels import general

@@ -260,6 +260,7 @@ class Run:
             return model.stepper(self.q, self.v, u, plan, first)
         if self.commands:
             raise NotAvailable(f"{model.kind} with commanded joints has no stepper of its own")
+        engines.soon(model, plan, self.compiled is not None and self.compiled[0].continuous == 1)
         compiled = model.compiled()
         whole = compiled is not None and (bool(model.closures) <= (compiled.closure is not None))
         return (engines.implicit if whole else engines.plain)(model, self.q, self.v, u, plan, first)

@@ -72,8 +72,8 @@ FORM = group((BEAM, WORK), Form)
 FAST: dict[str, Any] = {**PLAIN, "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
 
 
-# What takes Beam or Work must not be called: that would copy 32 array headers, which takes as long as a residual.
-INSIDE: dict[str, Any] = {**FAST, "forceinline": True}
+# What takes Beam or Work, which are handed on as one pointer each.
+INSIDE: dict[str, Any] = FAST
 
 
 @kernel(**INSIDE)

@@ -26,7 +26,7 @@ import numpy as np
 from numba import complex128
 
 from ....kernels.jit import kernel
-from ....kernels.tables import FAST, INSIDE
+from ....kernels.tables import FAST, WITHIN
 from ....kernels.vectors import put
 
 N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
@@ -84,7 +84,7 @@ def sizes(n: int, links: int, inputs: int, shapes: int) -> tuple[int, ...]:
             *(2 * shapes,) * 4)
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def spaces(reals, ints):
     """Return the scratch."""
     n, links, shapes, at = ints[N], ints[LINKS], ints[SHAPES], ints[SPARE]

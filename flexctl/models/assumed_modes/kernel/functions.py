@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....kernels.ahead import ahead
 from ....kernels.jit import entry, kernel
 from ....kernels.model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from ....kernels.tables import ENTRY, FAST
@@ -204,5 +205,6 @@ def closure(q, v, reals, ints, g, bias, G, V, W):
 def compiled(model: AssumedModes, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
     """Return the compiled model; `driven` are coordinates whose accelerations come in place of their torques."""
     reals, ints = pack(model, driven, levers)
+    ahead(output, tangent, residual)
     loops = closure.load() if model.pins else None
     return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, model.tree.size - 1, False, loops)

@@ -41,7 +41,7 @@ from ....kernels.joints import jump_all_with_command, put_all_on_command, record
 from ....kernels.loops import loops
 from ....kernels.state import FULL, PRESCRIBED
 from ....kernels.stepper import Operations
-from ....kernels.tables import DONE, FAST, INSIDE
+from ....kernels.tables import DONE, FAST, WITHIN
 from .bodies import add_bodies, add_loads
 from .damping import exact_damping, linear_damping
 from .element import exact_elements
@@ -111,7 +111,7 @@ def to_coordinates(beam, state, work, exact):
     return size if np.isfinite(total) else np.inf
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def foresee(form, motion, h, scheme):
     """Fill, for each joint, the new algorithmic acceleration and by how much the scheme would miss place and rate."""
     am, af, beta, gamma, out = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma, form.work.ahead
@@ -125,7 +125,7 @@ def foresee(form, motion, h, scheme):
         out[3 * i], out[3 * i + 1], out[3 * i + 2] = new, place - target[i, 0], rate - target[i, 1]
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def lead(form, motion):
     """Put prescribed joints where they are commanded.
 
@@ -152,19 +152,19 @@ def lead(form, motion):
         put(motion.v, m, add(three(motion.v, m), rate))
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def leap(form, motion):
     """Set the prescribed accelerations to their right limits; returns whether one jumped."""
     return jump_all_with_command(motion)
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def stiffen(form, k, value):
     """Set how much a drive adds to the pivot of the joint that input k moves."""
     form.work.chain[form.beam.inputs[k], DRIVE] = value * form.beam.gains[k] * form.beam.gains[k]
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def finish(form, motion, u, size):
     """Take over the torques of the joints."""
     J = motion.drive.size
@@ -173,13 +173,13 @@ def finish(form, motion, u, size):
         motion.torque[i] = form.work.r[base + 7 * J + 6 * i]
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def limit(form, motion, tolerance, h):
     """Size of a correction that is accepted; see the module docstring."""
     return tolerance * max(1.0, form.beam.numbers[2]) * allowance(form.beam, State(motion.q, motion.v, motion.a), h)
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def store(form, motion, record, k):
     """Record grid point k; the input of a prescribed joint is the torque or force that it needs."""
     beam, drive = form.beam, motion.drive
@@ -214,13 +214,13 @@ def allowance(beam, state, h):
     return min(100.0, max(1.0, 1.0 / (h * rate + 1e-9)))
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def measure(form, motion, u, y):
     """Sensor readings."""
     read_outputs(form.beam, State(motion.q, motion.v, motion.a), form.work, form.work.every, y)
 
 
-@kernel(**INSIDE)
+@kernel(**WITHIN)
 def sense(form, motion, u, rows, y):
     """Some of them."""
     read_outputs(form.beam, State(motion.q, motion.v, motion.a), form.work, rows, y)
@@ -247,7 +247,7 @@ def operations(exact: bool) -> Operations:
         add_joints(beam, state, work.r, u)
         return True
 
-    @kernel(**INSIDE)
+    @kernel(**WITHIN)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see `kernels.stepper.Operations`."""
         beam, work, base = form.beam, form.work, motion.q.size - motion.drive.size
@@ -258,13 +258,13 @@ def operations(exact: bool) -> Operations:
         correction(beam, work, motion.drive, base)
         return DONE, to_coordinates(beam, state, work, exact)
 
-    @kernel(**INSIDE)
+    @kernel(**WITHIN)
     def led(form, motion):
         """As `lead`, with the axial forces of the rigid arm."""
         lead(form, motion)
         fill_pulls(form.beam, State(motion.q, motion.v, motion.a), form.work, form.stiffening)
 
-    @kernel(**INSIDE)
+    @kernel(**WITHIN)
     def leapt(form, motion):
         """As `leap`, with the axial forces of the rigid arm."""
         jump, state = leap(form, motion), State(motion.q, motion.v, motion.a)

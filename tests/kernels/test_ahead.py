@@ -1,0 +1,40 @@
+"""What another process compiles while this one goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from test_jit import package, python
+
+CODE = """
+import json, logging, sys, time
+from flexctl.kernels import ahead
+ahead._several = lambda: True
+from toy import top
+ahead.ahead(top.third, top.plain)
+begun = bool(ahead._helpers)
+while ahead._helpers and (top.third.missing() or top.plain.missing()):
+    time.sleep(0.02)
+values = [top.third(2.0), top.plain(2.0), top.first(2.0)]
+hits = [sum(e.load().stats.cache_hits.values()) for e in (top.third, top.plain, top.first)]
+print(json.dumps({"begun": begun, "values": values, "hits": hits}))
+"""
+
+
+class TestAhead:
+    def test_what_is_asked_for_is_found_on_the_disk(self, tmp_path: Path) -> None:
+        out, said = python(CODE, folder=package(tmp_path), cache=tmp_path / "cache")
+        assert json.loads(out) == {"begun": True, "values": [216.5, 5.0, 16.75], "hits": [1, 1, 0]}
+        assert said == ""
+
+    def test_nothing_is_started_where_everything_is_there(self, tmp_path: Path) -> None:
+        folder = package(tmp_path)
+        python("from toy import top; top.third.load(), top.plain.load()", folder=folder, cache=tmp_path / "cache")
+        out = python(CODE, folder=folder, cache=tmp_path / "cache")[0]
+        assert (json.loads(out)["begun"], json.loads(out)["hits"]) == (False, [1, 1, 0])
+
+    def test_not_in_processes_that_others_have_started(self, tmp_path: Path) -> None:
+        code = "from flexctl.kernels import ahead; from toy import top; ahead.ahead(top.plain); print(ahead._helpers)"
+        out = python(code, folder=package(tmp_path), cache=tmp_path / "cache", FLEXCTL_COMPILERS="1")[0]
+        assert out.strip() == "[]"
