@@ -21,7 +21,7 @@ INSIDE: dict[str, Any] = FAST
 """Of what a formulation brings to the step. The compiler decides what is put into the step itself: all of it, wherever
 it is used, made the loops four times as long, and no faster."""
 WITHIN: dict[str, Any] = {**FAST, "forceinline": True}
-"""Of what must be a part of its callers: their loops vectorise around it, or it makes a group, which would be copied."""
+"""Of what must be a part of its callers: loops around it vectorise, or it makes a group, which would be copied."""
 ENTRY: dict[str, Any] = {key: value for key, value in FAST.items() if key not in HIDDEN}
 """Of loops that Python calls."""
 
