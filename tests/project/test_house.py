@@ -116,6 +116,19 @@ def test_words_that_were_mended_do_not_come_back(folder: str) -> None:
     assert found == []
 
 
+def test_kernels_say_what_they_evaluate_and_in_which_units() -> None:
+    """Of each formulation the kernel, a file or a folder, whose own docstring then lists its files."""
+    for path in (PACKAGE / "models").glob("*/mesh.py"):
+        room = path.parent / "kernel"
+        file = room / "__init__.py" if room.is_dir() else room.with_suffix(".py")
+        text = ast.get_docstring(ast.parse(file.read_text()))
+        assert text is not None, path.parent
+        assert "=" in text, path.parent
+        assert re.search(r"\[m\]|\[N", text), path.parent
+        parts = {item.stem for item in room.glob("*.py")} - {"__init__", "operations", "state", "vectors"}
+        assert [part for part in sorted(parts) if not re.search(rf"^ +{part} ", text, re.MULTILINE)] == [], path.parent
+
+
 def test_kernels_have_few_arguments() -> None:
     """At most eight; signatures that a caller of another kind prescribes are listed."""
     found = {}

@@ -9,7 +9,8 @@ form costs the same and needs two arrays and no exchange of them, so that the in
 Its coefficients are whole numbers times c: the rounding of 2 - 6c, which in the two-step form acts as a spring to the
 ground (5000 steps: 1e-9 of the final angle at 19 sections, 1e-8 at 40), is absent (1e-12, 5e-11).
 
-The arrays hold [dx theta, y_0 = 0, y_1 .. y_n, dx phi]; the end slots are idle in a form without these coordinates.
+The arrays hold [dx theta, y_0 = 0, y_1 .. y_n, dx phi] [m]; the end slots are idle in a form without these coordinates.
+tau is in N m, M in kg, K in N/m, B in 1/m, dt in s, so that d and W are in m.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ the body, F the force beyond it, (l, d, m, J) the body, N the moment of its hing
     dtheta_k = g dtheta_(k-1) - q (h.dx + r)
     S <- S + m - q c h^T,   s <- g c,   f <- f - q r c,   w <- -g h,   z <- -g H,   n <- -g r
 
+Units: l, d [m], m, S [kg], J [kg m^2], x [m/s^2], theta [rad], F, f [N], N, r, n [N m], q [rad/N m], ca [1/s^2].
+
 What loads add to r, H, the force and c stands in rows of their own. A prescribed joint has q = 0, g = 1, and its torque
 is what is left. Positions always come from the angles, so that the chain never opens; the angles are integrated (not,
 as in the printed method, the positions with their histories), so that these are the steps of every other model, and
