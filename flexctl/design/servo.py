@@ -34,6 +34,7 @@ from ..linear import SecondOrder, linearise
 from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, ModelGiven, as_model, as_second_order
 from ..model import OperatingPoint, Signal, index_of, names
+from ..support.checks import table
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,10 @@ def servo_law(gains: Mapping[str, Servo], sample_time: float = 0.0) -> LinearLaw
     >>> fx.servo_law({"joint1": fx.Servo(kp=100.0, kv=10.0)}).measures
     ('joint1_angle', 'joint1_rate')
     """
+    gains = table("gains", gains, '{"joint1": fx.Servo(kp=100.0, kv=10.0)}')
     require(bool(gains), "no joint is given gains")
+    wrong = [joint for joint, gain in gains.items() if not isinstance(gain, Servo)]
+    require(not wrong, f"gains of {wrong}: give each joint an fx.Servo")
     k = len(gains)
     Dy, Dr = np.zeros((k, 2 * k)), np.zeros((k, 3 * k))
     for i, gain in enumerate(gains.values()):

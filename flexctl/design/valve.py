@@ -28,6 +28,7 @@ from ..linear import FirstOrder
 from ..linear.conversion import discretise
 from ..linear.interconnect import closed_loop
 from ..model import Signal
+from ..support.checks import table
 from .hydraulics import HydraulicActuator
 
 MOST_LEAD = 65.0  # degrees that one lead can give at a reasonable gain
@@ -171,7 +172,10 @@ def valve_law(servos: Mapping[str, ValveServo], sample_time: float = 0.0) -> Lin
     >>> fx.valve_law({"joint1": fx.ValveServo(16.0)}, sample_time=2e-4).drives
     ('joint1_valve',)
     """
+    servos = table("servos", servos, '{"joint1": fx.ValveServo(16.0)}')
     require(bool(servos), "no joint is given a servo")
+    wrong = [joint for joint, servo in servos.items() if not isinstance(servo, ValveServo)]
+    require(not wrong, f"servos of {wrong}: give each joint an fx.ValveServo")
     parts = [servo.system() for servo in servos.values()]
     if sample_time > 0:
         parts = [discretise(part, sample_time) if len(part.A) else part for part in parts]

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import require
 from ..model import FloatArray
 from .blended import Blended
-from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper, bare
+from .controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper, bare, not_a_law
 from .scheduled import ScheduledLaw
 
 
@@ -61,6 +61,8 @@ def with_added(law: Any, limits: dict[str, float] | None = None) -> Any:
     ('joint1_torque_learnt',)
     """
     law = bare(law)
+    if not isinstance(law, Controller):
+        raise not_a_law(law)
     require(law.sample_time > 0, "the law is continuous; sequences are added to sampled laws")
     taken = {added_channel(drive) for drive in law.drives} & set(law.follows)
     require(not taken, f"the law follows {sorted(taken)} already")

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from ..abilities import Knowing
 from ..errors import DefinitionError, NotAvailable, require
 from ..machine.arm import Arm
+from ..machine.given import refused
 
 EXACT = {
     "exact_beam": "flexctl.exact.euler_bernoulli:ExactBeam",
@@ -67,6 +68,8 @@ def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:
 
 def check_bare(arm: Arm, kind: str, known: Collection[str]) -> None:
     """Refuse an arm whose joints have drives that a class of models would leave out when it is called by itself."""
+    if not isinstance(arm, Arm):
+        raise refused("an arm", arm, "an Arm", f'fx.build(.., "{kind}") takes a Plant, its name or path too')
     for feature, place in arm.features().items():
         if feature in LAYERED and feature not in known:
             what = feature.replace("_", " ")

@@ -30,6 +30,10 @@ def certify(**options: Any) -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
+    "servo": (fx.servo_law, (ARM, "joint1", [1, 2], {"joint1": 3.0}, np.eye(2))),
+    "valve": (fx.valve_law, (ARM, "joint1", [1, 2], {"joint1": 3.0}, np.eye(2))),
+    "added": (fx.with_added, (None, ARM, 3, [LAW])),
+    "arm": (fx.TimoshenkoPlanar, (ARM, "rotating_link", None, 3)),
     "duration": (lambda x: run(duration=x), (None, "1 s", 1j)),
     "initial": (lambda x: run(initial=x), (0.0, [], [1, 2, 3], np.ones((1, 1)))),
     "payload": (lambda x: run(payload=x), (0.02, None, [(0.01, [], 0.0)], [(0.0, 1.0)])),
