@@ -422,6 +422,19 @@ def check_first_lesson(said: dict[str, Any]) -> None:
     assert "UNSTABLE beyond frequencies -2.41 % (payload.mass = 0.02)" in said["holds"]
 
 
+def check_frontier(said: dict[str, Any]) -> None:
+    """Bounds of the page of the control frontier, measured independently; what the laws reach lies above them."""
+    assert said["bound"] == near([0.746, 0.815, 0.880], rel=1.5e-2)
+    assert said["rigid"] == near([0.834, 0.908, 0.976], rel=2e-3)
+    settled = said["settled"]
+    assert min(one[0] for one in settled.values()) > said["bound"][2]
+    assert settled["LQG"] == near([1.117, 1.249], abs=5e-3)
+    assert settled["optimised command"] == near([0.974, 1.116], abs=5e-3)
+    assert said["back"]["loads in the observer"] < 0.3
+    assert said["back"]["LQG"] > 4.0
+    assert all(errors[5] < 0.04 for errors in said["learnt"].values())
+
+
 def clamped_frequency(payload: float) -> float:
     """First frequency [Hz] of the strip of Tokhi and Azad, its root held, with a mass [kg] at its end."""
     arm = fx.load_plant("tokhi_azad_1994").arm
@@ -449,6 +462,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "tip_tracking": check_tip_tracking,
     "ralf": check_ralf,
     "your_own_arm": check_your_own_arm,
+    "frontier": check_frontier,
 }
 
 
