@@ -2,7 +2,7 @@
 
 The law is that of tokhi_azad_disturbance, which rejects loads. One command for 5 deg and one for 60 deg bring the tip
 of all nine models (payload 0, 10, 20 g; frequencies -5, 0, +5 %) into 1 % by 0.48 and 0.985 s and into 0.1 % by 0.516
-and 1.12 s, with the 0.3 N m of the others. The same law along quintics takes up to 0.45 and 0.76 s, 1.12 and 1.28 s on
+and 1.106 s, with the 0.3 N m of the others. The same law along quintics takes up to 0.45 and 0.76 s, 1.12 and 1.28 s on
 its three payloads alone; a torque that knows the payload of 20 g needs 0.24 and 0.25 s for 5 deg.
 
 The commands stand beside this file, as `plan` found them (it takes a quarter of an hour); with any other law they are
@@ -20,7 +20,7 @@ LOADS = fx.load_controller("tokhi_azad_disturbance")
 SETTINGS, PAYLOADS, DURATION = LOADS.SETTINGS, LOADS.PD.PAYLOADS, LOADS.PD.DURATION
 CHANGES = (-0.05, 0.0, 0.05)  # of all natural frequencies
 # angle [deg]: time by which to be in 1 %, and the longest time to 0.1 % [s]
-MOVES = {"5 deg": (5.0, 0.48, 0.54), "60 deg": (60.0, 0.985, 1.12)}
+MOVES = {"5 deg": (5.0, 0.48, 0.54), "60 deg": (60.0, 0.985, 1.108)}
 REQUIREMENTS = {
     "disk_margin": 0.3,
     "payload_kg": (0.0, 0.020),
@@ -29,7 +29,7 @@ REQUIREMENTS = {
     "5 deg: chord1_angle.settle_1pct_s": 0.48,
     "5 deg: chord1_angle.settle_0p1pct_s": 0.53,
     "60 deg: chord1_angle.settle_1pct_s": 0.99,
-    "60 deg: chord1_angle.settle_0p1pct_s": 1.12,
+    "60 deg: chord1_angle.settle_0p1pct_s": 1.11,
     "joint1_torque.peak": 0.3,
 }
 

@@ -71,6 +71,7 @@ from .motion.moves import (
     Trapezoid as Trapezoid, acceleration_of as acceleration_of, quintic as quintic,
 )
 from .motion.optimal import OptimalMotion as OptimalMotion
+from .motion.planned import Planned as Planned
 from .motion.paths import ConstantSpeed as ConstantSpeed, Path as Path, by_sides as by_sides, eased_sides as eased_sides
 from .motion.profiles import (
     Cosine as Cosine, LinearAcceleration as LinearAcceleration, Moves as Moves, SpinUp as SpinUp, Swing as Swing,
@@ -114,9 +115,9 @@ from .design.lqg_regulator import RegulatorWeights as RegulatorWeights, lqg_regu
 from .design.mixed_sensitivity import HinfScales as HinfScales, HinfWeights as HinfWeights, Lag as Lag, hinf as hinf
 from .design.observer import Estimates as Estimates, Observer as Observer, observer as observer
 from .design.optimal import (
-    OptimalCommand as OptimalCommand, OptimalTorque as OptimalTorque, bound as bound,
-    load_command as load_command, optimal_command as optimal_command,
+    OptimalCommand as OptimalCommand, OptimalTorque as OptimalTorque, bound as bound, load_command as load_command,
 )
+from .design.planned_command import PlannedCommand as PlannedCommand
 from .design.pd import joint_pd as joint_pd, rigid_and_bending as rigid_and_bending
 from .design.pid import PidGains as PidGains, pid as pid, pid_gains as pid_gains
 from .design.recipes import (
@@ -168,6 +169,7 @@ from . import identify as identify
 from .judging.certify import Certificate as Certificate, certify as certify
 from .judging.certify.robust import bisected as bisected, payload_bound as payload_bound
 from .judging.compare import Comparison as Comparison, compare as compare
+from .judging.fastest import optimal_command as optimal_command
 from .judging.learning import Learnt as Learnt, learn as learn
 from .judging.scenario import (
     Scenario as Scenario, main as main, moves_with_payloads as moves_with_payloads, robustness as robustness,

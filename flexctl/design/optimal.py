@@ -22,6 +22,7 @@ a plant that is known, planned with the same bands and limits.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ..errors import Caution, ConvergenceError, DefinitionError, NotAvailable, require, unknown
 from ..laws.controller import LinearLaw
 from ..laws.fingerprint import Fingerprint, check_made_for, fingerprint, linear_core
+from ..laws.given import as_law
 from ..machine.given import as_linear
 from ..model import FloatArray
 from ..motion.optimal import OptimalMotion
@@ -40,6 +42,7 @@ from ..support import checks
 from ..support.files import write_atomically
 from .optimal_loops import AffineSystem, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
+from .planned_command import PlannedCommand, read
 
 BAND = 0.001
 """Default band, in parts of the move."""
@@ -198,7 +201,7 @@ def optimal_command(
     """
     core, delay = linear_core(law)
     require(core.sample_time > 0, "the law is continuous; an optimal command is made for a sampled one")
-    moves = _moves(target, core.follows)
+    moves = moves_of(target, core.follows)
     fed = core.Dr[:, 2::3]
     if np.linalg.matrix_rank(fed) < len(core.drives):
         raise NotAvailable(
@@ -207,7 +210,7 @@ def optimal_command(
         )
     ends = zip(core.drives, RESERVE * core.lower, RESERVE * core.upper, strict=True)
     own = {drive: (float(low), float(high)) for drive, low, high in ends if np.isfinite([low, high]).any()}
-    bounds = {**own, **_limits(limits or {})}
+    bounds = within_both(own, limits_of(limits or {}))
     way: FloatArray = np.asarray(np.linalg.pinv(fed), float)
     systems = [through_loop(name, given, core, delay, moves, way) for name, given in _plants(plants).items()]
     planned = _soonest(systems, moves, bounds, core.sample_time, longest, within, also or {}, margin, False, progress)
@@ -258,10 +261,10 @@ def bound(
     """
     drives = drive if isinstance(drive, tuple) else (drive,)
     checks.positive("sample_time", sample_time, "s")
-    bounds = _limits(limits)
+    bounds = limits_of(limits)
     for name in drives:
         require(name in bounds, f"{name} has no limit: without one there is no soonest time; give limits")
-    moves = _moves(target, tuple(target))
+    moves = moves_of(target, tuple(target))
     systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
     planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, progress)
     torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
@@ -284,8 +287,8 @@ def _references(
     }
 
 
-def load_command(path: str | Path, law: Any) -> OptimalCommand:
-    """Return a command that `OptimalCommand.save` wrote, for its law; with any other law it is refused.
+def load_command(path: str | Path, law: Any, known: Any = None) -> OptimalCommand | PlannedCommand:
+    """Return a command that its `save` wrote, for its law; with any other law it is refused.
 
     Parameters
     ----------
@@ -293,6 +296,9 @@ def load_command(path: str | Path, law: Any) -> OptimalCommand:
         The file.
     law : Controller
         The law with which it is to run.
+    known : Plant or model, optional
+        The arm whose torques the law is fed forward, for a command of nonlinear loops; another one than in the plan is
+        refused.
 
     Examples
     --------
@@ -303,15 +309,20 @@ def load_command(path: str | Path, law: Any) -> OptimalCommand:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        made_for = Fingerprint.from_dict(content["law"])
-        at, values = np.array(content["knots"], float), np.array(content["values"], float)
-        bands = {float(band): float(t) for band, t in content["bands"].items()}
-        moves = {str(name): float(x) for name, x in content["target"].items()}
-        plants, arrival, dt, peaks = content["plants"], content["arrival_s"], content["sample_time_s"], content["peaks"]
+        planned = "motions" in content
+        if not planned:
+            made_for = Fingerprint.from_dict(content["law"])
+            at, values = np.array(content["knots"], float), np.array(content["values"], float)
+            bands = {float(band): float(t) for band, t in content["bands"].items()}
+            moves = {str(name): float(x) for name, x in content["target"].items()}
+            plants, arrival, dt, peaks = (content[k] for k in ("plants", "arrival_s", "sample_time_s", "peaks"))
     except FileNotFoundError as error:
         raise DefinitionError(f"{path}: no such file") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DefinitionError(f"{path} is damaged or not an optimal command: {error!r}") from error
+    if planned:
+        return read(content, path, as_law(law), known)
+    require(known is None, f"{path} is a command of linear loops: known has no effect; leave it out")
     proper = values.ndim == 2 and at.shape == values.shape[1:] and bool(np.isfinite(values).all())
     require(proper and at.size > 1, f"{path}: values of shape {values.shape} at {at.size} knots")
     check_made_for(law, {str(path): made_for})
@@ -326,7 +337,8 @@ def _plants(plants: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): as_linear(given) for name, given in plants.items()}
 
 
-def _moves(target: Mapping[str, float], follows: Sequence[str]) -> dict[str, float]:
+def moves_of(target: Mapping[str, float], follows: Sequence[str]) -> dict[str, float]:
+    """Return how far every followed output moves; `DefinitionError` for a target that is none, or for no move."""
     found = {}
     for name, value in target.items():
         if name not in follows:
@@ -337,12 +349,25 @@ def _moves(target: Mapping[str, float], follows: Sequence[str]) -> dict[str, flo
     return {**dict.fromkeys(follows, 0.0), **found}
 
 
-def _limits(given: Mapping[str, Limit]) -> dict[str, tuple[float, float]]:
+def limits_of(given: Mapping[str, Limit]) -> dict[str, tuple[float, float]]:
+    """Return limits as (low, high)."""
     found = {}
     for name, value in given.items():
         low, high = (-value, value) if isinstance(value, int | float) else (float(value[0]), float(value[1]))
         require(low <= 0.0 <= high and low < high, f"limit of {name}: {low:g} to {high:g} must hold 0 in it")
         found[name] = float(low), float(high)
+    return found
+
+
+def within_both(
+    own: Mapping[str, tuple[float, float]], given: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Return the limits that are given, within those of the law: beyond its own it commands something else."""
+    far, room = (-np.inf, np.inf), 1.0 / RESERVE
+    found = dict(own)
+    for name, (low, high) in given.items():
+        least, most = own.get(name, far)
+        found[name] = max(low, least * room), min(high, most * room)
     return found
 
 
@@ -391,7 +416,11 @@ def _soonest(
     while good - bad > max(1, round(_NEAR * good)):
         middle = (good + bad) // 2 if bad else max(round((1.0 - part) * good), 1)
         part = min(2.0 * part, 0.5)  # longest is often near
-        found = attempt(middle)
+        try:
+            found = attempt(middle)
+        except ConvergenceError as error:  # what was found before holds
+            warnings.warn(f"the search ended early, at {good * dt:.4g} s: {error}", Caution, stacklevel=4)
+            break
         if found is None:
             bad = middle
         else:

@@ -37,7 +37,7 @@ def shortened(name: str, move: str, changes=(0.0,), masses=(0.0, 0.01, 0.02)):
         ("tokhi_azad_tuned", "5 deg", 0.466, 0.719), ("tokhi_azad_tuned", "60 deg", 1.125, 1.291),
         ("tokhi_azad_strain", "5 deg", 0.605, 0.881), ("tokhi_azad_strain", "60 deg", 1.135, 1.313),
         ("tokhi_azad_order4", "5 deg", 0.498, 1.196), ("tokhi_azad_order4", "60 deg", 1.128, 1.479),
-        ("tokhi_azad_fastest", "5 deg", 0.470, 0.513), ("tokhi_azad_fastest", "60 deg", 0.974, 1.116),
+        ("tokhi_azad_fastest", "5 deg", 0.470, 0.513), ("tokhi_azad_fastest", "60 deg", 0.971, 1.100),
     ],
 )
 def test_settling_of_the_worst_payload(name: str, move: str, one: float, tenth: float) -> None:
@@ -45,7 +45,7 @@ def test_settling_of_the_worst_payload(name: str, move: str, one: float, tenth: 
     assert found == pytest.approx([one, tenth], rel=0.01)
 
 
-@pytest.mark.parametrize(("move", "one", "tenth"), [("5 deg", 0.48, 0.516), ("60 deg", 0.985, 1.12)])
+@pytest.mark.parametrize(("move", "one", "tenth"), [("5 deg", 0.48, 0.516), ("60 deg", 0.985, 1.106)])
 def test_the_fastest_commands_hold_what_was_planned_on_all_nine_models(move: str, one: float, tenth: float) -> None:
     name = "tokhi_azad_fastest"
     found = worst(name, shortened(name, move, (-0.05, 0.0, 0.05)), "settle_1pct_s", "settle_0p1pct_s")
