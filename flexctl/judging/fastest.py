@@ -188,7 +188,7 @@ def is_linear(law: Any, plants: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked for."""
+    """The request."""
 
     longest: float
     within: float
@@ -262,7 +262,7 @@ class _Loops:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What of a run is looked at."""
+        """Signals of a run that count."""
         return tuple(dict.fromkeys([*self.moves, *self.asked.rest, *self.limits]))
 
     @property

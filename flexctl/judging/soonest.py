@@ -45,7 +45,7 @@ class Band(NamedTuple):
 
 
 class Within(NamedTuple):
-    """A signal that must stay within limits from the begin on."""
+    """A signal that must stay within limits from the start on."""
 
     signal: int
     low: float
@@ -54,7 +54,7 @@ class Within(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is run and what it must keep.
+    """The runs and the bands and limits that they must keep.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Task:
 
 
 class Verdict(NamedTuple):
-    """What some runs do: the sample of their arrival, and by how much they break what they must keep (0: they do not).
+    """The sample at which runs arrive, and by how much they break what they must keep (0: they do not).
 
     Where nothing is broken the arrival counts, else the excess.
     """

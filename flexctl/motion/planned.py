@@ -1,7 +1,7 @@
 """A commanded motion as a plan finds it: cubic splines in position, so that the acceleration is linear between knots.
 
 `Planned` is the motion. `Shape` is how it depends on the numbers that a plan looks for: uniform knots up to a time,
-wider ones in a tail, at rest at the begin (where the acceleration may jump) and at rest on the target after the last
+wider ones in a tail, at rest at the start (where the acceleration may jump) and at rest on the target after the last
 knot.
 """
 
@@ -65,8 +65,8 @@ class Planned:
 
     @property
     def duration(self) -> float:
-        """When the plants are in their bands, as planned [s]; the motion itself may go on a little."""
-        return self.arrives
+        """Last knot [s]: the command goes on after the plants have arrived, and keeps them there."""
+        return float(self.times[-1])
 
     @property
     def target(self) -> float:
@@ -116,7 +116,7 @@ class Shape:
         object.__setattr__(self, "knots", np.r_[first, self.span + TAIL * h * np.arange(1, wide + 1)])
         total = self.knots.size + 2
         spread = np.zeros((total, total - 5))
-        spread[:3, 0] = 1.0, -0.5, 1.0  # at rest at the begin, where the acceleration may jump
+        spread[:3, 0] = 1.0, -0.5, 1.0  # at rest at the start, where the acceleration may jump
         spread[3:-3, 1:] = np.eye(total - 6)
         object.__setattr__(self, "_spread", spread)
         object.__setattr__(self, "_fixed", np.r_[np.zeros(total - 3), np.ones(3)])  # at rest on the target in the end
