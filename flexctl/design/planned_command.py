@@ -104,12 +104,12 @@ def read(content: Mapping[str, Any], path: str | Path, law: Any, known: Any) -> 
         motions = {
             str(name): Planned(
                 tuple(m["times"]), tuple(m["accelerations"]), float(m["begin"]), float(m["end"]), arrival, word
-            ) for name, m in content["motions"].items()
+            ) for name, m in dict(content["motions"]).items()
         }
-        bands = {float(band): float(t) for band, t in content["bands"].items()}
+        bands = {float(band): float(t) for band, t in dict(content["bands"]).items()}
         rest = [content[key] for key in ("plants", "sample_time_s", "target", "peaks", "arrivals_s", "examined_s")]
-        fed = {str(name): [float(x) for x in row] for name, row in content["fed_forward"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        fed = {str(name): [float(x) for x in row] for name, row in dict(content["fed_forward"]).items()}
+    except (ValueError, KeyError, TypeError) as error:
         raise DefinitionError(f"{path} is damaged or not an optimal command: {error!r}") from error
     if word is not None:
         check_made_for(law, {str(path): word})
