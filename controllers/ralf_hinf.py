@@ -16,7 +16,6 @@ PLANT = "ralf"
 SERVO = fx.load_controller("ralf_servo")  # the move; here the plant closes the position loops
 SETTINGS = {"damping.kind": "modal", "damping.ratio": 0.01}  # chosen
 SAMPLE_TIME = 1e-3  # s
-STEP = 2e-4  # s; at 1 ms the integrator would shift the modes above 100 Hz by 5 %
 DRIVES = ("joint1_command", "joint2_command")
 ALONE = "servo alone"
 HIGH_PASS = 20.0  # rad/s, chosen
@@ -49,7 +48,7 @@ def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = No
     cycle = dict.fromkeys(DRIVES, fx.Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
     return [
         fx.Scenario(
-            name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, options={"step": STEP}, law=law,
+            name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, law=law,
             against="" if name == ALONE else ALONE + off,
         ) for off, settings in fx.frequency_variations(plant, SETTINGS, SERVO.OFF).items()
     ]

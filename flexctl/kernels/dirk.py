@@ -39,6 +39,7 @@ from .estimate import (
     go_back,
     hand_on,
     matters,
+    may_leave,
     venture,
     venture_lasting,
     weigh,
@@ -83,6 +84,7 @@ from .state import (
     BEGUN,
     CONVERGENCE,
     DEEPEST,
+    ENOUGH,
     FACTORED,
     FIRST,
     FLOOR,
@@ -158,7 +160,7 @@ def dirk(
                     rate = max(size / previous, LEAST_RATE)
                     number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
                     number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
-                done = rate < 0.5 and size * rate <= REST * limit * (1.0 - rate)
+                done = rate < 0.5 and size * rate <= max(REST * limit, number[ENOUGH]) * (1.0 - rate)
                 done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)
                 slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))
                 fresh = slow
@@ -191,7 +193,7 @@ def dirk(
                     motion.lam[i] -= motion.lift[i]
             iteration += 1
             before, led = led, filtered * size
-            if not jump_found(led, before, iteration, limit, after_jump, scheme):
+            if not jump_found(led, before, iteration, limit, after_jump * limit, 1.0, scheme):
                 if iteration < scheme.iterations + MORE:
                     continue
                 status = NOT_CONVERGED
@@ -214,7 +216,7 @@ def dirk(
         arrived, pending, careful, told, chosen = first < last, first == last, False, False, False
         exact, some = linear(form), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
-        euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         refresh(form, motion)
         if some and pending:
             aim(motion, k, 0.0, 1.0)
@@ -242,6 +244,8 @@ def dirk(
                     given = given or tables.before[k, i] != tables.after[k, i]
                 if given or jump:
                     number[LAST] = 0.0
+                if given:
+                    number[ENOUGH] = 0.0
                 if given or (jump and h > 2.0 * SOON):
                     known[SINCE] = 0.0
             units = whole >> int(number[LEVEL])
@@ -336,6 +340,7 @@ def dirk(
             if status == DONE and ratio <= 1.0:
                 add_up(gauge, dt, KEEPS)
                 hand_on(motion, split)
+                number[ENOUGH] = may_leave(motion, scheme, ratio)
                 known[SINCE] += dt
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)

@@ -91,6 +91,8 @@ class Plan(NamedTuple):
         Whether the stepper sets the accelerations when it is made; not of an arm inside something else, which does.
     behind : int
         Numbers of the state that something around the arm has behind it.
+    slack : float
+        Part of the error allowed in a step that Newton may leave.
     """
 
     tables: Tables
@@ -103,6 +105,7 @@ class Plan(NamedTuple):
     level: int = 0
     begins: bool = True
     behind: int = 0
+    slack: float = 0.0
 
     def kernel(self, prefers: float) -> state.Scheme:
         """Return the numbers of the scheme; `prefers` is what "auto" means for a model."""
@@ -113,7 +116,7 @@ class Plan(NamedTuple):
         deepest = np.ceil(np.log2(max(float(self.tables.h.max()) / smallest, 1.0)))
         return state.Scheme(
             s.alpha_m, s.alpha_f, s.beta, s.gamma, s.tolerance, float(iterations), newton, float(s.settle), self.rtol,
-            float(self.sampled), float(t[-1] - t[0]), float(deepest),
+            float(self.sampled), float(t[-1] - t[0]), float(deepest), self.slack,
         )
 
 

@@ -34,6 +34,8 @@ AIM = 0.9
 """Part of rtol that is aimed at: the smallest steps, and the least share, may take more than is left."""
 PASSING, MATTERS = 0.5, 0.1
 """Part of rtol that what passes may take; from this ratio on it is told apart from what lasts."""
+PART = 0.1
+"""Of a local error that hardly matters, more than this part is not left by Newton either."""
 LEAST = 0.1
 """Of the usual share is always left to a step."""
 
@@ -179,6 +181,15 @@ def hand_on(motion, split):
     for i in range(motion.q.size):
         motion.x[1, i] = motion.x[0, i]
         motion.x[4, i] = motion.x[3, i] if split else motion.x[0, i]
+
+
+@kernel(**FAST)
+def may_leave(motion, scheme, ratio):
+    """Return what Newton may leave of a correction, where the local error is `ratio` of what is allowed."""
+    largest = 0.0
+    for i in range(motion.q.size):
+        largest = max(largest, abs(motion.x[0, i]))
+    return largest * min(scheme.slack / max(ratio, 1e-300), PART if scheme.slack > 0.0 else 0.0)
 
 
 @kernel(**FAST)

@@ -140,14 +140,15 @@ def look_on(motion, looks, h):
 
 
 @kernel(**FAST)
-def jump_found(led, before, iteration, limit, rest, scheme):
-    """Whether a correction of a jump, which led so far after one that led to `before`, leaves `rest` of the limit.
+def jump_found(led, before, iteration, limit, least, usual, scheme):
+    """Whether a correction of a jump, which led so far after one that led to `before`, leaves at most `least`.
 
-    Corrections are taken to shrink on as they do. What shrinks no more is rounding.
+    Corrections are taken to shrink on as they do, the first as is `usual` (1: not known). What shrinks no more is
+    rounding.
     """
-    shrunk = led / before if iteration > 1 and before > 0.0 else 1.0
+    shrunk = led / before if iteration > 1 and before > 0.0 else usual
     rounding = iteration > 1 and shrunk > 0.5 and led * scheme.tolerance <= ROUNDING * limit
-    return led * max(shrunk, 1e-3) <= rest * limit or rounding
+    return led * max(shrunk, 1e-3) <= least or rounding
 
 
 @kernel(**FAST)

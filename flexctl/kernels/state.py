@@ -53,10 +53,13 @@ class Motion(NamedTuple):
 
 MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
 
-LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, NUMBERS = range(13)
+(
+    LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, NUMBERS
+) = range(15)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
 1 while a correction is an error, which leaves closures as they are; the first rate with these factors; by what the
-last second correction with a fresh tangent was smaller, and than which."""
+last second correction with a fresh tangent was smaller, and than which; what may be left of a correction, by the local
+error; by what the second correction of the last jump was smaller."""
 
 
 class Scheme(NamedTuple):
@@ -74,9 +77,10 @@ class Scheme(NamedTuple):
     sampled: float  # 1: a sampled law is in the loop
     length: float  # of the run [s]
     deepest: float  # at most so many times is a step divided by two for the sake of the error
+    slack: float  # part of the local error that is allowed which Newton may leave; 0: the tolerance alone counts
 
 
-SCHEME = types.NamedUniTuple(float64, 12, Scheme)
+SCHEME = types.NamedUniTuple(float64, 13, Scheme)
 
 
 class Gauge(NamedTuple):

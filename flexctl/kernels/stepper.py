@@ -44,6 +44,7 @@ from .estimate import (
     go_back,
     hand_on,
     matters,
+    may_leave,
     venture,
     venture_lasting,
     wait,
@@ -75,6 +76,7 @@ from .state import (
     CHANGE,
     CONVERGENCE,
     DEEPEST,
+    ENOUGH,
     FACTORED,
     FIRST,
     FLOOR,
@@ -87,6 +89,7 @@ from .state import (
     SHORTEST,
     SHRUNK,
     SINCE,
+    SLIDE,
     SOFT,
     TIME,
     WAIT,
@@ -224,6 +227,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     given = given or tables.before[k, i] != tables.after[k, i]
                 if given:
                     number[SOFT], known[WAIT], known[PAUSE], known[SINCE] = scheme.settle, -8.0, 0.0, 0.0
+                    number[ENOUGH] = 0.0
                 elif jump and h > 2.0 * SOON:  # of a slow law; after those of a fast one all of the run is soon
                     known[SINCE] = 0.0
                 if feeds:
@@ -305,7 +309,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
                     aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number))
-                    fresh = full or careful or closed or number[FACTORED] != key or aged
+                    fresh = full or careful or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
                     sense(form, motion, u, law.measures, feedback.readings[1])
@@ -361,7 +365,11 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                             motion.lam[i] -= motion.lift[i]
                     iteration += 1
                     before, led = led, filtered * size_now
-                    if not jump_found(led, before, iteration, limit, after_jump, scheme):
+                    if iteration == 2 and before > 0.0:
+                        number[SLIDE] = led / before
+                    usual = 1.0 if motion.counts[0] % CHECKED == 0.0 or number[ENOUGH] == 0.0 else 2.0 * number[SLIDE]
+                    least = max(after_jump * limit, number[ENOUGH])
+                    if not jump_found(led, before, iteration, limit, least, usual, scheme):
                         if iteration < scheme.iterations + MORE:
                             fresh = not keeps or led > 0.1 * before
                             over = 1.0 if fresh else over
@@ -421,14 +429,14 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         number[SHRUNK], number[FROM] = size / max(previous, 1e-300), previous
                     elif not done and number[SHRUNK] > 0.0 and iteration == 1 and motion.counts[0] % CHECKED != 0.0:
                         expected = number[SHRUNK] * size * max(size / number[FROM], 1.0)
-                        done = done or (not careful and expected <= foreseen * limit)
+                        done = done or (not careful and expected <= max(foreseen * limit, number[ENOUGH]))
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
                     rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
                     if iteration > 1 and previous > 0.0:
                         rate = max(size / previous, 1e-3)
                         number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
                         number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
-                    done = rate < 0.5 and size * rate <= rest * limit * (1.0 - rate)
+                    done = rate < 0.5 and size * rate <= max(rest * limit, number[ENOUGH]) * (1.0 - rate)
                     done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)  # rounding
                     slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))
                     fresh = full or careful or slow
@@ -459,6 +467,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
                 if row > 0:
                     hand_on(motion, row == 2)
+                    number[ENOUGH] = may_leave(motion, scheme, ratio)
                     wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0

@@ -28,6 +28,8 @@ OPEN = 1e-9
 """Gap of a closure relative to the pose with which a run may begin."""
 HALVINGS = 6
 """So often are steps halved in a run with dry friction."""
+SLACK = 2e-3
+"""Part of the error that a step may have which Newton may leave, where steps follow the error."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -103,7 +105,8 @@ class Run:
         looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
         self.accuracy = Accuracy(model.outputs, looped)
         self.plan = Plan(
-            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, looped, self.commands
+            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, looped, self.commands,
+            slack=SLACK if setup.rtol else 0.0,
         )
         self.q, self.v = self._initial()
         self.sticks = sticks(model)

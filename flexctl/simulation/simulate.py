@@ -61,6 +61,8 @@ from .run import Run, Setup
 LEAST_RTOL = 1e-6
 SMALL_RTOL = 3e-3
 """Below this SDIRK4 takes less time than generalised-alpha, for most arms, and is far more accurate."""
+SLOW = 5e-4
+"""Of closed arms under a law with this period [s] or a longer one too; one step of the other serves shorter ones."""
 METHODS = ("auto", "exact", "march", *SCHEMES)
 
 
@@ -105,8 +107,9 @@ def simulate(
     method : str
         "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
         differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order; the default for rtol below
-        3e-3, and for closures without a law, where no joint has dry friction, play or limits, at whose kinks it does
-        not see its error), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden",
+        3e-3, and for closures unless a law acts more often than every 0.5 ms, where no joint has dry friction, play or
+        limits, at whose kinks it does not see its error), "newmark", "trapezoidal", and with other iterations or steps
+        "modified_newton", "broyden",
         "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
@@ -199,7 +202,8 @@ def simulate(
             raise NotAvailable(f'{told}: leave method = "{method}" and scheme out')
         method = "exact"
     elif method == "auto":
-        small = step is None and (rtol < SMALL_RTOL or (bool(model.closures) and (law is None or not law.measures)))
+        slow = law is None or not law.measures or law.sample_time >= SLOW
+        small = step is None and (rtol < SMALL_RTOL or (bool(model.closures) and slow))
         small = small and not (law is not None and law.sample_time == 0)
         small = small and not has_kinks(model)
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
