@@ -22,14 +22,21 @@ SAFETY = 3.0
 VARIED = 1.5
 """The same where steps vary: long ones are taken where the displacements have little local error, which is where the
 rates of an oscillation have the most; the displacements show it a quarter of a period later."""
-CLAIM = 0.1
-"""No error below this part of rtol is claimed."""
+CLAIM, LOOPED = 0.1, 0.3
+"""No error below this part of rtol is claimed; none below the second in a loop whose law moves its inputs in every
+step, of which the step does not see what modes beyond it make of the jump."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
 COARSER = 8.0
 """So many of the smallest steps make one where these do not help either."""
 BAND = 0.05
 """Error of a mode in phase, as a part of a radian, up to which it counts as right."""
+CHANGED = 0.75
+"""Part of the change by half steps that is claimed: a third where the error falls with the square of the step, all of
+it where with the step alone."""
+NEAR = 100.0
+"""So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
+steps of half the length to be tried."""
 LEVEL = 4
 
 CONTROLLED = ("m", "rad", "1")
@@ -66,6 +73,7 @@ class Accuracy:
         self.gauge = state.gauge(self.kind, self.group, self.memory)
         self.halved = np.zeros(len(outputs))
         self.curved, self.compared = 0.0, False
+        self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
         """Take the record of an exact run: it is exact for inputs that are quadratic in a step.
@@ -91,6 +99,16 @@ class Accuracy:
         expected = np.where(np.isfinite(self.ranges), EXPECTED * self.ranges, 0.0)
         self.gauge = state.gauge(self.kind, self.group, self.memory)
         self.gauge.least[:] = expected
+        self.second = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a warning would be due of steps that were given."""
+        return self._estimated and not self.within(DEFAULT)
+
+    def near(self, rtol: float) -> bool:
+        """Whether the estimate is so near to what is asked that steps of half the length, or a quarter, may do."""
+        return self.within(NEAR * rtol)
 
     def within(self, rtol: float) -> bool:
         """Whether the estimate of every displacement is below `rtol` of its range, or of a range of its unit."""
@@ -101,6 +119,8 @@ class Accuracy:
     @property
     def estimate(self) -> FloatArray:
         """Estimated largest error of each output; of what is not resolved no more than its range."""
+        if self.second is not None:
+            return self.second
         found: FloatArray = np.maximum(self.gauge.error, self.halved)
         return np.minimum(found, self.ranges) if self._lost().any() else found
 
@@ -109,12 +129,19 @@ class Accuracy:
         if method == "exact":
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
-        raised = self.estimate * (SAFETY if np.isfinite(self.memory) else VARIED if self._varied else 1.0)
-        claimed = np.maximum(raised, CLAIM * rtol * self.ranges)
+        raised = self.estimate * self._safety
+        claimed = np.maximum(raised, (LOOPED if np.isfinite(self.memory) else CLAIM) * rtol * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
             known[:] = np.nan
         return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
+
+    @property
+    def _safety(self) -> float:
+        """By how much the estimate is raised: sums of local errors hide some, a second run does not."""
+        if self.second is not None:
+            return 1.0
+        return SAFETY if np.isfinite(self.memory) else VARIED if self._varied else 1.0
 
     @property
     def _estimated(self) -> bool:
@@ -135,8 +162,22 @@ class Accuracy:
         return np.asarray(self.gauge.failed > PATIENCE) & self._moves()
 
     def halve(self, whole: FloatArray, half: FloatArray) -> None:
-        """Take the difference to a run in half steps into the estimate: 4/3 of it, were the steps short."""
-        self.halved = 2.0 * np.abs(whole - half).max(axis=0)
+        """Take the difference to a run in half steps for the estimate: 4/3 of it is the error, were the steps short.
+
+        Local errors that add up to more raise it to twice that at most: they need not have one sign, and in stiff arms
+        they do not last.
+        """
+        found = 2.0 * np.abs(whole - half).max(axis=0)
+        self.second = np.maximum(found, np.minimum(self.gauge.error, 2.0 * found))
+
+    def converged(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
+        """Take a run in steps of half the length, and what that changed, for the estimate; return whether it is good.
+
+        The error left is a third of the change, were the steps short.
+        """
+        self.second = CHANGED * np.abs(now - before).max(axis=0)
+        own = (self.kind == state.CONTROLLED) & self._moves()
+        return bool(np.all(self.second[own] <= rtol * self.ranges[own]))
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
         """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""
