@@ -40,7 +40,8 @@ def errors_of_inputs(run: Run, known: Mapping[str, float]) -> dict[str, float]:
         return dict.fromkeys(found, np.nan)
     if setup.law is not None and setup.law.measures:
         read = np.array([known.get(name, np.nan) for name in setup.law.measures])
-        gains = None if run.compiled is None else answers(run.compiled[0], setup.law.sample_time, run.accuracy.memory)
+        law = None if run.compiled is None or run.compiled[0].own else run.compiled[0]
+        gains = None if law is None else answers(law, setup.law.sample_time, run.accuracy.memory)
         bound = np.full(len(setup.law.drives), np.nan) if gains is None else gains @ read
         least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
         place = {name: i for i, name in enumerate(names(setup.model.inputs))}

@@ -44,8 +44,9 @@ class Response(Tabular):
     provenance : mapping
         plant, model, overrides, version, method, steps taken and taken again, shortest and longest step, worst output.
     error : mapping
-        For each output the estimated largest error of the integration in its unit, in the run; nan where none is
-        estimated: accelerations.
+        For each output and input the estimated largest error of the integration in its unit, in the run; nan where none
+        is estimated: accelerations, what laws in Python command, torques of prescribed joints in steps that are given
+        and not doubtful.
 
     Examples
     --------
@@ -169,7 +170,8 @@ class Response(Tabular):
             labels = {key: tuple(Signal(*row) for row in rows) for key, rows in meta["labels"].items()}
             fields: dict[str, Any] = {**arrays, **labels}
             known = meta.get("error", {})
-            error_of = {s.name: float(known.get(s.name, np.nan)) for s in labels["outputs"]}
+            rows = (*labels["outputs"], *labels["inputs"])
+            error_of = {s.name: float(known.get(s.name, np.nan)) for s in rows}
             found = cls(**fields, scores=meta["scores"], provenance=meta["provenance"], error=error_of)
             _check_whole(found)
         except FileNotFoundError as error:
