@@ -26,7 +26,7 @@ from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
 """[1/s^2]: what lasts 0.1 s."""
-CLOSINGS, CLOSED_ENOUGH = 4, 1e-7
+CLOSINGS, CLOSED_ENOUGH = 4, 1e-11
 """Most rounds in which closures are met; a last correction [m or rad] leaves its square."""
 
 
