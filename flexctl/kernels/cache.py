@@ -32,7 +32,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserWideCa
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from . import groups
+from . import compiling, groups, shorter
 from .contents import Contents, described, digest, name_of, source
 
 MAGIC = b"flexctl compiled code 1\n"
@@ -218,7 +218,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         tuning = [f"{name} {getattr(config, name, None)}" for name in TUNING]
         machine = [str(codegen.magic_tuple()), python, numba.__version__, llvmlite.__version__, *tuning]
         which = digest([str(sig), self._options], machine, self._contents.identity)
-        return which, digest([version(), *source(groups.__file__)], self._contents.state)
+        return which, digest([version(), *_compiler()], self._contents.state)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -266,3 +266,8 @@ def _stem(function: Any) -> str:
 
 def _plain(name: str) -> str:
     return "".join(c if c.isalnum() or c in "._" else "" for c in name)[-80:]
+
+
+def _compiler() -> list[str]:
+    """Return digests of the files that decide what numba makes of a function."""
+    return [word for module in (compiling, groups, shorter) for word in source(module.__file__)]

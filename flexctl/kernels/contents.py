@@ -111,6 +111,9 @@ class Contents:
             out.append(f"compiled {described(getattr(value, 'targetoptions', None) or getattr(value, 'options', {}))}")
             out.append(str(getattr(value, "signature", None) or _fixed(value)))
             self._function(function, out)
+        elif isinstance(intrinsic := getattr(value, "_defn", None), types.FunctionType):
+            out.append("intrinsic")
+            self._function(intrinsic, out)
         elif isinstance(value, np.ufunc | types.BuiltinFunctionType):
             out.append(f"{getattr(value, '__module__', '')}.{value.__name__}")
         elif type(value).__module__.split(".")[0] in ("numba", "numpy"):  # types and signatures

@@ -431,3 +431,39 @@ class TestReadOnlyInstallation:
         assert found.returncode == 0, found.stderr
         assert found.stderr.count("set NUMBA_CACHE_DIR") == 1
         assert not list(temporary.rglob("*.nbc"))
+
+
+class TestMoreOfTheKey:
+    """What the key of the disk cache holds besides kernels."""
+
+    def test_the_body_of_an_intrinsic_counts(self) -> None:
+        from numba import types
+        from numba.extending import intrinsic
+
+        from flexctl.kernels.contents import Contents
+
+        def digest(number: int) -> str:
+            def code(context, x):
+                return types.float64(x), lambda context, builder, signature, values: number
+
+            made = intrinsic(code)
+
+            def user(x):
+                return made(x)
+
+            return Contents(user).digest()
+
+        assert digest(1) == digest(1) != digest(2)
+
+    @pytest.mark.parametrize("module", ["compiling", "groups", "shorter"])
+    def test_what_changes_the_compiler_counts(
+        self, module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        from importlib import import_module
+
+        from flexctl.kernels.cache import _compiler
+
+        before = _compiler()
+        (other := tmp_path / "other.py").write_text("edited = True\n")
+        monkeypatch.setattr(import_module(f"flexctl.kernels.{module}"), "__file__", str(other))
+        assert _compiler() != before
