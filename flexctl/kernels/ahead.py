@@ -74,7 +74,7 @@ def _ask(address: list[str | int]) -> None:
 
 
 def _end() -> None:
-    """What the other process still compiles nobody waits for."""
+    """End the other process; nobody waits for the rest of its work."""
     for helper in _helpers:
         helper.kill()
         helper.wait()

@@ -270,4 +270,4 @@ def _plain(name: str) -> str:
 
 def _compiler() -> list[str]:
     """Return digests of the files that decide what numba makes of a function."""
-    return [word for module in (compiling, groups, shorter) for word in source(module.__file__)]
+    return [word for module in (compiling, groups, shorter) for word in source(module.__file__ or "")]

@@ -36,6 +36,7 @@ ALLOWED = {
     "judging.sweep.journal": "what the operating system has: errno, pread",
     "judging.sweep.samples": "item() of a number of numpy",
     "judging.workers": "what the operating system has: sched_getaffinity",
+    "kernels.ahead": "what the operating system has: sched_getaffinity",
     "kernels.cache": "what the operating system has, and numba's configuration",
     "kernels.contents": "objects that compiled code is closed over, of any type",
     "kernels.compiling": "what this version of numba has",
