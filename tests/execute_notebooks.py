@@ -1,4 +1,4 @@
-"""Execute the notebooks: `python tests/execute_notebooks.py` does it in place, the tests do it aside.
+"""Execute the notebooks: `python tests/execute_notebooks.py [NAME ..]` does it in place, the tests do it aside.
 
 The kernel is the running interpreter, whatever kernels the user has registered, with the flexctl that it imports. What
 is stored repeats: no times of execution, no paths, no names of machines.
@@ -58,7 +58,8 @@ def execute(path: Path) -> Any:
 
 
 def main() -> None:
-    for path in sorted(FOLDER.glob("*.ipynb")):
+    wanted = sys.argv[1:] or ["*"]
+    for path in sorted(path for name in wanted for path in FOLDER.glob(f"{name}.ipynb")):
         print(path.relative_to(FOLDER.parent), flush=True)
         text = nbformat.writes(execute(path)) + "\n"
         aside = path.with_suffix(".tmp")

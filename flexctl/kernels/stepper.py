@@ -309,7 +309,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
                     aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number))
-                    fresh = full or careful or number[FACTORED] != key or aged
+                    # the direction in which closures are met is that of the tangent: of given steps that of this one
+                    fresh = full or careful or (closed and scheme.slack == 0.0) or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
                     sense(form, motion, u, law.measures, feedback.readings[1])

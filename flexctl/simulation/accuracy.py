@@ -13,18 +13,13 @@ from ..errors import AccuracyWarning
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .defaults import DEFAULT
+from .defaults import CLAIM, DEFAULT, LOOPED, MEMORY
 
-MEMORY = 0.1
-"""Time [s] in which the feedback of a sampled law corrects an error."""
 SAFETY = 3.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
 VARIED = 1.5
 """The same where steps vary: long ones are taken where the displacements have little local error, which is where the
 rates of an oscillation have the most; the displacements show it a quarter of a period later."""
-CLAIM, LOOPED = 0.1, 0.3
-"""No error below this part of rtol is claimed; none below the second in a loop whose law moves its inputs in every
-step, of which the step does not see what modes beyond it make of the jump."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
 COARSER = 8.0

@@ -29,7 +29,7 @@ from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent,
 
 def soon(model: MechanicalModel, plan: Plan, feeds: bool) -> None:
     """Compile the loop of a model with compiled functions elsewhere, while its functions are compiled here."""
-    if type(model).compiled is not MechanicalModel.compiled:
+    if MechanicalModel in type(model).__mro__ and type(model).compiled is not MechanicalModel.compiled:
         from ..kernels import general
 
         general.loop_soon(bool(model.closures), plan.scheme.stages > 1, feeds)

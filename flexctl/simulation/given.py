@@ -16,7 +16,7 @@ import scipy.linalg as sla
 from ..abilities import ContinuousLoop
 from ..errors import ConvergenceError
 from ..model import FloatArray, names
-from .accuracy import CLAIM, MEMORY
+from .defaults import CLAIM, MEMORY
 
 if TYPE_CHECKING:
     from .run import Run
