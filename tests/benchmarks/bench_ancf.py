@@ -118,24 +118,25 @@ def growth() -> dict[str, Any]:
 
 def element() -> dict[str, Any]:
     """Elastic force and exact tangent, per element."""
-    from flexctl.models._kernels import ancf as kernels
-    from numba import njit
+    from numba import int64, types
 
+    from flexctl.kernels.jit import entry
+    from flexctl.models.ancf.kernel import state
+    from flexctl.models.ancf.kernel.element import element_force
+    from flexctl.models.ancf.kernel.sweep import element_matrix
     from flexctl.models.ancf.stepper import beam
 
-    matrix, force, fast = kernels._element_matrix, kernels._element_force, {**kernels.FAST, "cache": False}
-
-    @njit(**fast)  # type: ignore[untyped-decorator]
+    @entry(types.void(state.BEAM, state.WORK, int64))
     def repeat(constants, work, times):  # type: ignore[no-untyped-def]
         for _ in range(times):
             for e in range(constants.element.shape[0]):
                 o = 6 * (e if e < 2 else e + 1)
-                matrix(constants, e, o, 0.0, 0.0, 1.0, False, work)
-                force(constants.element[e], work.vector[0], work.strain[2], work.blocks[4], o)
+                element_matrix(constants, e, o, 0.0, 0.0, 1.0, work)
+                element_force(constants.element[e], work.vector[0], work.strain[2], work.blocks[4], o)
 
     model = Ancf(paper_arm("circle"), elements=(2, 4), law="omar")
     constants, n = beam(model), model.mesh.size
-    work = kernels.work(n, len(model.mesh.place), 2, len(model.outputs))
+    work = state.work(n, len(model.mesh.place), 2, len(model.outputs))
     work.blocks[0][:] = model._expand(model.reference()).x.ravel()
     repeat(constants, work, 1)
     best = math.inf
