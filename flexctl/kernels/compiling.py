@@ -60,7 +60,7 @@ def redirect(stack: contextlib.ExitStack) -> None:
     from . import shorter
 
     for owner, name, replaced in (
-        (CPUCodeLibrary, "_optimize_functions", _untouched),
+        (CPUCodeLibrary, "_optimize_functions", _untouched(CPUCodeLibrary._optimize_functions)),
         (CPUCodeLibrary, "_optimize_final_module", _optimised(CPUCodeLibrary._optimize_final_module)),
         (CPUCodeLibrary, "_finalize_final_module", _finished(CPUCodeLibrary)),
         (JITCPUCodegen, "set_env", _env_set(JITCPUCodegen.set_env)),
@@ -74,8 +74,14 @@ def redirect(stack: contextlib.ExitStack) -> None:
         setattr(owner, name, replaced)
 
 
-def _untouched(library: Any, module: Any) -> None:
-    module.data_layout = library._codegen._data_layout
+def _untouched(optimise: Any) -> Any:
+    def untouched(library: Any, module: Any) -> None:
+        if any(function.name.startswith("NRT_") for function in module.functions):
+            optimise(library, module)  # it makes arrays: else nobody sees that these cannot overlap
+        else:
+            module.data_layout = library._codegen._data_layout
+
+    return untouched
 
 
 def _optimised(optimise: Any) -> Any:

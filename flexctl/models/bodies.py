@@ -35,6 +35,9 @@ def inner_bodies(arm: Arm) -> list[Inner]:
 
 def lumped(arm: Arm) -> Arm:
     """Return the arm with the bodies at the ends of links as parts of its joints and payload."""
+    kept = tuple(b for b in arm.bodies if NEAR < b.position < 1.0 - NEAR)
+    if len(kept) == len(arm.bodies):  # asked for at every payload of a run
+        return arm
     joints, payload = list(arm.joints), arm.payload
     for body in arm.bodies:
         i = body.link - 1
@@ -46,7 +49,6 @@ def lumped(arm: Arm) -> Arm:
             joints[i + 1] = replace(joint, mass=joint.mass + body.mass, housing_inertia=inertia)
         elif body.position >= 1.0 - NEAR:
             payload = replace(payload, mass=payload.mass + body.mass, inertia=payload.inertia + body.inertia)
-    kept = tuple(b for b in arm.bodies if NEAR < b.position < 1.0 - NEAR)
     return replace(arm, joints=tuple(joints), payload=payload, bodies=kept)
 
 

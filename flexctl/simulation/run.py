@@ -210,12 +210,14 @@ class Run:
     def _fixed(self, report: Callable[[float], None]) -> None:
         """Run in steps of the grid; where forces jump, once more in half steps: the first step after one hides much.
 
-        Also where a warning would be due: sums of local errors say more than there is, in stiff arms that are led.
+        Also where SDIRK4 would be warned of: its sums of local errors say most more than there is, in stiff arms that are
+        led. The other methods are cheap, and their steps given for the sake of time.
         """
         whole = (self.q, self.v)
         again = self.compiled is not None and self.setup.method not in ("exact", "march")
         self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
-        if not again or not (self._forces_jump() or self.sticks or self.accuracy.doubtful):
+        doubtful = self.setup.scheme.stages > 1 and self.accuracy.doubtful
+        if not again or not (self._forces_jump() or self.sticks or doubtful):
             return
         from ..kernels import state
 
