@@ -210,8 +210,8 @@ class Run:
     def _fixed(self, report: Callable[[float], None]) -> None:
         """Run in steps of the grid; where forces jump, once more in half steps: the first step after one hides much.
 
-        Also where SDIRK4 would be warned of: its sums of local errors say most more than there is, in stiff arms that are
-        led. The other methods are cheap, and their steps given for the sake of time.
+        Also where SDIRK4 would be warned of: its sums of local errors say far more than there is, in stiff arms that
+        are led. Steps of the other methods are given for the sake of time.
         """
         whole = (self.q, self.v)
         again = self.compiled is not None and self.setup.method not in ("exact", "march")
