@@ -40,8 +40,9 @@ def notes_of(plant: FirstOrder, step: float, stop: float, tolerance: float) -> l
     if usual > 1e-3:
         told.append(
             f"model exchange: weakly damped modes go through many periods in {stop:g} s, and importers' solvers are "
-            f"off by about {usual:.0e} of an output's peak at a relative tolerance of 1e-4; the unit asks for "
-            f"{tolerance:g}. Co-simulation is exact at any step; --modes N keeps the lowest modes"
+            f"off by {usual:.0e} of an output's peak, or up to {SAFETY:g} times that, at a relative tolerance of "
+            f"1e-4; the unit asks for {tolerance:g}. Co-simulation is exact at any step; --modes N "
+            "keeps the lowest modes"
         )
     poles = plant.poles()
     fastest = float(np.abs(poles[np.abs(poles.imag) > 0.1 * np.abs(poles)]).max(initial=0.0))
