@@ -7,13 +7,12 @@ Five laws, one move
 
 import flexctl as fx
 
-names = ("pd", "lqg", "hinf", "loop_shaping", "ppf")
+names = ("tokhi_azad_pd", "tokhi_azad_lqg", "tokhi_azad_hinf", "tokhi_azad_loop_shaping", "tokhi_azad_ppf")
 arm = fx.load_plant("tokhi_azad_1994")
-move = fx.load_controller("tokhi_azad_pd")
 runs = {}
 for name in names:
-    script = fx.load_controller(f"tokhi_azad_{name}")
-    wanted = "60 deg, 10 g" if name == "ppf" else "5 deg, 10 g"
+    script = fx.load_controller(name)
+    wanted = "60 deg, 10 g" if name.endswith("ppf") else "5 deg, 10 g"
     ((_, run),) = fx.run_scenarios(script, arm, only=[wanted])
-    runs.setdefault(wanted, {})[f"tokhi_azad_{name}"] = run
+    runs.setdefault(wanted, {})[name] = run
 figure = fx.plot.compare(runs, ["chord1_angle", "joint1_torque"], titled=True)

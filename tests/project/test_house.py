@@ -160,3 +160,9 @@ PRESCRIBED = {
     "laws/ordered_kernel.py:row": "matrices of one row, of which callers have different ones",
 }
 """Kernel -> who prescribes its arguments, or why they stand one by one."""
+
+
+def test_every_controller_script_appears_in_the_gallery() -> None:
+    gallery = "\n".join(path.read_text() for path in (ROOT / "docs" / "gallery").glob("*.py"))
+    scripts = [path.stem for path in (ROOT / "controllers").glob("*.py")]
+    assert [name for name in sorted(scripts) if f'"{name}"' not in gallery] == []
