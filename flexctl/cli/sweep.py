@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ..errors import require
-from ..machine.given import SAVED
+from ..machine.given import SAVED, as_plant
 from ..simulation.score_words import column, idle
 from . import cli, common
 from .quantities import has_unit, key_unit, quantities, quantity
@@ -136,11 +136,12 @@ def sweep(
         common.tell(Path(output))
     common.write_report(found, page, title=f"{Path(controller).stem}: sweep")
     failed = sum(status != "ok" for status in found["status"])
+    units = {name: key_unit(name) or "" for name in over} | signal_units(where, changed)
     if as_json:
         rows = {"columns": list(found.columns), "rows": found.rows, "failed": failed}
         click.echo(common.as_text({**rows, "controller": controller, "version": __version__}))
     else:
-        common.print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over)))
+        common.print_table(f"{controller}: {len(found)} runs, {failed} failed", listed(found, list(over), units))
         _print_failures(found)
     if failed:
         click.get_current_context().exit(common.EXIT_FAILED)
@@ -158,11 +159,22 @@ class _Told:
             self.report("sweep" if common.stderr().is_terminal else words, done / max(total, 1))
 
 
-def listed(found: Table, parameters: Sequence[str], most: int = 40) -> Any:
+def signal_units(where: Any, changed: dict[str, Any]) -> dict[str, str]:
+    """Return the units of a plant's signals by their names."""
+    model = as_plant(where).with_(changed).model
+    return {signal.name: signal.unit for signal in (*model.inputs, *model.outputs)}
+
+
+def _head(name: str, units: Mapping[str, str]) -> str:
+    unit = units.get(name, "")
+    return column(name, units) + (f"\n[{unit}]" if unit else "")
+
+
+def listed(found: Table, parameters: Sequence[str], units: Mapping[str, str], most: int = 40) -> Any:
     """Return the first rows of a sweep and, below, the extremes of every score."""
     shown = [c for c in found.columns if c in parameters or c.endswith(("_s", ".peak", "disk_margin", "stable"))]
     shown = [c for c in shown if c != "wall_s" and not idle(c, found[c])]
-    made = common.table("case", "scenario<", *(column(c, {}) for c in shown), "status<")
+    made = common.table("case", "scenario<", *(_head(c, units) for c in shown), "status<")
     columns = {c: found[c] for c in (*shown, "case", "scenario", "status")}
     for i in range(min(len(found), most)):
         cells = [_cell(columns[c][i]) for c in shown]

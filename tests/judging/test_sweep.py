@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,19 @@ class TestCases:
         for i in range(4):
             wanted = by_hand(place, table["payload.mass"][i], angle=table["controller.GAINS.angle"][i])
             assert {key: table[key][i] for key in wanted} == wanted
+
+    def test_scenarios_that_differ_in_nothing_but_what_is_swept_are_named(self, place: Path) -> None:
+        script = place / "pd.py"
+        first = 'quintic(0.0, 0.1, 0.2), 0.3, SETTINGS), Scenario("20 g", quintic(0.0, 0.1, 0.2), 0.3, '
+        script.write_text(script.read_text().replace(
+            "quintic(0.0, 0.1, 0.2), 0.3, SETTINGS), ", first + 'SETTINGS | {"payload.mass": 0.02}), ', 1
+        ))
+        over = {"payload.mass": [0.0]}
+        with pytest.warns(fx.Caution, match='payload.mass: what is swept .*"20 g"; choose scenarios'):
+            sweep("pd.py", over=over, scenarios=["move", "20 g"], workers=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", fx.Caution)
+            sweep("pd.py", over=over, scenarios=["20 g", "long"], workers=1)
 
     def test_arguments_of_design_and_fields_of_the_scenario(self, place: Path) -> None:
         over = {"controller.limit": [0.05, 0.3], "scenario.duration": [0.3, 0.6], "scenario.method": ["march"]}

@@ -10,12 +10,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DefinitionError, require
+from ...errors import Caution, DefinitionError, require
 from ...machine.given import as_plant
 from ..workers import WorkerLost, run_all
 from .case import Case, Study, check, digest_of, perform
@@ -166,10 +169,29 @@ def _study(
     # what is wrong with the whole study is said now, not in every row
     nominal = load_plant(str(where), overrides=overrides)
     with judged.written_for(script, nominal):
-        check(script, nominal, judged.scenarios(script, nominal, scenarios), points)
+        chosen = judged.scenarios(script, nominal, scenarios)
+        check(script, nominal, chosen, points)
+    _say_what_is_replaced(chosen, points)
     names = tuple(str(Path(x).resolve()) if Path(x).suffix else str(x) for x in (controller, str(where)))
     digest = digest_of(names[0], names[1], overrides or {})
     return Study(names[0], names[1], tuple((overrides or {}).items()), tuple(scenarios), redesign, linear, digest)
+
+
+def _say_what_is_replaced(chosen: Sequence[Any], points: Sequence[Mapping[str, Any]]) -> None:
+    """Warn where scenarios differ in nothing but what every case sets anew: their rows are the same."""
+    swept = set(points[0])
+    by_rest: dict[bytes, list[str]] = {}
+    for item in chosen:
+        rest = {key: value for key, value in item.overrides.items() if key not in swept}
+        with contextlib.suppress(Exception):  # what cannot be pickled is not compared
+            by_rest.setdefault(pickle.dumps(replace(item, name="", overrides=rest)), []).append(item.name)
+    again = [f'"{name}"' for names in by_rest.values() for name in names[1:]]
+    if again:
+        keys = ", ".join(sorted(swept & {key for item in chosen for key in item.overrides}))
+        warnings.warn(
+            f"{keys}: what is swept replaces what scenarios set, and these repeat the rows of others whatever their "
+            f"names say: {', '.join(again)}; choose scenarios (only)", Caution, stacklevel=4,
+        )
 
 
 def _performed(
