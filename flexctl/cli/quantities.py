@@ -114,30 +114,10 @@ def has_unit(text: str) -> bool:
 
 
 def key_unit(key: str) -> str | None:
-    """Return the unit of a key of a plant file or of a sweep; None for what is no quantity, empty if unknown.
+    """Return the unit of a key of a plant file, as `flexctl.catalogue.keys.key_unit`, which is imported when asked."""
+    from ..catalogue.keys import key_unit as unit_of_key
 
-    "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
-    """
-    from ..catalogue.definition import TABLES
-    from ..catalogue.linear_plant import key_unit as unit_of_linear
-    from ..machine.schema import Ascending, Quantity
-
-    table, _, name = key.partition(".")
-    of_linear = unit_of_linear(key)
-    if of_linear is not None:
-        return of_linear
-    if table == "scenario":
-        return "s" if name in ("duration", "step") else None
-    if not name:
-        return ""
-    if table == "model":
-        return None
-    if table not in TABLES:
-        return ""
-    field = TABLES[table].fields.get(name.rpartition(".")[2])
-    if field is None:
-        return ""
-    return field.spec.unit if isinstance(field.spec, Quantity | Ascending) else None
+    return unit_of_key(key)
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -182,7 +162,7 @@ def _every() -> dict[str, float]:
 
 def _wrong_unit(text: str, suffix: str, unit: str, what: str) -> DefinitionError:
     if suffix not in _every():
-        return unknown("unit", suffix, FACTORS.get(unit, {}) or _every())
+        return DefinitionError(f"{_of(what)}{unknown('unit', suffix, FACTORS.get(unit, {}) or _every())}")
     return DefinitionError(f'{_of(what)}"{text.strip()}" is not in {unit or "its unit"}; write {_example(unit)}')
 
 

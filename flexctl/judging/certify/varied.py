@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...abilities import IsLinear
+from ...catalogue.keys import key_unit
 from ...catalogue.linear_plant import DAMPING, DAMPING_FACTOR
 from ...errors import DefinitionError, FlexctlError, require
 from ...laws.given import feedback_of
@@ -93,7 +94,9 @@ def _of_modes(plant: Plant) -> list[OtherDamping]:
 
 
 def checked_ranges(vary: Mapping[str, Any], plant: Plant) -> dict[str, tuple[float, float]]:
-    """Return the ranges of parameters, each tried on the plant at both ends before anything is computed."""
+    """Return the ranges of parameters, tried on the plant before anything is computed: each at both ends, and all in
+    their middle, where there must be a model.
+    """
     found = {}
     for key, ends in vary.items():
         try:
@@ -102,9 +105,27 @@ def checked_ranges(vary: Mapping[str, Any], plant: Plant) -> dict[str, tuple[flo
             raise DefinitionError(f"vary {key} = {ends!r} is not a range; write (low, high)") from error
         require(bool(np.isfinite([low, high]).all() and low <= high), f"vary {key} = {low:g}..{high:g}: low <= high")
         for value in (low, high):
-            plant.with_(overrides={key: value})
+            _tried(plant, key, value)
         found[key] = (low, high)
+    _ = overridden(plant, _inside(found, dict.fromkeys(found, 0.5))).model
     return found
+
+
+def _tried(plant: Plant, key: str, value: float) -> None:
+    """Raise where a parameter does not take a value; of what is counted or named, say that a range has no meaning."""
+    try:
+        plant.with_(overrides={key: value})
+    except DefinitionError as error:
+        if key_unit(key) is not None:
+            raise
+        try:
+            plant.with_(overrides={key: int(value)})
+        except DefinitionError:
+            raise error from None
+        raise DefinitionError(
+            f"vary {key}: a whole number, and between two of them there is no plant; flexctl sweep --over "
+            f"{key}={value:g},{value + 1:g} runs one by one"
+        ) from None
 
 
 def samples(ranges: Ranges) -> list[dict[str, float]]:
