@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ..machine.given import is_control
 from ..model import FloatArray, MechanicalModel, OperatingPoint, index_of
 from .blended import Blended
 from .controller import Controller, Delayed, LinearLaw, _Wrapper, inside, not_a_law
-from .given import as_known
-from .realised import realised
+from .given import as_known, feedback_of
+from .realised import check_stated, realised
 
 
 def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = None) -> Any:
@@ -34,25 +34,48 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
     law = as_known(law)
     if isinstance(law, Controller) and not law.measures:
         raise NotAvailable(f"{type(law).__name__} measures nothing: there is no loop, so no poles and no margins")
-    return linear_part(law, lambda name: _reading(model, name, at))
+    point = OperatingPoint.at_rest(model) if at is None else at
+    y = model.output(point.q, point.v, point.a, point.u)
+    rest = Holding(
+        lambda name: float(point.u[index_of("input", name, model.inputs)]),
+        {signal.name for signal in model.outputs if "/s" in signal.unit},
+    )
+    return linear_part(law, lambda name: float(y[index_of("output", name, model.outputs)]), rest)
 
 
-def linear_part(law: Any, reading: Callable[[str], float]) -> Any:
-    """Return the same, from what an output that schedules a law reads."""
+class Holding(NamedTuple):
+    """What holds an arm at rest, by input, and the outputs that are zero wherever it is at rest."""
+
+    command: Callable[[str], float]
+    moving: Collection[str]
+
+
+def linear_part(law: Any, reading: Callable[[str], float], rest: Holding | None = None) -> Any:
+    """Return the same, from what an output that schedules a law reads, and what holds the arm at rest."""
     law = as_known(law)
     if isinstance(law, LinearLaw):
         return law.limited(-np.inf, np.inf)
     if isinstance(law, Blended):
         return law.frozen(reading(law.by)).limited(-np.inf, np.inf)
     if isinstance(law, Delayed):
-        return replace(law, law=linear_part(law.law, reading))
+        return replace(law, law=linear_part(law.law, reading, rest))
     if isinstance(law, _Wrapper):  # saturated, quantised, noisy; a design
-        return linear_part(law.law, reading)
+        return linear_part(law.law, reading, rest)
     if isinstance(law, LinearFeedback) and isinstance(inside(law), LinearFeedback):
-        return _Converted(law) if is_control(law.feedback()) else law
+        return _stated(law, reading)
     if not isinstance(law, Controller):
         raise not_a_law(law)
-    return realised(law, [reading(name) for name in law.measures], _at_rest(law, reading))
+    y, r = [reading(name) for name in law.measures], _at_rest(law, reading)
+    if rest is None:
+        return realised(law, y, r)
+    return realised(law, y, r, [rest.command(name) for name in law.drives], [x in rest.moving for x in law.measures])
+
+
+def _stated(law: Any, reading: Callable[[str], float]) -> Any:
+    """Return a law that states its linear part, which must be that of its `step`."""
+    if isinstance(law, Controller) and law.sample_time > 0.0:
+        check_stated(law, feedback_of(law), [_known(reading, name) for name in law.measures], _at_rest(law, reading))
+    return _Converted(law) if is_control(law.feedback()) else law
 
 
 @dataclass(frozen=True)
@@ -67,15 +90,11 @@ class _Converted(_Wrapper):
 
 def _at_rest(law: Any, reading: Callable[[str], float]) -> list[float]:
     """Return what the reference channels of a law are at rest: the reading of that name, 0 where there is none."""
-    found = []
-    for name in law.follows:
-        try:
-            found.append(reading(name))
-        except DefinitionError:
-            found.append(0.0)
-    return found
+    return [_known(reading, name) for name in law.follows]
 
 
-def _reading(model: MechanicalModel, name: str, at: OperatingPoint | None) -> float:
-    point = OperatingPoint.at_rest(model) if at is None else at
-    return float(model.output(point.q, point.v, point.a, point.u)[index_of("output", name, model.outputs)])
+def _known(reading: Callable[[str], float], name: str) -> float:
+    try:
+        return reading(name)
+    except DefinitionError:
+        return 0.0

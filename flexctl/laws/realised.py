@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotAvailable
-from ..model import FloatArray
+from ..linear import FirstOrder
+from ..model import FloatArray, names
 from .controller import Controller, LinearLaw, check_answer, checked, initial_at
 
 SAMPLES = (160, 480)
@@ -31,6 +32,11 @@ SAME, AGREES, GAP = 1e-7, 1e-6, 1e4
 SMALLER, LEAST = (1e-3, 1e-6), 1e-9
 """Parts of the move with which the answer must be the same, to `ROUGHLY` since rounding counts; the smallest move."""
 ROUGHLY = 1e-3
+STATED, MOVES, HEARD = 0.05, (1e-3, 1e-2, 0.1, 1.0, 1e-5), 24
+"""Part by which a law may differ from the linear part that it states, moves with one of which it must agree, and
+samples for which it is heard. Encoders and limits inside a law change its answer to some moves, not to all."""
+HOLDS, SETTLED = 1e-6, 400
+"""Part by which the command at rest may miss what holds the arm, and samples in which filters come to rest."""
 LATER, OTHER_TIMES = (23, 4001), (0.917, 7.31, 61.7, 503.0)
 """When the move is made besides at once: after so many samples at rest, and with so much [s] added to the time."""
 
@@ -43,7 +49,10 @@ def copied(law: Any) -> Any:
         return law
 
 
-def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw:
+def realised(
+    law: Any, y: Sequence[float], r: Sequence[float] = (), held: Sequence[float] | None = None,
+    moving: Sequence[bool] = (),
+) -> LinearLaw:
     """Return the linear law that a sampled law is about rest.
 
     Parameters
@@ -54,6 +63,11 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
         What it reads at rest.
     r : sequence of float
         Values of its reference channels at rest.
+    held : sequence of float, optional
+        Commands that hold the plant at rest, against its weight for example. A law that gives others there comes to
+        rest elsewhere; it must answer there as it does at y.
+    moving : sequence of bool, optional
+        Which readings are zero at rest wherever that is: rates and accelerations.
 
     Raises
     ------
@@ -80,6 +94,8 @@ def realised(law: Any, y: Sequence[float], r: Sequence[float] = ()) -> LinearLaw
             rest.check_together(h)
             A, B, C, D = found
             n = rest.y.size
+            if held is not None:
+                rest.check_held(np.asarray(held, float), moving, h, (A, B[:, :n], C, D[:, :n]))
             return LinearLaw(
                 float(law.sample_time), tuple(law.measures), tuple(law.drives), tuple(law.follows),
                 A=A, By=B[:, :n], Br=B[:, n:], C=C, Dy=D[:, :n], Dr=D[:, n:],
@@ -163,12 +179,70 @@ class _Rest:
         if np.abs(0.5 * (up - down) - wanted).max() > AGREES * max(float(np.abs(h * sizes).max()), 1e-300):
             raise _refused(self.law, f"after {LATER[1]} samples at rest it answers otherwise, or not with the sum")
 
+    def check_held(
+        self, held: FloatArray, moving: Sequence[bool], h: FloatArray, found: tuple[FloatArray, ...]
+    ) -> None:
+        """Refuse a law that answers otherwise where it holds the arm; one with an integrator finds that by itself."""
+        own = self.commands(1, np.zeros(self.y.size + self.r.size), SETTLED, 0.0)[0]
+        missing, (A, B, C, D) = held - own, found
+        integral = bool(A.size) and float(np.abs(np.linalg.eigvals(A) - 1.0).min()) < 1e-9
+        if integral or np.abs(missing).max(initial=0.0) <= HOLDS * max(float(np.abs(held).max(initial=0.0)), 1e-300):
+            return
+        gain = D + C @ np.linalg.solve(np.eye(len(A)) - A, B)
+        gain[:, np.flatnonzero(moving)] = 0.0
+        away = np.linalg.lstsq(gain, missing, rcond=None)[0]
+        if np.abs(gain @ away - missing).max() > 0.01 * np.abs(missing).max():
+            return  # it holds nothing; what the loop does is in its poles
+        there = _Rest(self.law, self.y + away, self.r)
+        for channel in range(self.y.size):
+            other = there.answer(HEARD, channel, self.moves[channel], SETTLED) - h[:HEARD, :, channel]
+            if np.abs(other).max() > ROUGHLY * max(float(np.abs(h[:, :, channel]).max()), 1e-300):
+                most = int(np.argmax(np.abs(away)))
+                raise _refused(
+                    self.law,
+                    f"{_listed(held)} hold the arm at rest, where it commands {_listed(own)}; with the readings that "
+                    f"make it answer by the former ({self.law.measures[most]} {away[most]:+.3g}) its gains are others",
+                )
+
     def _name(self, channel: int) -> str:
         count = self.y.size
         if channel < count:
             return str(self.law.measures[channel])
         which = ("value", "rate", "acceleration")[(channel - count) % 3]
         return f"the {which} of reference {self.law.follows[(channel - count) // 3]}"
+
+
+def _listed(values: FloatArray) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def check_stated(law: Any, stated: FirstOrder, y: Sequence[float], r: Sequence[float] = ()) -> None:
+    """Raise `NotAvailable` where a law with `step` answers to its readings otherwise than the linear part it states.
+
+    Encoders, dead zones and limits inside `step` are no part of it: moves of several sizes are tried, and one with
+    which both agree to 5 % is enough.
+    """
+    reads, drives = names(stated.inputs), names(stated.outputs)
+    columns, rows = ([own.index(name) for name in some] for own, some in ((reads, law.measures), (drives, law.drives)))
+    A, B, C, D = stated.A, stated.B[:, columns], stated.C[rows], stated.D[rows][:, columns]
+    wanted, x = [D], B
+    for _ in range(HEARD - 1):
+        wanted.append(C @ x)
+        x = A @ x
+    h = np.asarray(wanted)
+    rest = _Rest(law, np.asarray(y, float), _channels(law, r))
+    for channel in range(rest.y.size):
+        scale, largest = max(1.0, abs(float(rest.y[channel]))), float(np.abs(h[:, :, channel]).max())
+        least = np.inf
+        for size in MOVES:
+            least = min(least, float(np.abs(rest.answer(HEARD, channel, size * scale) - h[:, :, channel]).max()))
+            if least <= STATED * largest + 1e-12:
+                break
+        else:
+            raise NotAvailable(
+                f"{type(law).__name__}.step answers to {law.measures[channel]} otherwise than its feedback() says "
+                f"(off by {least:.3g}, of {largest:.3g}): no poles and no margins are known of it"
+            )
 
 
 def _realisation(h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:

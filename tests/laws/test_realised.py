@@ -166,6 +166,38 @@ def test_a_gain_that_changes_after_seconds_is_found_out() -> None:
         realised(Switched(None), [0.0], [0.0])
 
 
+class Stating(Static):
+    """It states a linear part of gain 0.3, and does what f is."""
+
+    def feedback(self) -> fx.FirstOrder:
+        names = {"inputs": list(self.measures), "outputs": list(self.drives)}
+        found = fx.from_matrices(A=[[0.5]], B=[[0.0]], C=[[0.0]], D=[[0.3]], dt=DT, **names)
+        assert isinstance(found, fx.FirstOrder)
+        return found
+
+
+def test_what_a_law_states_must_be_what_its_step_does() -> None:
+    """Encoders and limits are no part of it."""
+    arm = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 4})
+    for f in (
+        lambda x: 0.3 * x,
+        lambda x: np.clip(0.3 * x, -1e-3, 1e-3),
+        lambda x: 0.3 * 1e-2 * np.floor(x / 1e-2 + 0.5),
+    ):
+        assert linear_law(Stating(f), arm.model).feedback().D[0, 0] == pytest.approx(0.3)
+    with pytest.raises(fx.NotAvailable, match=r"otherwise than its feedback\(\) says \(off by 0.12, of 0.3\)"):
+        linear_law(Stating(lambda x: 0.42 * x), arm.model)
+
+
+def test_a_law_is_linear_where_it_holds_the_arm_not_where_it_commands_nothing() -> None:
+    """A cubic spring carries the weight some way below: its gain there is not that at no load."""
+    y, r, held = [0.0], [0.0], [0.05]
+    with pytest.raises(fx.NotAvailable, match=r"0\.05 hold the arm at rest, where it commands 0; .* its gains are others"):
+        realised(Static(lambda x: 0.3 * x + 0.8 * x**3), y, r, held)
+    assert realised(Static(lambda x: 0.3 * x + 0.8 * x**3), y, r, [0.0]).Dy[0, 0] == pytest.approx(0.3)
+    assert realised(Static(lambda x: 0.3 * x), y, r, held).Dy[0, 0] == pytest.approx(0.3)
+
+
 def test_thresholds_far_below_what_is_tried_first() -> None:
     with pytest.raises(fx.NotAvailable, match="dead zone, near"):
         realised(Static(lambda x: x if abs(x) > 1e-7 else 0.0), [0.0], [0.0])
