@@ -1,4 +1,4 @@
-"""What a dotted key of a plant file or of a sweep stands for: a quantity with its unit, or a plain value."""
+"""The meaning of a dotted key of a plant file or of a sweep: a quantity with its unit, or a plain value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .linear_plant import key_unit as unit_of_linear
 
 
 def key_unit(key: str) -> str | None:
-    """Return the unit of a key of a plant file or of a sweep; None for what is no quantity, empty if unknown.
+    """Return the unit of a key of a plant file or of a sweep; None for a plain value, empty if unknown.
 
     "payload.mass" -> "kg", "joint.1.stiffness" -> "N m/rad", "scenario.step" -> "s", "model.sections" -> None.
     """

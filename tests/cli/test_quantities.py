@@ -167,7 +167,7 @@ def test_values_of_a_sweep() -> None:
         ("certify tokhi_azad_lqg --vary payload.mass=0..20lb", '--vary payload.mass: unknown unit "lb"'),
         ("certify tokhi_azad_lqg --payload 0,20lb", '--payload: unknown unit "lb"; known: g, kg, mg'),
         ("sweep tokhi_azad_lqg --over payload.mass=0,20lb", '--over payload.mass: unknown unit "lb"'),
-        ("simulate tokhi_azad_1994 --torque bang-bang:0.1ftlb,0.3", 'signal "bang-bang:0.1ftlb,0.3": unknown unit "ftlb"'),
+        ("simulate tokhi_azad_1994 --torque step:1ftlb", 'signal "step:1ftlb": unknown unit "ftlb"'),
         ("certify tokhi_azad_lqg --pose 90deg,1", "the arm has 1 joints"),
         ("certify tokhi_azad_lqg --require chord1_angle.settle_1pct_s=1200", "write 1200ms"),
         ("simulate tokhi_azad_1994 --torque bang-bang:0.1,300", "write 300ms"),
