@@ -283,7 +283,7 @@ class TestRanges:
             (("--vary", "joint.1.stiffness"), "KEY=LOW..HIGH"),
             (("--vary", "payload.mas=0..0.01"), "payload.mas"),
             (("--vary", "payload.mass=0.02..0.01"), "write the lower value first"),
-            (("--vary", "model.sections=10..20"), "a whole number, and between two of them there is no plant"),
+            (("--vary", "model.sections=10..20"), "a whole number, which has no range between two of them"),
             (("--vary", "joint.1.stiffness=0.5..2"), "a flexible joint needs an inertia on its motor side"),
             (("--load", "joint1_torque"), "NAME=VALUE"),
         ],

@@ -123,7 +123,7 @@ def _tried(plant: Plant, key: str, value: float) -> None:
         except DefinitionError:
             raise error from None
         raise DefinitionError(
-            f"vary {key}: a whole number, and between two of them there is no plant; flexctl sweep --over "
+            f"vary {key}: a whole number, which has no range between two of them; flexctl sweep --over "
             f"{key}={value:g},{value + 1:g} runs one by one"
         ) from None
 
