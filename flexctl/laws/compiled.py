@@ -1,6 +1,7 @@
 """Laws as data for the compiled time loop: linear laws, one phase or many, blended, governed; wrappers; no law at all.
 
-Blended and governed laws bring a function that the loop calls by its address, so that it is compiled only for them.
+Blended and governed laws bring a function that the loop calls by its address, so that it is compiled only for them;
+so do laws inside wrappers in an order, or of a kind (faults), that is no part of the loop.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..model import FloatArray, LinearMechanics, MechanicalModel, OperatingPoint
 from .blended import Blended
 from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper
 from .governed import Governed
+from .layered import layered, layers_of
 from .ordered import MATRICES, stacked
 from .scheduled import ScheduledLaw
 
@@ -23,10 +25,20 @@ if TYPE_CHECKING:
 
 
 def compile_law(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[Law, FloatArray] | None:
-    """Return the law and its memory for the time loop, or None when it is not linear inside standard wrappers.
+    """Return the law and its memory for the time loop, or None when it is not one that the loop knows inside wrappers.
 
     `times` [s] are those of its calls, or of the grid if it is continuous.
     """
+    found = _usual(law, model, times)
+    layers, inside = layers_of(law)
+    if found is not None or not layers or law.sample_time == 0:
+        return found
+    core = _usual(inside, model, times)
+    return None if core is None else layered(layers, core, times)
+
+
+def _usual(law: Any, model: MechanicalModel, times: FloatArray) -> tuple[Law, FloatArray] | None:
+    """Return the same where the wrappers stand in an order that the loop itself has."""
     delay, limit, noisy, quantised = 0, np.inf, None, None
     # exactly these types: a subclass may step differently
     while type(law) not in (LinearLaw, ScheduledLaw, Blended, Governed):

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import require
 from ..model import FloatArray
 from .controller import _Wrapper, initial_at
 
+BoolArray = npt.NDArray[np.bool_]
 _EARLY = 1e-9
 """A time this part of a period early is the time itself."""
 
@@ -48,13 +50,17 @@ class Frozen(_Wrapper):
         """Return the law's state for these measured outputs, and no reading yet."""
         return initial_at(self.law, y), None
 
+    def frozen(self, t: float) -> BoolArray:
+        """Return which readings are frozen at a time [s]."""
+        begin = np.array([self.times.get(name, np.inf) for name in self.measures])
+        return np.asarray(t >= begin - _EARLY * self.sample_time)
+
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Call the law with the last readings before the times."""
         inner, last = state
-        begin = np.array([self.times.get(name, np.inf) for name in self.measures])
         seen = np.asarray(y, float)
         if last is not None:
-            seen = np.where(t >= begin - _EARLY * self.sample_time, last, seen)
+            seen = np.where(self.frozen(t), last, seen)
         u, inner = self.law.step(inner, t, seen, r)
         return u, (inner, seen.copy())
 
@@ -84,11 +90,14 @@ class Missed(_Wrapper):
         """Return the law's state for these measured outputs, and no command yet."""
         return initial_at(self.law, y), np.zeros(len(self.drives))
 
+    def misses(self, t: float) -> bool:
+        """Return whether the sample at a time [s] is missed."""
+        return any(abs(t - time) < 0.5 * self.sample_time * (1.0 - _EARLY) for time in self.times)
+
     def step(self, state: Any, t: float, y: FloatArray, r: FloatArray) -> tuple[FloatArray, Any]:
         """Call the law unless this sample is missed."""
         inner, last = state
-        period = self.sample_time
-        if any(abs(t - time) < 0.5 * period * (1.0 - _EARLY) for time in self.times):
+        if self.misses(t):
             return last, state
         u, inner = self.law.step(inner, t, y, r)
         return u, (inner, np.asarray(u, float).copy())
