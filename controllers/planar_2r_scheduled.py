@@ -38,18 +38,20 @@ def at(plant: fx.Plant, elbow: float) -> fx.SecondOrder:
     return plant.linearise(fx.OperatingPoint.at_rest(plant.model, plant.model.pose([0.0, elbow])))
 
 
-def design(plant: fx.Plant, payload: float = RATED, frozen: float | None = None) -> fx.Design:
+def design(
+    plant: fx.Plant, payload: float = RATED, frozen: float | None = None, weights: fx.LqgWeights = WEIGHTS
+) -> fx.Design:
     """Return the law for a payload [kg]; `frozen` at an elbow angle [rad] it stays what it is there."""
     arm = plant.with_(SETTINGS, payload={"mass": payload})
     laws = []
     for elbow in ELBOWS if frozen is None else (frozen,):
         linear = at(arm, elbow)
         law = fx.lqg(
-            linear, WEIGHTS, modes=2, sample_time=SAMPLE_TIME, measures=JOINTS, drive=TORQUES, follow=JOINTS,
+            linear, weights, modes=2, sample_time=SAMPLE_TIME, measures=JOINTS, drive=TORQUES, follow=JOINTS,
             limit=LIMIT,
         )
         laws.append(fx.fed_forward(law, fx.design_model(linear, 0, JOINTS, TORQUES, JOINTS).inertia))
-    told = {"payload": payload, "elbows": ELBOWS, "weights": WEIGHTS, "sample_time": SAMPLE_TIME, "limit": LIMIT}
+    told = {"payload": payload, "elbows": ELBOWS, "weights": weights, "sample_time": SAMPLE_TIME, "limit": LIMIT}
     if frozen is not None:
         return fx.Design(laws[0].law, at(arm, frozen), {**told, "elbows": (frozen,)})
     return fx.Design(fx.blended(laws, ELBOWS, JOINTS[1], mirrored=True), at(arm, 0.0), told, schedule={JOINTS[1]: 0.0})

@@ -112,6 +112,7 @@ from .design.joint_pid import joint_pids as joint_pids
 from .design.loop_shaping import loop_shaping as loop_shaping
 from .design.lqg import LqgWeights as LqgWeights, lqg as lqg
 from .design.lqg_regulator import RegulatorWeights as RegulatorWeights, lqg_regulator as lqg_regulator
+from .design.lqg_servo import ServoWeights as ServoWeights, lqg_servo as lqg_servo
 from .design.mixed_sensitivity import HinfScales as HinfScales, HinfWeights as HinfWeights, Lag as Lag, hinf as hinf
 from .design.observer import Estimates as Estimates, Observer as Observer, observer as observer
 from .design.optimal import (

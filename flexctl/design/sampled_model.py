@@ -75,13 +75,14 @@ class SampledModel:
         found[: len(states)] = self.plant.C[own.index(name)] if name in own else np.eye(len(states))[states.index(name)]
         return found
 
-    def law(self, K: LinearLaw, limit: float = np.inf) -> Delayed:
+    def law(self, K: LinearLaw, limit: float = np.inf, zeroed: tuple[str, ...] | None = None) -> Delayed:
         """Return a law designed on y as one that reads the sensors: high-pass before it, limits and delay behind.
 
-        It follows the measurements too: what they read at rest is taken off them, as strain gauges are zeroed; it
-        begins with no change.
+        It follows the measurements too, or those `zeroed`: what they read at rest is taken off them, as strain gauges
+        are zeroed; of them it begins with no change.
         """
         k, p = len(self.measures), self._pole
+        zeroed = self.measures if zeroed is None else zeroed
         if self.corner:  # states: of K, of the high-pass; K reads y = y_raw - h
             A = sla.block_diag(K.A, p * np.eye(k))
             A[: len(K.A), len(K.A) :] = -K.By
@@ -90,12 +91,13 @@ class SampledModel:
                 Bu=np.pad(K.Bu, ((0, k), (0, 0))), C=np.hstack([K.C, -K.Dy]),
                 start=np.pad(K.start, ((0, k), (0, 0))),
             )
-        value = np.kron(np.eye(k), [[1.0, 0.0, 0.0]])
-        zeroed = replace(
-            K, follows=(*K.follows, *self.measures), Br=np.hstack([K.Br, -K.By @ value]),
-            Dr=np.hstack([K.Dr, -K.Dy @ value]), start=0.0 * K.start,
+        own = np.eye(k)[:, [self.measures.index(name) for name in zeroed]]
+        value = np.kron(own, [[1.0, 0.0, 0.0]])
+        law = replace(
+            K, follows=(*K.follows, *zeroed), Br=np.hstack([K.Br, -K.By @ value]),
+            Dr=np.hstack([K.Dr, -K.Dy @ value]), start=K.start - K.start @ own @ own.T,
         )
-        return Delayed(zeroed.limited(-limit, limit), self.delay)
+        return Delayed(law.limited(-limit, limit), self.delay)
 
     @property
     def _pole(self) -> float:

@@ -17,6 +17,7 @@ from flexctl.design.shaping import shaped
 from flexctl.judging.certify.loops import examine
 from flexctl.judging.certify.runs import predicted, scaled_run
 from flexctl.judging.scenario import design, scenarios
+from flexctl.judging.variations import changed
 from flexctl.laws.linear_part import linear_part
 from flexctl.laws.motion_command import MotionCommand
 from flexctl.laws.rigid_reference import fed_forward, references
@@ -366,3 +367,34 @@ def test_fed_forward_leaves_an_observer_right():
 def test_references_need_every_joint():
     with pytest.raises(fx.DefinitionError, match="joint2 has no motion"):
         references(fx.load_plant("planar_2r_flexible"), {"joint1": quintic(0.0, 1.0, 1.0)})
+
+
+@pytest.mark.parametrize(
+    ("elbow", "mass", "change"), [(0.0, 0.0, 0.05), (25.0, 0.5, 0.0), (75.0, 0.0, 0.0), (150.0, 0.0, 0.05)]
+)
+def test_loads_at_both_joints_in_the_observer(elbow: float, mass: float, change: float) -> None:
+    """The slowest and the least robust points of the set that the weights were searched over."""
+    script, plant, law, _ = loaded("planar_2r_disturbance")
+    arm = plant.with_(script.SETTINGS)
+    there = arm.with_(overrides=changed(arm, mass, change))
+    angle = np.radians(elbow)
+    frozen = linear_part(law, lambda name: angle)
+    found = examine(there.linearise(fx.OperatingPoint.at_rest(there.model, there.model.pose([0.0, angle]))), frozen)
+    assert found.decay > 4.0
+    assert found.smallest("disk_margin") > 0.43
+
+
+def test_a_load_at_a_joint_is_gone_sooner_than_by_the_integral() -> None:
+    """6.7 N m at the elbow with 0.5 kg: largest angle of the shoulder, and when all is back to 1 mrad."""
+    back = {}
+    for name in ("planar_2r_disturbance", "planar_2r_scheduled"):
+        script, plant, law, _ = loaded(name)
+        arm = plant.with_(script.SETTINGS, payload={"mass": 0.5})
+        held = {channel: Step(0.0, 0.0) for channel in law.follows}
+        run = fx.simulate(
+            arm, law, held, duration=2.5, inputs={"joint2_torque": fx.PiecewiseConstant((0.1,), (0.0, 40.0 / 6.0))}
+        )
+        back[name] = fx.settling_time(run.t, run["joint1_angle"], 1e-3) - 0.1, np.abs(run["joint1_angle"]).max()
+    assert back["planar_2r_disturbance"][0] == pytest.approx(0.842, abs=0.02)
+    assert back["planar_2r_disturbance"][1] == pytest.approx(0.0139, rel=0.03)
+    assert back["planar_2r_scheduled"][0] > 2.0

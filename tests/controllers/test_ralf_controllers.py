@@ -437,3 +437,28 @@ def test_certificates_are_passed(name: str) -> None:
     if name != "ralf_servo":
         assert found.to_dict()["vibration_ratios"]["both links"] == pytest.approx(dict(zip(
             ("strain_lower", "strain_upper"), ratios(name, "both links"), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("change", "disk"),
+    [(0.1, 0.745), *(pytest.param(*x, marks=pytest.mark.slow) for x in ((0.0, 0.757), (-0.1, 0.764)))],
+)
+def test_loads_in_the_observer_hold_with_other_frequencies(change: float, disk: float) -> None:
+    own = arm(0.01, change).with_(script("ralf_servo").VALVES).linearise()
+    found = examine(own, law("ralf_disturbance").linear)
+    assert found.smallest("disk_margin") == pytest.approx(disk, abs=5e-3)
+    assert found.decay > 1.6
+
+
+def test_an_offset_of_a_valve_is_gone_and_the_servos_keep_it() -> None:
+    servo, plant = script("ralf_servo"), arm().with_(script("ralf_servo").VALVES)
+    held = {f"joint{i}_angle": fx.Step(at, at) for i, at in enumerate((j.angle for j in plant.arm.joints[:2]), 1)}
+    offset = {"joint1_valve": fx.PiecewiseConstant((0.1,), (0.0, 1.0 / 6.0))}
+    left = {}
+    for name in ("ralf_disturbance", "ralf_servo"):
+        wanted = {**held, **(fx.rest_references(plant, servo.STRAINS, 0.0) if name == "ralf_disturbance" else {})}
+        run = simulate(plant, law(name), wanted, duration=1.2, inputs=offset)
+        left[name] = np.abs(run["joint1_angle"] - run["joint1_angle"][0])
+    assert left["ralf_disturbance"].max() < 4.2e-3
+    assert left["ralf_disturbance"][-1] < 1e-3 * left["ralf_disturbance"].max()
+    assert left["ralf_servo"][-1] == pytest.approx(1.0 / 6.0 / 74.9, rel=0.01)

@@ -103,8 +103,9 @@ def test_what_scripts_notebooks_and_pages_take_from_flexctl_is_public() -> None:
 
 def test_the_names_of_the_readme_are_there() -> None:
     promised = {
-        "lqg", "lqg_regulator", "joint_pd", "pid", "joint_pids", "hinf", "loop_shaping", "vibration_damping",
-        "strain_feedback", "shaper", "shaped", "shaper_for", "stable_inversion", "governor", "tip_tracking",
+        "lqg", "lqg_regulator", "lqg_servo", "joint_pd", "pid", "joint_pids", "hinf", "loop_shaping",
+        "vibration_damping", "strain_feedback", "shaper", "shaped", "shaper_for", "stable_inversion", "governor",
+        "tip_tracking",
         "pd_gains", "blended", "together", "valve_law", "Track", "Circle", "Path", "ConstantSpeed", "square", "Swing",
         "Cosine", "Sine", "Scenario", "main", "robustness", "run_scenarios", "plot", "separate_modes", "normal_modes",
         "path_stability", "generalised_alpha", "trapezoidal",

@@ -19,6 +19,7 @@ from flexctl.design.joint_pid import joint_pids
 from flexctl.design.loop_shaping import loop_shaping
 from flexctl.design.lqg import lqg
 from flexctl.design.lqg_regulator import lqg_regulator
+from flexctl.design.lqg_servo import lqg_servo
 from flexctl.design.mixed_sensitivity import hinf
 from flexctl.design.pd import joint_pd
 from flexctl.design.pid import pid, pid_gains
@@ -216,7 +217,7 @@ ELSE: dict[str, Callable[[Any], Any]] = {
     **{
         function.__name__: whatever_else(function)
         for function in (
-            design_model, rigid_feedforward, stable_inversion, joint_pids, loop_shaping, lqg, lqg_regulator,
+            design_model, rigid_feedforward, stable_inversion, joint_pids, loop_shaping, lqg, lqg_regulator, lqg_servo,
             hinf, pid_gains, pid, held_frequency, bryson, hinf_weights, shaping_gains, strain_feedback,
             vibration_damping,
         )
