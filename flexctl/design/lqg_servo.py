@@ -32,6 +32,7 @@ from ..errors import require
 from ..laws.controller import LinearLaw
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
+from ..support.checks import several
 from .design import Design
 from .design_model import Names
 from .estimated import riccati
@@ -106,11 +107,12 @@ def lqg_servo(
     >>> law.stable
     True
     """
-    measures, drives, follow = (_listed(x) for x in (measures, drives, follow))
+    plant = as_linear(plant)
+    given = {"measures": measures, "drives": drives, "follow": follow}
+    measures, drives, follow = (_listed(name, x) for name, x in given.items())
     require(len(follow) == len(drives), f"{len(follow)} followed outputs for {len(drives)} inputs; give as many")
     apart = [name for name in follow if name not in measures]
     require(not apart, f"followed outputs {apart} are not measured: nothing would tell what is left of their errors")
-    plant = as_linear(plant)
     model = sampled_model(plant, measures, drives, sample_time, delay)
     rows = np.array([model.row(name) for name in follow])
     (N, U), (Nd, Ud) = _course(model, rows), _against(model, rows)
@@ -134,8 +136,8 @@ def lqg_servo(
     return Design(model.law(law, limit, tuple(x for x in measures if x not in follow)), plant, assumed)
 
 
-def _listed(given: Names) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _listed(name: str, given: Names) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(several(name, given, f'{name}=("joint1_angle",)'))
 
 
 def _solved(
