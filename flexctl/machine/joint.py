@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Annotated
 
 from ..errors import require
-from .drives import Friction, Motor
+from .drives import DriveCaution, Friction, Motor
 from .schema import Choice, Quantity, Reference, check
+
+_ELECTRIC = ("resistance", "inductance", "max_current", "max_voltage")
+"""What is said of a motor's winding and amplifier."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,23 @@ class Joint:
             for key in keys if self.drive == drive else ():
                 given = self.motor is not None and getattr(self.motor, key) > 0
                 require(given, f'drive = "{drive}" needs a motor with {key} above zero; name a [motor.NAME] table')
+        self._say_what_of_the_motor_rests()
         require(self.revolute or self.motor is None, "a motor needs a revolute joint; leave it out of a prismatic one")
         new = [key for key in ("friction_law", "motor", "cubic_stiffness", "backlash") if getattr(self, key)]
         names = ", ".join(new)
         require(self.drive != "hydraulic" or not new, f"{names}: a cylinder holds its course against it; leave it out")
+
+    def _say_what_of_the_motor_rests(self) -> None:
+        """Warn of what is said of the motor's winding and amplifier where the drive has neither."""
+        keys = {"current": ("max_voltage",), "voltage": ()}.get(self.drive, _ELECTRIC)
+        unused = [] if self.motor is None else [key for key in keys if getattr(self.motor, key) > 0]
+        if unused:
+            warnings.warn(
+                f'{", ".join(unused)} of the motor: no effect on a joint with drive = "{self.drive}": its input is '
+                f"{'the current' if self.drive == 'current' else 'not electric'}; "
+                'set drive = "voltage", or leave them out',
+                DriveCaution, stacklevel=4,
+            )
 
     @property
     def total_rotor_inertia(self) -> float:

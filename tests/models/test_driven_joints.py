@@ -20,6 +20,7 @@ from flexctl.laws.controller import LinearLaw
 from flexctl.linear.equilibrium import accelerations
 from flexctl.linear.linear_model import LinearModel
 from flexctl.machine.arm import Body
+from flexctl.machine.drives import DriveCaution
 from flexctl.model import balance
 from flexctl.testing.differences import check_tangent, some_motion
 
@@ -229,6 +230,24 @@ class TestFriction:
         assert np.abs(x[late]).max() == pytest.approx(0.0639, abs=1e-4)
 
 
+class TestUnused:
+    """What a plant file says of a motor is used, or named."""
+
+    @pytest.mark.parametrize(("drive", "named"), [("torque", "resistance, max_current"), ("motion", "max_current")])
+    def test_a_winding_that_no_voltage_drives(self, drive: str, named: str) -> None:
+        motor = fx.Motor(torque_constant=0.1, resistance=2.0 * (drive == "torque"), max_current=3.0)
+        with pytest.warns(DriveCaution, match=f'^{named} of the motor: no effect .* drive = "{drive}"'):
+            fx.Joint(drive=drive, motor=motor)
+
+    def test_an_amplifier_for_currents_has_no_limit_of_voltage(self) -> None:
+        motor = fx.Motor(torque_constant=0.1, resistance=2.0, max_current=3.0, max_voltage=5.0)
+        with pytest.warns(DriveCaution, match="^max_voltage of the motor"):
+            fx.Joint(drive="current", motor=motor)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fx.Joint(drive="voltage", motor=motor)
+
+
 class TestLinearPlants:
     """What a linear plant takes of dry friction and play, and that it says so."""
 
@@ -363,14 +382,15 @@ def test_two_rods_with_flexible_joints() -> None:
 
 BLUNT = fx.Friction("tanh", coulomb=0.04, static=0.06, stribeck_rate=0.5, creep_rate=0.5)
 MOTOR = fx.Motor(**TABLE, inductance=L, max_current=0.4, max_voltage=2.0)
+GEARED = replace(MOTOR, resistance=0.0, inductance=0.0, max_current=0.0, max_voltage=0.0, gear_efficiency=0.8)
 DRIVES = {
     "torque": fx.Joint(friction=0.1),
-    "current": fx.Joint(drive="current", motor=replace(MOTOR, max_current=0.0)),
+    "current": fx.Joint(drive="current", motor=replace(MOTOR, max_current=0.0, max_voltage=0.0)),
     "voltage": fx.Joint(drive="voltage", motor=replace(MOTOR, inductance=0.0), friction_law=BLUNT),
     "winding": fx.Joint(drive="voltage", motor=MOTOR, friction=0.1, friction_law=LUGRE, stiffness=3.0, damping=0.1),
     "servo": fx.Joint(drive="servo", servo_stiffness=3.0, servo_damping=0.2, friction_law=DAHL),
-    "gear": fx.Joint(motor=replace(MOTOR, gear_efficiency=0.8), stiffness=3.0, cubic_stiffness=20.0),
-    "stiff gear": fx.Joint(motor=replace(MOTOR, gear_efficiency=0.8)),
+    "gear": fx.Joint(motor=GEARED, stiffness=3.0, cubic_stiffness=20.0),
+    "stiff gear": fx.Joint(motor=GEARED),
     "play": fx.Joint(rotor_inertia=0.01, stiffness=30.0, cubic_stiffness=9.0, backlash=0.2, backlash_rounding=0.1),
 }
 
