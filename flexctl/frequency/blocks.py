@@ -21,6 +21,7 @@ REAL, COMPLEX = 1, 2
 """Kinds of blocks, as ab13md has them."""
 _ANGLES = 48
 _SWEEPS = 6
+_ITERATIONS = 60
 _BALANCED = 8
 
 
@@ -86,28 +87,57 @@ def _norms(M: ComplexArray, sizes: Sequence[int]) -> FloatArray:
 def attained(M: ComplexArray) -> FloatArray:
     """Return a lower bound of mu for scalar complex blocks: the largest spectral radius of U M found, U unitary.
 
-    One angle is scanned after the other and refined, so that it is mu itself for one and two blocks.
+    One angle is scanned after the other and refined, so that it is mu itself for one and two blocks; with more of them
+    from where the power iteration ends, which is close as a rule.
     """
     size = M.shape[1]
     if size == 1:
         return np.asarray(np.abs(M[:, 0, 0]))
     angles = np.zeros((len(M), size))
     best = _radius(M, angles)
+    if size > 2:
+        likely = _aligned(M)
+        radius = _radius(M, likely)
+        better = radius > best
+        angles[better], best = likely[better], np.where(better, radius, best)
     for sweep in range(_SWEEPS if size > 2 else 1):
         before = best
         for channel in range(1, size):
-            angles, best = _turned(M, angles, best, channel)
+            angles, best = _turned(M, angles, best, channel, everywhere=not sweep)
         if sweep and np.all(best <= before * (1.0 + 1e-6)):
             break
     return best
 
 
+def _aligned(M: ComplexArray) -> FloatArray:
+    """Return the angles of U at which the power iteration of complex scalars ends (Packard, Fan, Doyle 1988)."""
+    adjoint = np.conj(np.swapaxes(M, 1, 2))
+    b = np.ones(M.shape[:2], complex)
+    w = b.copy()
+    for _ in range(_ITERATIONS):
+        a = _unit((M @ b[:, :, None])[:, :, 0])
+        z = _phase(np.conj(w) * a) * w
+        w = _unit((adjoint @ z[:, :, None])[:, :, 0])
+        b = _phase(np.conj(a) * w) * a
+    return np.asarray(np.angle(b * np.conj(a)))
+
+
+def _unit(vectors: ComplexArray) -> ComplexArray:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1), 1e-300)[:, None])
+
+
+def _phase(values: ComplexArray) -> ComplexArray:
+    size = np.abs(values)
+    return np.where(size > 0.0, values / np.maximum(size, 1e-300), 1.0)
+
+
 def _turned(
-    M: ComplexArray, angles: FloatArray, best: FloatArray, channel: int
+    M: ComplexArray, angles: FloatArray, best: FloatArray, channel: int, everywhere: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the angles with one of them at its best, and the spectral radius there."""
+    """Return the angles with one of them at its best, everywhere or near by, and the spectral radius there."""
     width = 2.0 * np.pi / _ANGLES
-    for offsets in (width * np.arange(_ANGLES), *(width / 4.0**k * np.linspace(-1.0, 1.0, 9) for k in range(6))):
+    scans = [width * np.arange(_ANGLES)] if everywhere else []
+    for offsets in (*scans, *(width / 4.0**k * np.linspace(-1.0, 1.0, 9) for k in range(6))):
         centre = angles[:, channel].copy()
         for offset in offsets:
             tried = angles.copy()

@@ -16,8 +16,11 @@ import numpy as np
 
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray, index_of, names
-from .blocks import COMPLEX, attained, norm_bound, scaled_bound
+from .blocks import COMPLEX, attained, balanced_bound, norm_bound, scaled_bound
 from .evaluate import axis, on_axis
+
+AT_ONCE = 16
+"""Frequencies that are searched at once."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +73,40 @@ def _largest(matrix: Any, omega: FloatArray) -> Together:
     """Return one over the largest mu along frequency: where a cheap bound is high first, then between points."""
     M = matrix(omega)
     size = M.shape[1]
-    above, below = norm_bound(M, [1] * size), np.zeros(omega.size)
-    for chunk in np.array_split(np.argsort(-above), max(1, omega.size // 100)):
-        if above[chunk].max() <= below.max():
-            break
-        below[chunk] = attained(M[chunk])
-    k = int(np.argmax(below))
+    best, k, above = _searched(M, 0.0)
+    at = float(omega[k])
     low, high = omega[max(k - 1, 0)], omega[min(k + 1, omega.size - 1)]
-    best, at = float(below[k]), float(omega[k])
     for _ in range(3):
         fine = np.linspace(low, high, 17)
-        values = attained(matrix(fine))
-        j = int(np.argmax(values))
-        if values[j] > best:
-            best, at = float(values[j]), float(fine[j])
+        value, j, _ = _searched(matrix(fine), best)
+        if value > best:
+            best, at = value, float(fine[j])
+        else:
+            j = int(np.argmin(np.abs(fine - at)))
         low, high = fine[max(j - 1, 0)], fine[min(j + 1, 16)]
     if size < 3:  # attained
         return Together(1.0 / best, 1.0 / best, at)
     closer = np.concatenate([M[above > best], matrix(np.array([at]))])
     bound = scaled_bound(closer, [1] * size, [COMPLEX] * size).max(initial=best)
     return Together(1.0 / float(bound), 1.0 / best, at)
+
+
+def _searched(M: ComplexArray, best: float) -> tuple[float, int, FloatArray]:
+    """Return the largest mu attained, where it is, and bounds from above of all; what cannot exceed `best` is left out.
+
+    A search costs as much as a thousand bounds, so that the likeliest are searched first, a few at a time.
+    """
+    sizes = [1] * M.shape[1]
+    above, place = norm_bound(M, sizes), 0
+    close = np.flatnonzero(above > best)
+    above[close] = np.minimum(above[close], balanced_bound(M[close], sizes))
+    order = np.argsort(-above, kind="stable")
+    for chunk in np.array_split(order, max(1, order.size // AT_ONCE)):
+        chunk = chunk[above[chunk] > best]
+        if not chunk.size:
+            break
+        values = attained(M[chunk])
+        j = int(np.argmax(values))
+        if values[j] > best:
+            best, place = float(values[j]), int(chunk[j])
+    return best, place, above

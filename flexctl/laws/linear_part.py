@@ -44,7 +44,7 @@ def linear_law(law: Any, model: MechanicalModel, at: OperatingPoint | None = Non
 
 
 class Holding(NamedTuple):
-    """What holds an arm at rest, by input, and the outputs that are zero wherever it is at rest."""
+    """The commands that hold an arm at rest, and the outputs that are zero wherever it is at rest."""
 
     command: Callable[[str], float]
     moving: Collection[str]
