@@ -37,6 +37,12 @@ def design(plant: fx.Plant) -> fx.Design:
     )
 
 
+def start(model: fx.MechanicalModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return the arm at rest under its weight where the move begins, whatever it carries and is made of."""
+    q = model.rest(BEGIN)
+    return q, np.zeros(q.size)
+
+
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return 60 deg of all joints with three payloads that the law does not know, from rest under the weight."""
     law, found = design(plant), []
@@ -44,10 +50,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     for mass in PAYLOADS:
         changes = {**SETTINGS, "payload.mass": mass}
         arm = plant.with_(changes)
-        start = arm.model.rest(BEGIN)
-        options = {"initial": (start, np.zeros(start.size))}
         wanted = fx.references(arm, MOVES, law, known=known)
-        found.append(fx.Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options=options))
+        found.append(fx.Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options={"initial": start}))
     return found
 
 

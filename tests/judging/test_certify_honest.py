@@ -21,6 +21,7 @@ from flexctl.judging.certify.jobs import perform
 from flexctl.judging.certify.loops import examine
 from flexctl.judging.certify.requirements import judged
 from flexctl.judging.certify.robust import Point, stability_limit
+from flexctl.judging.certify.runs import start_point
 from flexctl.judging.workers import run_all
 from flexctl.laws.linear_part import linear_law
 from flexctl.motion.moves import quintic
@@ -385,3 +386,15 @@ def test_the_search_for_the_heaviest_payload_ends_at_what_is_plausible() -> None
     item = fx.Scenario("rest", {}, 0.1)
     found = stability_limit(light, law, item, "payload_kg", (0.0, 0.5, 200.0), "")
     assert (found.value, found.reached) == (6.25, False)
+
+
+def test_another_arm_begins_at_rest_where_the_scenario_gives_coordinates_of_its_own() -> None:
+    """Under weight the shape at rest changes with the payload; the joints stay."""
+    arm = fx.load_plant("spatial_3r", overrides={"model.elements": 1})
+    q = arm.model.rest([0.0, -0.6, 1.0])  # type: ignore[attr-defined]
+    item = fx.Scenario("held", {}, 1.0, options={"initial": (q, 0.0 * q)})
+    heavy = arm.with_(payload={"mass": 1.5})
+    at = start_point(heavy, item)
+    assert np.array_equal(at.q, fx.rest_point(heavy, [0.0, -0.6, 1.0]).q)
+    assert not np.allclose(at.q, q, atol=1e-6)
+    assert np.array_equal(start_point(arm, item).q, q)

@@ -15,7 +15,7 @@ from ...laws.abilities import AroundLaw, Limited, OfSeveralLaws
 from ...laws.controller import LinearLaw, Quantised, bare
 from ...laws.linear_part import linear_law
 from ...laws.rigid_reference import is_torque
-from ...linear.operating import carried, rest_point
+from ...linear.operating import carried, drives, rest_point, unbalanced
 from ...model import FloatArray, OperatingPoint, names
 from ...motion.moves import Motion
 from ...motion.track import Track
@@ -170,7 +170,11 @@ def predicted(plant: Plant, law: Any, item: Scenario) -> Response:
 
 
 def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None) -> OperatingPoint:
-    """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it."""
+    """Return where a scenario begins, or a pose (joint angles [rad]), at rest with what carries it.
+
+    Coordinates that the scenario gives are those of its own arm; where another one, heavier or softer, is not at rest
+    in them, it is taken at rest with its joints at the same angles.
+    """
     if isinstance(arm, IsLinear):
         if pose is not None:
             raise NotAvailable(f"{arm.name} is a linear plant: it has no poses")
@@ -182,7 +186,15 @@ def start_point(arm: Plant, item: Scenario, pose: Sequence[float] | None = None)
     initial = item.options.get("initial")
     if callable(initial):
         initial = initial(arm.model)
-    return carried(arm.model, arm.model.reference() if initial is None else initial[0])
+    point = carried(arm.model, arm.model.reference() if initial is None else initial[0])
+    if initial is None or np.any(initial[1]) or unbalanced(arm.model, point) is None:
+        return point
+    held = drives(arm.model)
+    joints = {s.name: float(point.q[i]) for i, s in enumerate(arm.model.coordinates) if s.name in held}
+    try:
+        return rest_point(arm, joints) if joints else point
+    except FlexctlError:
+        return point
 
 
 def scaled_run(plant: Plant, law: Any, item: Scenario, factor: float) -> Scaling:
