@@ -89,7 +89,7 @@ def test_minima_are_bracketed_with_one_new_point_a_step() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_what_is_attained_is_mu_where_mu_is_known(n: int) -> None:
-    """Of a matrix of rank one it is the sum of |a_i b_i|; beside others the search is within 4 % of the bound mostly."""
+    """Of a matrix of rank one it is the sum of |a_i b_i|; of others it is near the bound mostly."""
     M, random = matrices(12, n), np.random.default_rng(n)
     a, b = (random.standard_normal((12, n, 2)) @ [1.0, 1j] for _ in range(2))
     found = blocks.attained(a[:, :, None] * b[:, None, :])
