@@ -49,7 +49,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{own}", __name__)
     module = importlib.import_module(place, __name__)
     value = getattr(module, own) if hasattr(module, own) else importlib.import_module(f"{module.__name__}.{own}")
-    globals()[name] = value
+    from .support.kinds import guarded
+
+    globals()[name] = value = guarded(value, name)
     return value
 
 

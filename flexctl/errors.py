@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 
 from .support.moved import renamed_signal
@@ -126,6 +128,14 @@ class DataWarning(Caution):
     >>> issubclass(fx.DataWarning, fx.Caution)
     True
     """
+
+
+def caution(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn where the user's code called: at the first line on the way up that is not flexctl's."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "flexctl":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -25,6 +25,7 @@ from ..machine.given import LinearGiven, as_second_order
 from ..model import ComplexArray, FloatArray
 from ..motion.moves import Motion, Tabulated
 from ..motion.signals import Sampled
+from ..support.kinds import AnyLaw
 from .design_model import DesignModel, design_model
 
 
@@ -145,7 +146,7 @@ def _motion(t: FloatArray, acceleration: FloatArray, used: slice, step: float, b
     return Tabulated(t, value[used], rate[used], acceleration[used])
 
 
-def deviation(law: Any) -> Any:
+def deviation(law: AnyLaw) -> Any:
     """Return the law acting on measured minus wanted outputs: it follows the measured outputs, by their names.
 
     What it would do by itself to follow a reference is left out; the torque of the inversion takes its place and is

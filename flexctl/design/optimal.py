@@ -22,7 +22,6 @@ a plant that is known, planned with the same bands and limits.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Caution, ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ..errors import Caution, ConvergenceError, DefinitionError, NotAvailable, caution, require, unknown
 from ..laws.controller import LinearLaw
 from ..laws.fingerprint import Fingerprint, check_made_for, fingerprint, linear_core
 from ..laws.given import as_law
@@ -40,6 +39,7 @@ from ..motion.optimal import OptimalMotion
 from ..motion.signals import PiecewiseConstant
 from ..support import checks
 from ..support.files import write_atomically
+from ..support.kinds import LawGiven, SystemGiven
 from .optimal_loops import AffineSystem, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
 from .planned_command import PlannedCommand, read
@@ -287,7 +287,7 @@ def _references(
     }
 
 
-def load_command(path: str | Path, law: Any, known: Any = None) -> OptimalCommand | PlannedCommand:
+def load_command(path: str | Path, law: LawGiven, known: SystemGiven = None) -> OptimalCommand | PlannedCommand:
     """Return a command that its `save` wrote, for its law; with any other law it is refused.
 
     Parameters
@@ -419,7 +419,7 @@ def _soonest(
         try:
             found = attempt(middle)
         except ConvergenceError as error:  # what was found before holds
-            warnings.warn(f"the search ended early, at {good * dt:.4g} s: {error}", Caution, stacklevel=4)
+            caution(f"the search ended early, at {good * dt:.4g} s: {error}", Caution)
             break
         if found is None:
             bad = middle

@@ -313,7 +313,7 @@ def _copies(what: InputSignal | Motion, shaper: Shaper) -> tuple[float, ...]:
     return tuple(sorted(times))
 
 
-def shaped(command: Any, by: Shaper) -> Any:
+def shaped(command: Motion | InputSignal, by: Shaper) -> Any:
     """Return a motion or an input signal through a shaper; what should be at rest after it is so after the shaper.
 
     Examples

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import DefinitionError, require, unknown
 from ..support.files import write_folder
+from ..support.kinds import LawGiven, SystemGiven
 from .names import identifier
 
 
@@ -136,7 +137,8 @@ def formats(what: str) -> list[str]:
 
 
 def export_law(
-    law: Any, folder: str | Path, to: str = "c", *, plant: Any = None, name: str = "", **options: Any,
+    law: str | Path | LawGiven, folder: str | Path, to: str = "c", *, plant: SystemGiven = None, name: str = "",
+    **options: Any,
 ) -> Exported:
     """Write a sampled control law for another program.
 
@@ -188,7 +190,9 @@ def export_law(
     return _written(writer, Request(thing, identifier(name or title or "law"), title, arm, script, options), folder)
 
 
-def export_plant(plant: Any, folder: str | Path, to: str = "fmu", *, name: str = "", **options: Any) -> Exported:
+def export_plant(
+    plant: SystemGiven, folder: str | Path, to: str = "fmu", *, name: str = "", **options: Any
+) -> Exported:
     """Write a plant for another program.
 
     Parameters

@@ -26,6 +26,7 @@ from ..laws.given import as_law
 from ..laws.governed import Governed
 from ..laws.ordered import readings
 from ..model import FloatArray
+from ..support.kinds import LawGiven
 from .c_files import FLAGS
 from .c_header import header
 from .c_source import source
@@ -58,7 +59,7 @@ def compiler() -> list[str]:
     raise NotAvailable(f"no C compiler: {wanted} is not installed; install gcc, or name a compiler in the variable CC")
 
 
-def compiled_c(law: Any, single: bool = False) -> Any:
+def compiled_c(law: LawGiven, single: bool = False) -> Any:
     """Return a sampled law that runs as compiled C code, for `simulate`, scenarios and certificates.
 
     Parameters

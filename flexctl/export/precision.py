@@ -29,6 +29,7 @@ from ..linear import FirstOrder
 from ..linear.discrete import zero_order_hold
 from ..model import FloatArray, LinearMechanics, index_of
 from ..models.wrappers.driven_joints import DrivenJoints
+from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
 from .mirror import Mirror
 from .program import Program, Units, program_of
@@ -167,7 +168,7 @@ class MirroredLaw(_Wrapper):
         met.at_limit, met.calls = met.at_limit + limited, met.calls + 1
 
 
-def single_precision(controller: Any, plant: Any, scenario: Scenario) -> SinglePrecision:
+def single_precision(controller: LawGiven, plant: SystemGiven, scenario: Scenario) -> SinglePrecision:
     """Return what single precision costs a law in a scenario.
 
     Parameters

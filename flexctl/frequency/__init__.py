@@ -21,6 +21,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from ..support.checks import real_array
+from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from .channels import main_channels
 from .evaluate import Transfer, axis, on_axis, transfer
@@ -206,7 +207,7 @@ class FrequencyResponse(Tabular):
 
 
 def frequency_response(
-    model: Any,
+    model: SystemGiven,
     omega: npt.ArrayLike | None = None,
     *,
     lo: float | None = None,

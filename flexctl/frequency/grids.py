@@ -29,6 +29,7 @@ from ..machine.given import as_linear
 from ..model import ComplexArray, FloatArray, FrequencyModel
 from ..models import REGISTRY
 from ..support.checks import real
+from ..support.kinds import SystemGiven
 from .evaluate import Transfer, axis, on_axis
 
 SHOWN = 10  # flexible modes of a discretised arm in the default range
@@ -40,7 +41,7 @@ _CENTRE = 1e-5  # no point closer to an undamped pole, in parts of its frequency
 _FAN = np.array([0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
 
 
-def grid(model: Any, lo: float | None = None, hi: float | None = None, points: int = 400) -> FloatArray:
+def grid(model: SystemGiven, lo: float | None = None, hi: float | None = None, points: int = 400) -> FloatArray:
     """Return frequencies [rad/s] at which no peak loses more than 0.1 dB.
 
     Parameters

@@ -21,6 +21,7 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.seen import as_seen
 from ..machine.given import is_control
 from ..model import ComplexArray, FrequencyModel, Signal, names
+from ..support.kinds import LoopGiven, SystemGiven
 from .evaluate import Transfer, prepared, with_limits
 from .grids import frequency_model, known_poles
 from .measured import measured_loop
@@ -82,7 +83,7 @@ def series(first: FrequencyModel, second: FrequencyModel) -> Series:
     return Series(first, second, tuple(first.inputs), tuple(second.outputs), 1.0, dt)
 
 
-def loop_gain(plant: Any, controller: Any) -> Any:
+def loop_gain(plant: SystemGiven, controller: LoopGiven) -> Any:
     """Return the loop gain L, from each drive once around back to it; the closed loop is (1 + L)^-1.
 
     Parameters

@@ -22,6 +22,7 @@ import numpy as np
 from ..abilities import Gains, sample_time_of
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
+from ..support.kinds import LoopGiven
 from .evaluate import Transfer, axis, on_axis
 from .grids import frequency_model, known_poles, refine, start_grid
 
@@ -109,7 +110,7 @@ class Margins:
 
 
 def margins(
-    loop: Any, channel: str | None = None, lo: float | None = None, hi: float | None = None,
+    loop: LoopGiven, channel: str | None = None, lo: float | None = None, hi: float | None = None,
     unstable_poles: int | None = None,
 ) -> Margins:
     """Return the stability margins of a loop gain, continuous or sampled.

@@ -17,7 +17,6 @@ half across; a crossing moves with its gain, and the phase there with it.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..abilities import KnowsPoles, sample_time_of
-from ..errors import AccuracyWarning, DefinitionError, require, unknown
+from ..errors import AccuracyWarning, DefinitionError, caution, require, unknown
 from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis
@@ -240,10 +239,10 @@ class _Curve:
         wide = np.flatnonzero(turn > COARSE)
         if wide.size:
             k = int(wide[np.argmax(turn[wide])])
-            warnings.warn(
+            caution(
                 f"the phase turns by {math.degrees(turn[k]):.0f} deg between the lines at {self.omega[k]:.5g} and "
                 f"{self.omega[k + 1]:.5g} rad/s: to which side is a guess; measure closer lines there",
-                AccuracyWarning, stacklevel=6,
+                AccuracyWarning,
             )
 
     def channels(self, omega: FloatArray) -> ComplexArray:
@@ -274,10 +273,10 @@ class _Curve:
         # of a plant that falls as slowly as its rates do, all that follows is about twice the first again
         part = 3.0 * float(np.max(missing / np.abs(self.channels(omega))))
         if part > FOLDED:
-            warnings.warn(
+            caution(
                 f"the law acts every {self.loop.dt:g} s and the lines end at {self.omega[-1]:.4g} rad/s: what folds "
                 f"back from above may be {part:.1%} of the plant where a margin is taken; measure higher, or the "
-                "sampled response itself", AccuracyWarning, stacklevel=6,
+                "sampled response itself", AccuracyWarning,
             )
 
     def _between(self, omega: FloatArray) -> ComplexArray:

@@ -12,14 +12,13 @@ z = exp(j omega dt): its H2 norm is the root mean square of its outputs under wh
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
 from ..abilities import sample_time_of
-from ..errors import AccuracyWarning, Caution, ConvergenceError, DefinitionError
+from ..errors import AccuracyWarning, Caution, ConvergenceError, DefinitionError, caution
 from ..linear import LinearPlant
 from ..linear.balance import balanced
 from ..linear.modes import modes
@@ -84,7 +83,7 @@ class Norm(float):
         return float(self), self.error, self.frequency, self.why
 
 
-def norm(plant: LinearGiven, kind: Any = 2) -> Norm:
+def norm(plant: LinearGiven, kind: float | str = 2) -> Norm:
     """Return the H2 (kind 2) or H-infinity (kind inf) norm of a linear plant, all inputs to all outputs.
 
     Parameters
@@ -128,7 +127,7 @@ def norm(plant: LinearGiven, kind: Any = 2) -> Norm:
     if not why and text != "inf" and sample_time_of(linear) == 0 and np.any(as_first_order(linear).D):
         why = "inputs are fed through to outputs at every frequency, which the H2 norm of a continuous plant sums"
     if why:
-        warnings.warn(f"the norm is infinite: {why}", InfiniteNorm, stacklevel=3)
+        caution(f"the norm is infinite: {why}", InfiniteNorm)
         return Norm(math.inf, math.nan, math.nan, why)
     found = _largest(linear, H) if text == "inf" else _energy(linear, H)
     if found.error > APART:
@@ -138,7 +137,7 @@ def norm(plant: LinearGiven, kind: Any = 2) -> Norm:
         )
     if found.error > AGREE or found.why:
         text = found.why or f"the norm is known to {found.error:.2g} of its size"
-        warnings.warn(text, AccuracyWarning, stacklevel=3)
+        caution(text, AccuracyWarning)
     return found
 
 

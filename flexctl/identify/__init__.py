@@ -9,6 +9,7 @@ parameters                 parameters of a plant file from records and frequency
 multisine, doublets        experiments; `measure` makes a synthetic record of any plant
 """
 
+from ..support.kinds import guarded
 from .experiment import Excitation, doublets, multisine, read_excitation
 from .fitted import fitted_plant
 from .frf import frf
@@ -44,3 +45,5 @@ __all__ = [
     "spectra",
     "subspace",
 ]
+
+globals().update({name: guarded(globals()[name], f"identify.{name}", __name__) for name in __all__})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -265,7 +266,7 @@ def doublets(
     return Excitation(np.asarray(np.arange(u.size) * dt, float), u, named, 0, np.zeros(0), crest, note)
 
 
-def read_excitation(path: Any, name: str, unit: str) -> Excitation:
+def read_excitation(path: str | Path, name: str, unit: str) -> Excitation:
     """Return an excitation from a .csv, .npz, .mat or .json file: a column of time and one for the input.
 
     Examples

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..catalogue.linear_plant import LISTED, LinearSystem
 from ..catalogue.uncertainty import Uncertainty
-from ..errors import DataWarning, DefinitionError
+from ..errors import DataWarning, DefinitionError, caution
 from ..frequency import FrequencyResponse
 from ..linear import FirstOrder
 from ..linear.discrete import zero_order_hold
@@ -88,7 +88,7 @@ def fitted_plant(response: FrequencyResponse, name: str = "measured response", s
         "the worst channel. It is stable by construction, free motion aside, and nothing is known outside the lines; "
         "flexctl.margins takes the lines themselves"
     )
-    warnings.warn(". ".join([text, *words]), DataWarning, stacklevel=2)
+    caution(". ".join([text, *words]), DataWarning)
     plant = _sampled(found, data)
     note = {**plant.provenance, "plant": name, "fitted": text}
     plant = FirstOrder(plant.A, plant.B, plant.C, plant.D, plant.states, plant.inputs, plant.outputs, plant.dt, note)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -451,7 +452,7 @@ def _rigid_blocks(R2: FloatArray, R1: FloatArray) -> list[tuple[FloatArray, Floa
     return found
 
 
-def read_frf(path: Any, **units: str) -> MeasuredResponse:
+def read_frf(path: str | Path, **units: str) -> MeasuredResponse:
     """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
     universal file (.uff, .unv; functions of kind 4).
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
 
-from ..errors import DataWarning, DefinitionError, require
+from ..errors import DataWarning, DefinitionError, caution, require
 from ..model import FloatArray, Signal
 
 CLIPPED = 0.01
@@ -102,4 +101,4 @@ def output_caution(signal: Signal, x: FloatArray) -> str:
 def tell(found: Iterable[str]) -> None:
     """Warn of each."""
     for text in found:
-        warnings.warn(text, DataWarning, stacklevel=3)
+        caution(text, DataWarning)

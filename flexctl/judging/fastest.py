@@ -27,7 +27,16 @@ import numpy as np
 from ..abilities import HasModel
 from ..design import optimal
 from ..design.planned_command import PlannedCommand, references_of
-from ..errors import AccuracyWarning, Caution, ConvergenceError, DefinitionError, NotAvailable, require, unknown
+from ..errors import (
+    AccuracyWarning,
+    Caution,
+    ConvergenceError,
+    DefinitionError,
+    NotAvailable,
+    caution,
+    require,
+    unknown,
+)
 from ..laws.blended import Blended
 from ..laws.controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, bare, layers
 from ..laws.fingerprint import Fingerprint, fingerprint
@@ -40,6 +49,7 @@ from ..motion.moves import Motion, quintic
 from ..motion.planned import Planned, Shape
 from ..simulation.simulate import simulate
 from ..support import checks
+from ..support.kinds import LawGiven, SystemGiven
 from .soonest import Band, Search, Task, Verdict, Within, arrival_of
 from .workers import run_all
 
@@ -56,7 +66,7 @@ START = 0.8
 
 
 def optimal_command(
-    law: Any,
+    law: LawGiven,
     plants: Mapping[str, Any],
     target: Mapping[str, float],
     *,
@@ -65,7 +75,7 @@ def optimal_command(
     also: Mapping[float, float] | None = None,
     limits: Mapping[str, optimal.Limit] | None = None,
     rest: Mapping[str, float] | None = None,
-    known: Any = None,
+    known: SystemGiven = None,
     margin: float = optimal.MARGIN,
     fine: Sequence[int] = FINE,
     start: PlannedCommand | Mapping[str, Motion] | None = None,
@@ -252,7 +262,7 @@ class _Loops:
             word = fingerprint(own)
         except NotAvailable as error:
             word = None
-            warnings.warn(f"{error}: the command will not be refused with another law", Caution, stacklevel=4)
+            caution(f"{error}: the command will not be refused with another law", Caution)
         return cls(own, arms, asked, begins, moves, bounds, word, float(own.sample_time))
 
     @property
@@ -386,7 +396,7 @@ def _command(loops: _Loops, shape: Shape, search: Search, work: _Work) -> Planne
             "wider bands, higher limits or fewer plants"
         )
     if search.trouble:
-        warnings.warn(f"the search ended early, the best before is returned: {search.trouble}", Caution, stacklevel=4)
+        caution(f"the search ended early, the best before is returned: {search.trouble}", Caution)
     arrival, motions, arrivals, peaks = work.verified(search)
     bands = {asked.within: arrival, **asked.also}
     any_arm = next(iter(loops.arms.values()))

@@ -39,6 +39,7 @@ from ..simulation.response import Response
 from ..simulation.simulate import simulate
 from ..support import checks
 from ..support.files import write_atomically
+from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
 from .certify.runs import limits
 
@@ -117,8 +118,8 @@ class Learnt(Tabular):
 
 
 def learn(
-    system: Any,
-    law: Any,
+    system: SystemGiven,
+    law: LawGiven,
     reference: Motion | Mapping[str, Motion],
     *,
     models: Mapping[Any, Any],

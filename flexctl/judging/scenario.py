@@ -36,6 +36,7 @@ from ..simulation.defaults import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, simulate
 from ..support.checks import table
+from ..support.kinds import LawGiven
 from .workers import frames_of
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Scenario:
     inputs: Mapping[str, InputSignal] = field(default_factory=dict)
     payload: Sequence[tuple[float, float, float]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    law: Any = None
+    law: LawGiven = None
     formulation: str | Mapping[str, Any] = ""
     against: str = ""
 
@@ -247,7 +248,7 @@ def run_scenarios(
     plant: Plant,
     progress: Progress | None = None,
     *,
-    controller: Any = None,
+    controller: LawGiven = None,
     only: Iterable[str] = (),
     method: str | None = None,
     record_states: bool = False,
@@ -355,7 +356,7 @@ def _reporter(progress: Progress, name: str) -> Callable[[float], None]:
     return lambda fraction: progress(name, fraction)
 
 
-def robustness(controller: Any, plant: Plant, items: Sequence[Scenario]) -> dict[str, tuple[Margins, bool]]:
+def robustness(controller: LawGiven, plant: Plant, items: Sequence[Scenario]) -> dict[str, tuple[Margins, bool]]:
     """Return margins and stability of the linear loop on every variant of the plant, by what tells the variants apart.
 
     Of a law with several commands each loop is broken in turn. Empty for a controller that has no linear part.

@@ -30,6 +30,7 @@ from ..motion.profiles import Swing
 from ..motion.signals import PiecewiseConstant
 from ..simulation.response import Response
 from ..simulation.simulate import simulate
+from ..support.kinds import LawGiven
 from ..support.tabular import Column, Tabular
 
 CYCLES = 5
@@ -118,7 +119,7 @@ class SwingStability(Tabular):
 
 
 def swing_stability(
-    plant: ModelGiven, law: Any, rates: Sequence[float] | None = None, *, by: str | None = None,
+    plant: ModelGiven, law: LawGiven, rates: Sequence[float] | None = None, *, by: str | None = None,
     between: tuple[float, float] | None = None, progress: Callable[[str, float], None] | None = None,
 ) -> SwingStability:
     """Return what taps leave while the arm swings through the range of a scheduled law, faster and faster.

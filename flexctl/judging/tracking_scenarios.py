@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..machine.given import as_plant
 from ..motion.track import Track
+from ..support.kinds import AnyLaw
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tracking_scenario(
-    name: str, plant: Plant, track: Track, law: Any, feedforward: bool = True, *, own: bool = False,
+    name: str, plant: Plant, track: Track, law: AnyLaw, feedforward: bool = True, *, own: bool = False,
     arm: dict[str, Any] | None = None, **options: Any,
 ) -> Scenario:
     """Return the run of a law along a whole track, from rest with straight links where it begins.

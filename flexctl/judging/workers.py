@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from ..errors import Caution, FlexctlError, require
+from ..errors import Caution, FlexctlError, caution, require
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ATTEMPTS = 3
@@ -131,7 +131,7 @@ def _warn(cautions: Cautions, label: str, told: set[str]) -> None:
     for category, text in cautions:
         if text not in told:
             told.add(text)
-            warnings.warn(f"{label}: {text}" if label else text, category, stacklevel=4)
+            caution(f"{label}: {text}" if label else text, category)
 
 
 def _crew(job: Callable[[Any], Any], cases: Sequence[Any], scripts: Sequence[str]) -> _Crew | None:

@@ -8,6 +8,7 @@ wrappers, or made of linear ones, stays so and keeps its compiled steps; to any 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..errors import require
 from ..model import FloatArray
+from ..support.kinds import AnyLaw
 from .blended import Blended
 from .controller import Controller, Delayed, LinearLaw, Noisy, Quantised, Saturated, _Wrapper, bare, not_a_law
 from .scheduled import ScheduledLaw
@@ -44,7 +46,7 @@ class Added(_Wrapper):
         return np.clip(np.asarray(u, float) + r[own::3], self.lower, self.upper), state
 
 
-def with_added(law: Any, limits: dict[str, float] | None = None) -> Any:
+def with_added(law: AnyLaw, limits: Mapping[str, float] | None = None) -> Any:
     """Return a sampled law that also follows a channel `<input>_learnt` for every input, which is added to the command.
 
     Parameters

@@ -24,6 +24,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
 from ..support.checks import number, positive, real_array, table
+from ..support.kinds import AnyLaw
 from .abilities import AroundLaw, NeedsReferences, StartsFromReadings
 from .ordered import as_data, period, product, readings
 
@@ -230,7 +231,7 @@ class _Wrapper:
     informs: ClassVar[bool] = False
     """Whether the wrapper only tells of the law and does nothing to it."""
 
-    law: Any
+    law: AnyLaw
 
     @property
     def sample_time(self) -> float:

@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import NotAvailable
 from ..linear import FirstOrder
 from ..model import FloatArray, names
+from ..support.kinds import AnyLaw
 from .controller import Controller, LinearLaw, check_answer, checked, initial_at
 
 SAMPLES = (160, 480)
@@ -50,7 +51,7 @@ def copied(law: Any) -> Any:
 
 
 def realised(
-    law: Any, y: Sequence[float], r: Sequence[float] = (), held: Sequence[float] | None = None,
+    law: AnyLaw, y: Sequence[float], r: Sequence[float] = (), held: Sequence[float] | None = None,
     moving: Sequence[bool] = (),
 ) -> LinearLaw:
     """Return the linear law that a sampled law is about rest.

@@ -29,6 +29,7 @@ from ..machine.given import as_model
 from ..model import FloatArray, names
 from ..models.wrappers.motor_commands import has_motors, motor_commands
 from ..motion.moves import Motion
+from ..support.kinds import AnyLaw, SystemGiven
 from .controller import LinearLaw, is_wrapper
 
 
@@ -100,7 +101,9 @@ def channel(drive: str) -> str:
     return f"{drive.rsplit('_', 1)[0]}_feedforward"
 
 
-def references(system: Any, motions: Mapping[str, Motion], law: Any = None, known: Any = None) -> dict[str, Motion]:
+def references(
+    system: SystemGiven, motions: Mapping[str, Motion], law: AnyLaw = None, known: SystemGiven = None
+) -> dict[str, Motion]:
     """Return what a run along joint motions refers to: joint angles, torques that the law feeds forward, rigid tip.
 
     Parameters
@@ -150,7 +153,7 @@ def _bare(system: Any) -> Any:
     return within(as_model(system))
 
 
-def fed_forward(law: Any, inertia: FloatArray | None = None) -> Any:
+def fed_forward(law: AnyLaw, inertia: FloatArray | None = None) -> Any:
     """Return the law with the torques of `references` added to its commands.
 
     Parameters

@@ -18,6 +18,7 @@ from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closur
 from ..models.continuation import Balance, Outcome, follow
 from ..models.ranges import check_rest
 from ..support.checks import real, real_array, table
+from ..support.kinds import SystemGiven
 
 
 def accelerations(
@@ -47,7 +48,7 @@ def accelerations(
 
 
 def equilibrium(
-    system: Any,
+    system: SystemGiven,
     *,
     hold: Mapping[str, float] | None = None,
     balance: Sequence[str] | None = None,

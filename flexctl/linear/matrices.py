@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require
 from ..model import FloatArray, Signal
+from ..support.kinds import Matrix
 from . import FirstOrder, SecondOrder, independent_basis
 from .descriptor import check_regular
 
@@ -23,18 +24,18 @@ Labels = Sequence[str | Signal]
 
 
 def from_matrices(
-    M: Any = None,
-    D: Any = None,
-    K: Any = None,
-    B: Any = None,
-    C: Any = None,
+    M: Matrix = None,
+    D: Matrix = None,
+    K: Matrix = None,
+    B: Matrix = None,
+    C: Matrix = None,
     *,
-    Cq: Any = None,
-    Cv: Any = None,
-    Ca: Any = None,
-    Du: Any = None,
-    G: Any = None,
-    A: Any = None,
+    Cq: Matrix = None,
+    Cv: Matrix = None,
+    Ca: Matrix = None,
+    Du: Matrix = None,
+    G: Matrix = None,
+    A: Matrix = None,
     dt: float = 0.0,
     coordinates: Labels | None = None,
     states: Labels | None = None,

@@ -6,17 +6,16 @@ command of a servo or a cylinder, has the value that keeps it there. Free joints
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..abilities import KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
-from ..errors import Caution, ConvergenceError, require, unknown
+from ..errors import Caution, ConvergenceError, caution, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
+from ..support.kinds import SystemGiven
 from .equilibrium import as_inputs, equilibrium, posed, resting_part
 
 Pose = Mapping[str, float] | Sequence[float] | FloatArray
@@ -48,7 +47,7 @@ def drives(model: MechanicalModel) -> dict[str, str]:
 
 
 def rest_point(
-    system: Any, pose: Pose | None = None, u: Mapping[str, float] | FloatArray | None = None
+    system: SystemGiven, pose: Pose | None = None, u: Mapping[str, float] | FloatArray | None = None
 ) -> OperatingPoint:
     """Return the equilibrium of the posed arm: its joints held, each by the input that drives it.
 
@@ -186,4 +185,4 @@ def check_balanced(model: MechanicalModel, point: OperatingPoint) -> None:
 
 def _warn(model: MechanicalModel, what: str | None, why: str) -> None:
     if what is not None:
-        warnings.warn(f"{model.kind} is linearised where it is not at rest, {what}: {why}", NotBalanced, stacklevel=4)
+        caution(f"{model.kind} is linearised where it is not at rest, {what}: {why}", NotBalanced)

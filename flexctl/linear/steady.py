@@ -26,6 +26,7 @@ from ..errors import ConvergenceError, NotAvailable, require
 from ..machine.given import LinearGiven, as_model, as_second_order, opened
 from ..model import FloatArray, OperatingPoint, index_of
 from ..support.checks import real_array, several
+from ..support.kinds import SystemGiven
 from . import SecondOrder, linearise
 
 
@@ -65,7 +66,7 @@ def lock(plant: LinearGiven, coordinates: Sequence[str]) -> SecondOrder:
 
 
 def steady_state(
-    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
+    model: SystemGiven, rates: Sequence[float], angles: Sequence[float] | None = None, tolerance: float = 1e-11
 ) -> OperatingPoint:
     """Return the deformed state in which the arm turns with constant joint rates.
 
@@ -118,7 +119,7 @@ def steady_state(
 
 
 def spinning_plant(
-    model: Any, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
+    model: SystemGiven, rates: Sequence[float], angles: Sequence[float] | None = None, *, stiffening: bool = True,
     provenance: Mapping[str, Any] | None = None,
 ) -> SecondOrder:
     """Return the linear plant about steady joint rates [rad/s], in the frames that turn with the links.

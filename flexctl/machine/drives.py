@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Annotated
 
-from ..errors import Caution, require
+from ..errors import Caution, caution, require
 from .schema import Choice, Quantity, check
 
 
@@ -62,11 +61,10 @@ class Motor:
             f"inductance = {self.inductance:g} H needs resistance [ohm] above zero",
         )
         if kt > 0 and abs(ke / kt - 1.0) > 0.05:
-            warnings.warn(
+            caution(
                 f"back_emf_constant = {ke:g} V s/rad and torque_constant = {kt:g} N m/A differ by more than 5 %: in SI "
                 "units they are one constant, and a motor with more torque than back EMF makes energy; check the units",
                 DriveCaution,
-                stacklevel=3,
             )
 
     @property

@@ -17,14 +17,13 @@ square of the turn of all links together, the largest found on two equal links i
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..abilities import Assuming, innermost
-from ..errors import Caution
+from ..errors import Caution, caution
 from ..model import FloatArray
 
 BENDING, CHAIN, SPIN, ARC, CHORD = 0.45, 1.6, 1.193, 0.193, 1.0 / 24.0
@@ -93,7 +92,7 @@ def check_rest(model: Any, q: FloatArray) -> None:
     for one in in_range(model, q[None], 0.0 * q[None]):
         if one.cost > ALLOWED:
             reached = f"{model.kind}: {one.what} is {one.value:.3g} {one.unit} in this equilibrium, {one.told()}"
-            warnings.warn(f"{reached}, or load it less", BeyondModel, stacklevel=4)
+            caution(f"{reached}, or load it less", BeyondModel)
 
 
 ALLOWED = 0.05

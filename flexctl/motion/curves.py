@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ Sample = tuple[FloatArray, FloatArray, FloatArray]
 """Position, velocity, acceleration (or point, tangent, curvature vector), each (.., 2)."""
 
 
+@runtime_checkable
 class Curve(Protocol):
     """A plane curve with arc length s from 0 to `length` [m].
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import AccuracyWarning
+from ..errors import AccuracyWarning, caution
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
@@ -32,7 +31,6 @@ it where with the step alone."""
 NEAR = 100.0
 """So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
 steps of half the length to be tried."""
-LEVEL = 4
 
 CONTROLLED = ("m", "rad", "1")
 """Units of outputs whose local error is controlled; rates of them are estimated, accelerations are not."""
@@ -199,7 +197,7 @@ class Accuracy:
         bent = self.curved if self._estimated else max(self.curved, float(parts.max(initial=0.0)))
         if bent > (rtol or DEFAULT):
             text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a step"
-            warnings.warn(text, AccuracyWarning, LEVEL)
+            caution(text, AccuracyWarning)
         if not self._estimated:
             return
         ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
@@ -209,14 +207,14 @@ class Accuracy:
         if said:
             fixed = f"step < {longest:.3g} s, or leave step out: it then follows rtol"
             remedy = f"rtol = {0.2 * rtol:.2g}" if rtol else fixed
-            warnings.warn(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning, LEVEL)
+            caution(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning)
         if lost.any():
             band = self._band(length)
             names = ", ".join(self.outputs[i].name for i in np.flatnonzero(lost))
-            warnings.warn(
+            caution(
                 f"a force jumps on an arm whose high modes are not damped: {names} are right below {band:.3g} Hz and "
                 "not resolved above; add damping or hub inertia, or round the jump",
-                AccuracyWarning, LEVEL,
+                AccuracyWarning,
             )
 
     def _band(self, length: float) -> float:

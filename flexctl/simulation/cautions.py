@@ -15,7 +15,7 @@ import numpy as np
 
 from ..abilities import Assuming, innermost
 from ..design.design import Design
-from ..errors import Caution, ConvergenceError, FlexctlError, NotAvailable
+from ..errors import Caution, ConvergenceError, FlexctlError, NotAvailable, caution
 from ..laws.abilities import DesignedForRange
 from ..laws.controller import layers
 from ..laws.given import feedback_of
@@ -92,11 +92,10 @@ def with_range(model: Any, run: Response, keep: bool) -> Response:
 
 
 def _warn_of_model(model: Any, run: Response, one: Driven) -> None:
-    warnings.warn(
+    caution(
         f"{model.kind}: {one.what} reached {one.value:.3g} {one.unit} at t = {run.t[one.sample]:.4g} s, "
         f"{one.told()}, or move less",
         BeyondModel,
-        stacklevel=4,
     )
 
 
@@ -109,24 +108,22 @@ def _warn_of_range(run: Response, name: str, low: float, high: float) -> None:
     unit = run.unit(name)
     scale, shown = (180.0 / np.pi, "deg") if unit == "rad" else (1.0, unit)
     first = int(np.flatnonzero(beyond > SLACK * (high - low))[0])
-    warnings.warn(
+    caution(
         f"{name} = {scale * value[k]:.4g} {shown} at t = {run.t[k]:.4g} s is outside {scale * low:.4g} to "
         f"{scale * high:.4g} {shown}, for which the law was designed (since t = {run.t[first]:.4g} s): it acts there "
         "as at the nearest design, and nothing is known of that loop; add designs, or keep the motion inside",
         OutsideDesign,
-        stacklevel=4,
     )
 
 
 def _warn_of_unstable(design: Design) -> None:
     pole = unstable_pole(design)
     if pole is not None:
-        warnings.warn(
+        caution(
             f"the loop of the design is unstable on its own linear plant: {_pole(pole)}. A bounded run only shows that "
             "it is short, that a limit holds the motion, or that the integrator damps it; see Design.poles and "
             "flexctl.certify",
             HiddenInstability,
-            stacklevel=4,
         )
 
 

@@ -17,6 +17,7 @@ from ..errors import ConvergenceError, require
 from ..kernels.schemes import SCHEMES, Scheme, trapezoidal
 from ..machine.given import as_model, opened
 from ..model import FloatArray
+from ..support.kinds import SystemGiven
 from .response import Response
 from .simulate import simulate
 
@@ -96,7 +97,7 @@ class MethodTable:
 
 
 def compare_methods(
-    system: Any,
+    system: SystemGiven,
     *,
     duration: float,
     steps: Sequence[float],

@@ -6,13 +6,12 @@ steps are the same time: 0.1 + 0.2 and 0.3 must not make a step of their own, no
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import AccuracyWarning, DefinitionError, require
+from ..errors import AccuracyWarning, DefinitionError, caution, require
 from ..model import FloatArray
 from ..motion.moves import InputSignal, Motion
 
@@ -67,7 +66,7 @@ def warn_between_samples(inputs: Mapping[str, InputSignal], t: FloatArray, step:
     if late:
         told = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if late[3:] else "")
         text = f"the plant is sampled every {step:g} s: {told} acts from the next sample on"
-        warnings.warn(text, AccuracyWarning, stacklevel=4)
+        caution(text, AccuracyWarning)
 
 
 def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,7 @@ from ..machine.given import as_model, opened
 from ..model import FloatArray
 from ..motion.moves import Motion
 from ..support.checks import table
+from ..support.kinds import SystemGiven
 from .response import Response
 from .simulate import simulate
 
@@ -58,7 +59,7 @@ class InverseDynamics:
 
 
 def inverse_dynamics(
-    system: Any, motions: Mapping[str, Motion], *, duration: float, **options: Any
+    system: SystemGiven, motions: Mapping[str, Motion], *, duration: float, **options: Any
 ) -> InverseDynamics:
     """Return the torques of the rigid and of the flexible arm along commanded motions.
 

@@ -11,7 +11,6 @@ damps these modes shows a clean run. `simulate` therefore looks here after a run
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..abilities import LinearFeedback, Posable, Restable
-from ..errors import Caution, NotAvailable
+from ..errors import Caution, NotAvailable, caution
 from ..laws.abilities import ChangesAtTimes
 from ..laws.controller import is_wrapper
 from ..laws.given import as_known, feedback_of
@@ -29,6 +28,7 @@ from ..linear.interconnect import loop_poles
 from ..machine.given import as_model, as_plant
 from ..model import ComplexArray, FloatArray, OperatingPoint
 from ..motion.track import Track
+from ..support.kinds import AnyLaw, SystemGiven
 from ..support.tabular import Column, Tabular
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def law_at(law: Any, t: float) -> Any:
     return law.at(t) if isinstance(law, ChangesAtTimes) else law
 
 
-def path_stability(system: Any, law: Any, track: Track, count: int = 13) -> PathStability:
+def path_stability(system: SystemGiven, law: AnyLaw, track: Track, count: int = 13) -> PathStability:
     """Return the poles of a law on the linear plant at evenly spaced times of a track.
 
     Parameters
@@ -191,12 +191,11 @@ def warn_if_unstable(system: Any, law: Any, track: Track, how: str) -> PathStabi
         return None
     if not found.stable:
         k = int(found.growth.argmax())
-        warnings.warn(
+        caution(
             f"the linear loop is unstable on its own path: {found.growth[k]:+.3g} 1/s at {found.frequency[k]:.4g} Hz "
             f"in the pose of t = {found.times[k]:.3g} s. A bounded run ({how}) only shows that the integrator damps "
             "this, or that the run is short; feed back joint angles in place of chords, filter the rates "
             "(filter_time), give the arm damping, or use a shorter step without dissipation",
             HiddenInstability,
-            stacklevel=3,
         )
     return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..machine.given import as_model
 from ..model import FloatArray
 from ..models.assumed_modes.poses import follow
 from ..motion.moves import Motion, Step
+from ..support.kinds import SystemGiven
 from .engines import first_order_hold
 from .grid import samples, time_grid
 from .response import Response
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def prescribed_response(
-    system: Any, motions: Mapping[str, Motion], *, duration: float, step: float = 1e-3, projected: bool = True
+    system: SystemGiven, motions: Mapping[str, Motion], *, duration: float, step: float = 1e-3, projected: bool = True
 ) -> Response:
     """Return what the sensors read while an arm of assumed modes bends about its prescribed rigid motion.
 

@@ -8,7 +8,6 @@ once per control period. A continuous linear law is integrated together with the
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -31,6 +30,7 @@ from ..errors import (
     ConvergenceError,
     DefinitionError,
     NotAvailable,
+    caution,
     did_you_mean,
     require,
     unknown,
@@ -48,6 +48,7 @@ from ..motion.moves import InputSignal, Motion, check_motion
 from ..motion.optimal import MadeForLaw
 from ..motion.track import track_of
 from ..support.checks import real_array, several
+from ..support.kinds import LawGiven, SystemGiven
 from ..support.memory import room_for
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
@@ -67,8 +68,8 @@ METHODS = ("auto", "exact", "march", *SCHEMES)
 
 
 def simulate(
-    system: Any,
-    controller: Any = None,
+    system: SystemGiven,
+    controller: LawGiven = None,
     reference: Motion | Mapping[str, Motion] | None = None,
     *,
     duration: float,
@@ -209,11 +210,10 @@ def simulate(
         method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if chosen.stages > 1 and has_kinks(model):
-        warnings.warn(
+        caution(
             f"{model.kind} has joints with dry friction, play, limits or a gear with losses: SDIRK4 does not see its "
             'error at their kinks and claims too small a one; use method="generalised_alpha"',
             AccuracyWarning,
-            stacklevel=2,
         )
     h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)

@@ -152,7 +152,8 @@ def test_a_plant_says_where_a_linear_plant_comes_from() -> None:
 
 
 def whatever_else(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return a call with nothing for all other arguments: the plant is looked at first."""
+    """Return a call with nothing for all other arguments, past their check: the plant is looked at first."""
+    function = inspect.unwrap(function)
     others = list(inspect.signature(function).parameters.values())[1:]
     needed = [x for x in others if x.default is x.empty]
     return lambda x: function(
@@ -189,15 +190,15 @@ ELSE: dict[str, Callable[[Any], Any]] = {
     "frequency_variations": lambda x: fx.frequency_variations(x, {}, [0.1]),
     "rest_references": lambda x: fx.rest_references(x, ["joint1_angle"], 1.0),
     "payload_bound": lambda x: fx.payload_bound(x, LAW, 0.0, 0.1),
-    "stability_over_damping": lambda x: fx.stability_over_damping(x, {}, None, [0.0]),  # type: ignore[arg-type]
-    "tracking_scenario": lambda x: fx.tracking_scenario("move", x, None, LAW),  # type: ignore[arg-type]
+    "stability_over_damping": whatever_else(fx.stability_over_damping),
+    "tracking_scenario": lambda x: inspect.unwrap(fx.tracking_scenario)("move", x, None, LAW),
     "optimal_command": lambda x: fx.optimal_command(fx.load_controller("tokhi_azad_pd").design(PLANT), {"x": x},
                                                     {"chord1_angle": 0.1}, longest=1.0),
     "bound": lambda x: fx.bound({"x": x}, {"joint1_angle": 0.1}, drive="joint1_torque", limits={"joint1_torque": 0.3},
                                 longest=1.0),
     "export_plant": lambda x: fx.export_plant(x, "never.fmu"),
     "identify.measure": lambda x: fx.identify.measure(x, fx.identify.doublets("joint1_torque [N m]", 0.1)),
-    "identify.parameters": lambda x: fx.identify.parameters(x, [], {}),
+    "identify.parameters": lambda x: fx.identify.parameters(x, [], []),
     "Track": lambda x: fx.Track(x, fx.Path(fx.Circle((0.5, 0.0), 0.1), fx.ConstantSpeed(0.2 * np.pi, 25.0))),
     "verify": fx.verify,
     "frequency_response": lambda x: fx.frequency_response(x, [1.0]),
@@ -211,7 +212,7 @@ ELSE: dict[str, Callable[[Any], Any]] = {
     "swing_stability": lambda x: fx.swing_stability(x, LAW, [1.0], by="joint1_angle", between=(0.0, 1.0)),
     "learn": lambda x: fx.learn(x, LAW, MOVE, models={"x": PLANT}, cutoff=10.0),
     "fixed_order": whatever_else(fx.fixed_order), "output_integral": whatever_else(fx.output_integral),
-    "path_stability": lambda x: fx.path_stability(x, LAW, None),  # type: ignore[arg-type]
+    "path_stability": whatever_else(fx.path_stability),
     "prescribed_response": whatever_else(fx.prescribed_response), "references": whatever_else(fx.references),
     "rigid_and_bending": whatever_else(fx.rigid_and_bending),
     **{
@@ -254,6 +255,7 @@ EXCUSED = {
     "load_plant": "`model` is a kind", "certify": "tested below", "sweep": "tested below", "tune": "tested below",
     "filtered": "of a law: the filter", "smoothed": "of a law: the filter", "discretise": "of a law: its dynamics",
     "export_law": "of a law: the plant of its test", "single_precision": "of a law: the plant of its run",
+    "load_command": "of a file: the arm as the law knows it",
     "report": "of a run: the arm that is drawn", "animate": "the same",
     "from_control": "a system of python-control becomes ours",
 }
@@ -280,7 +282,7 @@ def _parameters(thing: Any) -> list[inspect.Parameter]:
 
 
 def _like_a_plant(parameter: inspect.Parameter) -> bool:
-    words = ("Given", "MechanicalModel", "SecondOrder", "FirstOrder", "Plant", "Arm")
+    words = ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "MechanicalModel", "SecondOrder", "FirstOrder", "Plant", "Arm")
     named = parameter.name in ("plant", "plants", "model", "models", "arm", "linear", "system")
     return named or any(word in str(parameter.annotation) for word in words)
 

@@ -28,6 +28,7 @@ ALLOWED = {
     "judging.tuning": "a file of JSON with something else in it",
     "machine.given": "the message that says which methods of MechanicalModel something lacks",
     "models.outside": "the message that says which methods of MechanicalModel a class lacks",
+    "support.kinds": "annotations, and the message that says which methods of a protocol something lacks",
     "support.files": "what the operating system has: errno",
     "testing.checks": "the public names of a model, none of which a call may change",
     "io.hdf5": "a dataset or a group of h5py",

@@ -28,11 +28,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...abilities import IsLinear
 from ...errors import require
 from ...support.checks import real_array, several
+from ...support.kinds import LawGiven
 from ..scenario import Progress, Scenario
 from ..workers import run_all
 from .bound import CrossedBounds, PayloadBound
@@ -56,7 +58,7 @@ DRAWS = 24
 
 
 def certify(
-    controller: Any,
+    controller: str | Path | ModuleType | LawGiven,
     plant: Plant | str | Path | None = None,
     *,
     requirements: Mapping[str, Any] | None = None,

@@ -19,6 +19,7 @@ from ...laws.linear_part import linear_law
 from ...linear import SecondOrder
 from ...machine.given import as_plant
 from ...model import OperatingPoint
+from ...support.kinds import LawGiven
 from ..variations import changed
 from . import bound
 from .bound import PayloadBound
@@ -250,7 +251,7 @@ def bisected(stable: Callable[[float], bool], start: float, step: float, bound: 
 
 
 def payload_bound(
-    plant: Plant, law: Any, low: float, high: float, at: OperatingPoint | None = None, where: str = "",
+    plant: Plant, law: LawGiven, low: float, high: float, at: OperatingPoint | None = None, where: str = "",
     most: int | None = None,
 ) -> PayloadBound | str:
     """Return the bound for payloads from low to high [kg] with 30 % at every command, or why there is none.

@@ -18,13 +18,12 @@ import json
 import os
 import socket
 import time
-import warnings
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ...errors import DefinitionError, require
+from ...errors import DefinitionError, caution, require
 from ...support.files import failed, sync_folder
 
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -87,7 +86,7 @@ class Journal:
         damaged = sum(case is None for case in cases)
         if damaged:
             message = f"{self.path}: {damaged} of {len(cases)} lines are damaged; their cases are computed again"
-            warnings.warn(message, stacklevel=4)
+            caution(message)
         return len(content) - len(unfinished)
 
     def _case(self, line: bytes) -> tuple[int, list[dict[str, Any]]] | None:

@@ -29,13 +29,12 @@ Spong 1987 (flexible joints).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import DefinitionError, require
+from ...errors import DefinitionError, caution, require
 from ...kernels import drive_places as kernel
 from ...machine.arm import Arm, Joint
 from ...machine.drives import DriveCaution
@@ -106,11 +105,10 @@ def check_joint(joint: Joint, name: str) -> None:
     if law is not None and law.kind == "lugre" and law.bristle_damping > 0:
         least = law.bristle_damping * (law.breakaway - law.coulomb) / law.coulomb
         if joint.friction <= least and least > 0:
-            warnings.warn(
+            caution(
                 f"{name}: LuGre friction with friction = {joint.friction:g} N m s/rad may make energy; it is passive "
                 f"above bristle_damping (static - coulomb) / coulomb = {least:.3g} N m s/rad",
                 DriveCaution,
-                stacklevel=4,
             )
 
 
