@@ -130,7 +130,7 @@ class DataWarning(Caution):
     """
 
 
-def caution(message: str, category: type[Warning] = UserWarning) -> None:
+def caution(message: str, category: type[Warning] = Caution) -> None:
     """Warn where the user's code called: at the first line on the way up that is not flexctl's."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "flexctl":

@@ -44,7 +44,8 @@ def merge(
 ) -> dict[str, Any]:
     """Return one flat dictionary of dotted keys from the three ways in which `load_plant` takes overrides."""
     kind = {"kind": model} if isinstance(model, str) else model or {}
-    given = {key: table for key, table in {"model": kind, **tables}.items() if table != {}}
+    given = {key: table for key, table in {"model": kind, **tables}.items()
+             if not (isinstance(table, Mapping) and not table)}
     flat = {**dict(flatten(overrides or {})), **dict(flatten(given))}
     found = {key: value.item() if hasattr(value, "item") else value for key, value in flat.items()}
     if isinstance(found.get("model.kind"), str):

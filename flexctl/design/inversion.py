@@ -100,6 +100,7 @@ def stable_inversion(
     model = design_model(plant, modes, names, drive, follow)
     start = min(motion.breakpoints)
     count = int(2 ** np.ceil(np.log2((motion.duration - start + 2 * room) / step)))
+    require(count > 1, f"step = {step} s is longer than the motion and the room around it; give a shorter one")
     t = step * np.arange(count) - room
     wanted = np.where(t >= 0, motion(np.maximum(t, 0.0) + start)[2], 0.0)
     _check_smooth(wanted)

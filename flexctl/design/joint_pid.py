@@ -27,7 +27,7 @@ from ..linear.decay import UNSTABLE
 from ..linear.steady import lock
 from ..machine.given import LinearGiven, as_second_order
 from ..model import names
-from ..support.checks import positive
+from ..support.checks import each, positive
 from .design import Design
 from .pid import PidGains, pid_gains
 
@@ -62,7 +62,7 @@ def joint_pids(
     plant = as_second_order(plant)
     positive("sample_time", sample_time, "s")
     loops = _joints(plant)
-    wc = np.broadcast_to(np.asarray(crossover, float), (len(loops),))
+    wc = each("crossover", crossover, len(loops), "positive")
     found: dict[str, PidGains] = {}
     for (joint, measure, drive), w in zip(loops, wc, strict=True):
         alone = lock(plant, [other for other, _, _ in loops if other != joint])
@@ -71,7 +71,7 @@ def joint_pids(
             delay=1.5 * sample_time, spread=spread, reset=reset,
         )
     law = Delayed(fed_forward(_law(loops, found, sample_time)), 1)
-    bound = np.broadcast_to(np.asarray(limit, float), (len(loops),))
+    bound = each("limit", limit, len(loops))
     law = Delayed(law.law.limited(-bound, bound), 1)
     assumed: dict[str, Any] = {"design": "PID of every joint", "crossover": wc.tolist(), "spread": spread}
     assumed |= {"phase_margin_deg": phase_margin_deg, "reset": reset, "sample_time": sample_time, "delay": 1}

@@ -37,6 +37,7 @@ from ..laws.controller import Delayed, LinearLaw
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray
 from ..support import checks
+from ..support.checks import each
 from .design import Design
 from .design_model import DesignModel, Names, design_model
 from .estimated import EstimatedModel, estimated_model, riccati
@@ -120,7 +121,7 @@ def lqg(
     left = model.remainder if remainder else np.zeros((len(C), B.shape[1]))
     known = estimated_model(A, B, C, left, sample_time, loads)
     gain = _regulator(known.Phi, known.Gamma, model, weights, sample_time)
-    load = np.broadcast_to(np.asarray(weights.load, float), (B.shape[1],))
+    load = each("load", weights.load, B.shape[1], "zero or positive")
     correct = known.gain(weights.disturbance, load, np.asarray(weights.noise, float), sample_time)
     law = _assemble(known, model, gain, correct, sample_time, remainder)
     assumed = {
@@ -159,9 +160,9 @@ def _regulator(Phi: FloatArray, Gamma: FloatArray, model: DesignModel, w: LqgWei
     Q = np.zeros((n + 2 * k, n + 2 * k))
     Q[:m, :m] = c.T @ c + w.energy * np.diag(omega**2)
     Q[m:n, m:n] = w.rate * c.T @ c + w.energy * np.eye(m)
-    Q[n + k :, n + k :] = np.diag(np.broadcast_to(w.integral, k))
+    Q[n + k :, n + k :] = np.diag(each("integral", w.integral, k, "zero or positive"))
     A, B, Q = A[:size, :size], B[:size], Q[:size, :size]
-    R = np.diag(np.broadcast_to(np.asarray(w.command, float), k))
+    R = np.diag(each("command", w.command, k, "positive"))
     P = riccati(A, B, Q, R, "regulator")
     return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), float)
 

@@ -25,9 +25,10 @@ from ..errors import require
 from ..laws.controller import LinearLaw
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
+from ..support.checks import each
 from .design import Design
 from .estimated import riccati
-from .sampled_model import SampledModel, each, sampled_model
+from .sampled_model import SampledModel, sampled_model
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,15 @@ def regulator_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray
     require(all(q >= 0 for q in weights.penalty.values()), f"penalties {dict(weights.penalty)} must not be negative")
     Q = sum((q * np.outer(row, row) for q, row in ((q, model.row(n)) for n, q in weights.penalty.items())),
             np.zeros_like(model.A))
-    R = np.diag(each("command", weights.command, len(model.drives)))
+    R = np.diag(each("command", weights.command, len(model.drives), "positive"))
     P = riccati(model.A, model.B, Q, R, "regulator")
     return np.asarray(np.linalg.solve(R + model.B.T @ P @ model.B, model.B.T @ P @ model.A), float)
 
 
 def filter_gain(model: SampledModel, weights: RegulatorWeights) -> FloatArray:
     """Return L."""
-    W = model.E @ np.diag(each("disturbance", weights.disturbance, len(model.drives))) @ model.E.T
-    V = np.diag(each("noise", weights.noise, len(model.measures)))
+    W = model.E @ np.diag(each("disturbance", weights.disturbance, len(model.drives), "positive")) @ model.E.T
+    V = np.diag(each("noise", weights.noise, len(model.measures), "positive"))
     P = riccati(model.A.T, model.C.T, W, V, "filter")
     return np.asarray(np.linalg.solve(model.C @ P @ model.C.T + V, model.C @ P).T, float)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as sla
@@ -31,6 +31,7 @@ from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, as_second_order
 from ..model import FloatArray, Signal, index_of, names
 from ..support import checks
+from ..support.checks import each
 from ..support.tabular import Column, Tabular
 from .design_model import Names
 from .estimated import EstimatedModel, estimated_model
@@ -240,8 +241,7 @@ class Observer:
         >>> bounds[1] > bounds[0]
         True
         """
-        bound = np.broadcast_to(np.asarray(limit, float), (len(self.drives),))
-        require(bool(np.all(bound > 0) and np.isfinite(bound).all()), f"limit = {limit} must be positive and finite")
+        bound = each("limit", limit, len(self.drives), "positive")
         found, system = np.zeros(len(self.estimates)), self._error_system(plant)
         for j in range(len(self.drives)):
             found += bound[j] * _summed(system, j, int(longest / self.sample_time))
@@ -345,8 +345,8 @@ def observer(
     measured, drives, wanted = (x if isinstance(x, tuple) else (x,) for x in (measures, drive, estimates))
     rows, out = ([index_of("output", name, plant.outputs) for name in kind] for kind in (measured, wanted))
     columns = [index_of("input", name, plant.inputs) for name in drives]
-    variances = _each("noise", noise, len(rows), positive=True)
-    loads = _each("load", load, len(columns), positive=False)
+    variances = each("noise", noise, len(rows), "positive")
+    loads = each("load", load, len(columns), "zero or positive")
     require(bool(np.all(loads > 0) or not loads.any()), f"load = {load}: estimate the loads at all inputs, or none")
     require(bool(disturbance >= 0), f"disturbance = {disturbance} must not be negative")
     A, B, C, R = _modal(plant, modes, [*rows, *out], columns)
@@ -362,14 +362,6 @@ def observer(
     free = np.flatnonzero(~A[len(A) // 2 :, : len(A) // 2].any(axis=0))  # rigid modes: no stiffness
     start[free] = np.linalg.pinv(C[: len(rows), free])
     return Observer(period, reads, acts, told, known, E, R[len(rows) :], gain, start, tuple(variances))
-
-
-def _each(what: str, value: Any, count: int, positive: bool) -> FloatArray:
-    given = np.atleast_1d(np.asarray(value, float))
-    require(given.size in (1, count), f"{given.size} numbers for {what}, {count} channels; give one, or one each")
-    proper = np.isfinite(given).all() and bool(np.all(given > 0) if positive else np.all(given >= 0))
-    require(bool(proper), f"{what} = {value} must be {'positive' if positive else 'zero or positive'} and finite")
-    return np.array(np.broadcast_to(given, (count,)))
 
 
 def _modal(

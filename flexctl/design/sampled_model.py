@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import require, unknown
@@ -141,11 +140,3 @@ def sampled_model(
     B, E = np.zeros((n + k, len(drives))), np.zeros((n + k, len(drives)))
     B[:n], E[: len(own.A)] = late.B, own.B
     return SampledModel(late, measures, delay, corner, A, B, E, C)
-
-
-def each(what: str, value: npt.ArrayLike, count: int) -> FloatArray:
-    """Return one positive number per channel of what was given as one for all or one for each."""
-    given = np.asarray(value, float)
-    require(given.size in (1, count), f"{given.size} numbers for {what}, {count} channels; give one, or one each")
-    require(bool(np.isfinite(given).all() and np.all(given > 0)), f"{what} = {given} must be positive and finite")
-    return np.array(np.broadcast_to(given.ravel(), (count,)))

@@ -217,6 +217,7 @@ def optimised_shaper(
         require(0 < low <= high, f"band ({low}, {high}) Hz must be positive and ascending")
     longest = int(limit / period)
     least, most = 1, min(longest, int(1.0 / (period * min(low for low, _ in bands_hz))) + 2)
+    require(0 <= damping < 1, f"damping ratio {damping} must lie between 0 and 1: other modes need no shaping")
     while (best := _feasible(bands_hz, tolerance, period, damping, most)) is None and most < longest:
         least, most = most, min(longest, 2 * most)
     if best is None:

@@ -34,6 +34,7 @@ from ..laws.controller import LinearLaw
 from ..laws.scheduled import ScheduledLaw
 from ..model import FloatArray
 from ..motion.track import Track
+from ..support.checks import each
 
 ANGLES = ("joint", "chord")
 REFRESH = 0.1
@@ -197,7 +198,7 @@ def _law(
     if tf:
         A[nc:], By[nc:], Br[nc:] = gain * dx, gain * dy, gain * dr
     A += np.eye(nx) if T else 0.0
-    bound = np.broadcast_to(np.asarray(limit, float), (2,))
+    bound = each("limit", limit, 2)
     return LinearLaw(
         T, tuple(measures), ("joint1_torque", "joint2_torque"), tuple(follows),
         A=A, By=By, Br=Br, C=C, Dy=Dy, Dr=Dr, lower=-bound, upper=bound,

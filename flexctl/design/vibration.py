@@ -24,10 +24,11 @@ from ..linear.balance import balanced
 from ..linear.conversion import continued, discretise
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray, Signal
+from ..support.checks import each
 from .design import Design
 from .hinf import Problem, synthesise
 from .mixed_sensitivity import HinfScales
-from .sampled_model import SampledModel, each, sampled_model
+from .sampled_model import SampledModel, sampled_model
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def vibration_damping(
 def generalised(model: SampledModel, weights: VibrationWeights, scales: HinfScales) -> Problem:
     """Return the problem of the module docstring in scaled units."""
     k, p = len(model.measures), len(model.drives)
-    noise, command = np.diag(each("noise", weights.noise, k)), np.diag(each("command", weights.command, p))
+    noise = np.diag(each("noise", weights.noise, k, "positive"))
+    command = np.diag(each("command", weights.command, p, "positive"))
     C = model.C / scales.output
     none = np.zeros((p, len(model.A)))
     unit = scales.commands(p)

@@ -82,6 +82,8 @@ class FrequencyResponse(Tabular):
     sigma: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        for key in ("omega", "response") if self.sigma is None else ("omega", "response", "sigma"):
+            object.__setattr__(self, key, np.atleast_1d(getattr(self, key)))
         shape = (len(self.outputs), len(self.inputs), self.omega.size)
         require(
             self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"

@@ -22,7 +22,7 @@ import numpy as np
 from ..abilities import Gains, sample_time_of
 from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
-from ..support.kinds import LoopGiven
+from ..support.kinds import LoopGiven, MaybeNan
 from .evaluate import Transfer, axis, on_axis
 from .grids import frequency_model, known_poles, refine, start_grid
 
@@ -63,20 +63,20 @@ class Margins:
     1.68, 24 deg
     """
 
-    gain_margin: float
-    gain_margin_frequency: float
-    gain_reduction: float
-    gain_reduction_frequency: float
-    phase_margin_deg: float
-    phase_margin_frequency: float
-    delay_margin: float
-    delay_margin_frequency: float
-    disk_margin: float
-    disk_margin_frequency: float
+    gain_margin: MaybeNan
+    gain_margin_frequency: MaybeNan
+    gain_reduction: MaybeNan
+    gain_reduction_frequency: MaybeNan
+    phase_margin_deg: MaybeNan
+    phase_margin_frequency: MaybeNan
+    delay_margin: MaybeNan
+    delay_margin_frequency: MaybeNan
+    disk_margin: MaybeNan
+    disk_margin_frequency: MaybeNan
     gain_crossings: FloatArray
     phase_crossings: FloatArray
-    sensitivity_peak: float = math.nan
-    sensitivity_peak_frequency: float = math.nan
+    sensitivity_peak: MaybeNan = math.nan
+    sensitivity_peak_frequency: MaybeNan = math.nan
 
     @property
     def gain_margin_db(self) -> float:

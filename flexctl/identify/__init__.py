@@ -9,7 +9,7 @@ parameters                 parameters of a plant file from records and frequency
 multisine, doublets        experiments; `measure` makes a synthetic record of any plant
 """
 
-from ..support.kinds import guarded
+from ..support.kinds import guarded as _guarded
 from .experiment import Excitation, doublets, multisine, read_excitation
 from .fitted import fitted_plant
 from .frf import frf
@@ -46,4 +46,4 @@ __all__ = [
     "subspace",
 ]
 
-globals().update({name: guarded(globals()[name], f"identify.{name}", __name__) for name in __all__})
+globals().update({name: _guarded(globals()[name], f"identify.{name}", __name__) for name in __all__})

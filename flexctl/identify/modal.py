@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray, Signal
+from ..support.checks import number
 from ..support.tabular import Column, Tabular
 from . import quality
 from .response import MeasuredResponse
@@ -189,7 +190,7 @@ def modal(
         enough, f"{response.omega.size} lines are too few for {pairs or 1} pole pairs; at least {2 * (pairs or 1) + 4}"
     )
     say = progress or (lambda what, part: None)
-    chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else float(delay)
+    chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else number("delay", delay, 's, or "scan"')
     data = response.unheld(chosen_delay)
     s, H, weight = _rows(data)
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
@@ -396,14 +397,14 @@ def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, i
     ny, p = shape
     blocks: list[tuple[FloatArray, FloatArray, FloatArray, str]] = []
     at = 0
-    for number, pole in enumerate(fit.poles, 1):
+    for mode, pole in enumerate(fit.poles, 1):
         if pole.imag > 0.0:
             R = (fit.coefficients[:, at] + 1j * fit.coefficients[:, at + 1]).reshape(ny, p)
             at += 2
         else:
             R = fit.coefficients[:, at].reshape(ny, p).astype(complex)
             at += 1
-        blocks += [(*block, f"mode{number}") for block in _residue_blocks(pole, R)]
+        blocks += [(*block, f"mode{mode}") for block in _residue_blocks(pole, R)]
     coefficients = fit.coefficients[:, at:].reshape(ny, p, -1)
     if terms.rigid:
         blocks += [(*block, "rigid") for block in _rigid_blocks(coefficients[:, :, 0], coefficients[:, :, 1])]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, require, unknown
 from ..model import FloatArray, Signal, names
+from ..support.checks import real_array
 from ..support.tabular import Column, Tabular, plain
 from ..support.units import known_units, si_unit
 from . import quality
@@ -69,6 +70,9 @@ class Record(Tabular):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for key in ("t", "u", "y", "r"):
+            object.__setattr__(self, key, real_array(key, getattr(self, key)))
+        require(self.t.ndim == 1, f"t has shape {self.t.shape}; give a row of times [s]")
         if not self.references:
             object.__setattr__(self, "r", np.zeros((self.t.size, 0)))
         _check_times(self.t)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import DefinitionError, require
 from ..frequency import FrequencyResponse
@@ -53,6 +54,7 @@ class MeasuredResponse(FrequencyResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "coherence", np.atleast_1d(self.coherence))
         if self.sigma.size == 0:
             object.__setattr__(self, "sigma", np.full(self.response.shape, np.nan))
         if self.coherence.size == 0:
@@ -147,10 +149,10 @@ class MeasuredResponse(FrequencyResponse):
 def measured_response(
     omega: FloatArray,
     response: ComplexArray,
-    inputs: Any,
-    outputs: Any,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
     *,
-    sigma: Any = None,
+    sigma: npt.ArrayLike | None = None,
     relative: float | None = None,
     dt: float = 0.0,
     held: bool = False,

@@ -169,12 +169,13 @@ def subspace(
     n, p, ny = int(order), len(data.inputs), len(data.outputs)
     quality.tell(data.warnings())
     u, y = data.u - data.u.mean(axis=0), data.y - data.y.mean(axis=0)
-    tried = [f for f in (horizons or HORIZONS) if f > n / ny + 1 and _columns(data.t.size, f) > 2 * f * (p + ny)]
+    rows = HORIZONS if horizons is None else horizons
+    tried = [f for f in rows if f > n / ny + 1 and _columns(data.t.size, f) > 2 * f * (p + ny)]
     if not tried:
         least = (2 * (int(n / ny) + 2)) * (p + ny) + 2 * (int(n / ny) + 2)
         raise DefinitionError(
             f"the record of {data.t.size} samples is too short for order {n} with {p} inputs and {ny} outputs"
-            + (f" and horizons {list(horizons)}" if horizons else f"; it needs {least} at least")
+            + (f" and horizons {list(horizons)}" if horizons is not None else f"; it needs {least} at least")
         )
     _check_excitation(data, u, n)
     say = progress or (lambda what, part: None)

@@ -27,16 +27,7 @@ import numpy as np
 from ..abilities import HasModel
 from ..design import optimal
 from ..design.planned_command import PlannedCommand, references_of
-from ..errors import (
-    AccuracyWarning,
-    Caution,
-    ConvergenceError,
-    DefinitionError,
-    NotAvailable,
-    caution,
-    require,
-    unknown,
-)
+from ..errors import Caution, ConvergenceError, DefinitionError, NotAvailable, caution, require, unknown
 from ..laws.blended import Blended
 from ..laws.controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, bare, layers
 from ..laws.fingerprint import Fingerprint, fingerprint
@@ -262,7 +253,7 @@ class _Loops:
             word = fingerprint(own)
         except NotAvailable as error:
             word = None
-            caution(f"{error}: the command will not be refused with another law", Caution)
+            caution(f"{error}: the command will not be refused with another law")
         return cls(own, arms, asked, begins, moves, bounds, word, float(own.sample_time))
 
     @property
@@ -396,7 +387,7 @@ def _command(loops: _Loops, shape: Shape, search: Search, work: _Work) -> Planne
             "wider bands, higher limits or fewer plants"
         )
     if search.trouble:
-        caution(f"the search ended early, the best before is returned: {search.trouble}", Caution)
+        caution(f"the search ended early, the best before is returned: {search.trouble}")
     arrival, motions, arrivals, peaks = work.verified(search)
     bands = {asked.within: arrival, **asked.also}
     any_arm = next(iter(loops.arms.values()))
@@ -477,7 +468,6 @@ def _runs(case: tuple[Any, ...]) -> list[FloatArray]:
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", Caution)
-            warnings.simplefilter("ignore", AccuracyWarning)
         for references in sets:
             run = simulate(plant, law, references, duration=duration, **options)
             at = law.sample_time * np.arange(round(duration / law.sample_time) + 1)

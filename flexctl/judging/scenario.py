@@ -440,7 +440,9 @@ def main(script: str | ModuleType) -> None:
     """
     from ..__main__ import cli
 
-    module = sys.modules[script] if isinstance(script, str) else script
+    module = sys.modules.get(script) if isinstance(script, str) else script
+    if module is None:
+        raise DefinitionError(f'"{script}" is not the name of a module that runs; write fx.main(__name__)')
     arguments = sys.argv[1:]
     if not any(a.startswith("-o") or a in ("-h", "--help", "--json") for a in arguments):
         arguments = [*arguments, "-o", "out"]

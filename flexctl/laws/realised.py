@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotAvailable
+from ..errors import NotAvailable, require
 from ..linear import FirstOrder
 from ..model import FloatArray, names
 from ..support.kinds import AnyLaw
@@ -112,6 +112,8 @@ def _refused(law: Any, why: str) -> NotAvailable:
 def _channels(law: Any, r: Sequence[float]) -> FloatArray:
     """Return value, rate and acceleration of every reference channel at rest."""
     found = np.zeros(3 * len(law.follows))
+    fits = len(r) in (0, len(law.follows))
+    require(fits, f"r has {len(r)} numbers; the law follows {len(law.follows)} channels: {list(law.follows)}")
     found[::3] = r if len(r) else 0.0
     return found
 

@@ -20,6 +20,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require
 from ..model import FloatArray
+from ..support.checks import square_matrix
 from .rigid import clean_rigid_shapes
 
 _EPS = float(np.finfo(float).eps)
@@ -62,6 +63,8 @@ def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
     >>> print(found.omega.round(4), found.rigid)
     [1.     1.7321] 0
     """
+    M, K = (square_matrix(name, given) for name, given in (("M", M), ("K", K)))
+    require(M.shape == K.shape, f"M is {M.shape[0]} x {M.shape[0]} and K {K.shape[0]} x {K.shape[0]}: give both alike")
     n = M.shape[0]
     if n == 0:
         return NormalModes(np.zeros(0), np.zeros((0, 0)), 0, np.zeros(0))

@@ -15,6 +15,7 @@ from ..errors import Caution, ConvergenceError, caution, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
+from ..support.checks import real_array
 from ..support.kinds import SystemGiven
 from .equilibrium import as_inputs, equilibrium, posed, resting_part
 
@@ -92,7 +93,7 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
     if pose is None:
         return {}
     if not isinstance(pose, Mapping):
-        values = [float(x) for x in pose]
+        values = np.atleast_1d(real_array("pose", pose)).tolist()
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
         return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
     own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor

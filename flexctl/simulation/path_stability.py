@@ -28,7 +28,7 @@ from ..linear.interconnect import loop_poles
 from ..machine.given import as_model, as_plant
 from ..model import ComplexArray, FloatArray, OperatingPoint
 from ..motion.track import Track
-from ..support.kinds import AnyLaw, SystemGiven
+from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def law_at(law: Any, t: float) -> Any:
     return law.at(t) if isinstance(law, ChangesAtTimes) else law
 
 
-def path_stability(system: SystemGiven, law: AnyLaw, track: Track, count: int = 13) -> PathStability:
+def path_stability(system: SystemGiven, law: LawGiven, track: Track, count: int = 13) -> PathStability:
     """Return the poles of a law on the linear plant at evenly spaced times of a track.
 
     Parameters

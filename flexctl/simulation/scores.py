@@ -33,10 +33,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..errors import require
 from ..model import FloatArray, Signal, names
 from ..motion.moves import Motion
 from ..motion.resting import Rest
 from ..motion.track import Channel, Track, track_of
+from ..support.checks import real_array
 
 LATER = 0.2
 """Time after the end of a command from which on what is left of the motion counts as vibration [s]."""
@@ -53,6 +55,8 @@ def settling_time(t: FloatArray, error: FloatArray, band: float) -> float:
     >>> print(f"{fx.settling_time(t, np.exp(-10 * t), 0.01):.3f} s")
     0.461 s
     """
+    t, error = real_array("t", t), real_array("error", error)
+    require(t.ndim == 1 and t.shape == error.shape, f"{t.shape} times and {error.shape} errors: give as many of both")
     outside = np.flatnonzero(np.abs(error) > band)
     if outside.size == 0:
         return float(t[0])

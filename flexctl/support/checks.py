@@ -48,6 +48,35 @@ def real_array(name: str, value: Any) -> npt.NDArray[np.float64]:
         raise DefinitionError(f"{name} = {_short(value)} is not an array of real numbers") from error
 
 
+def each(name: str, value: Any, count: int, sign: str = "") -> npt.NDArray[np.float64]:
+    """Return one number per channel of what was given as one for all or one for each.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    value : array_like
+        One number, or as many as there are channels.
+    count : int
+        Number of channels.
+    sign : str
+        "positive" or "zero or positive": refuses others, and those that are not finite; empty: any number.
+    """
+    given = real_array(name, value).ravel()
+    require(given.size in (1, count), f"{given.size} numbers for {name}, {count} channels; give one, or one each")
+    proper = not sign or bool(np.isfinite(given).all() and (given > 0 if sign == "positive" else given >= 0).all())
+    require(proper, f"{name} = {value} must be {sign} and finite")
+    return np.array(np.broadcast_to(given, (count,)))
+
+
+def square_matrix(name: str, value: Any) -> npt.NDArray[np.float64]:
+    """Return a square matrix of real numbers."""
+    found = real_array(name, value)
+    square = found.ndim == 2 and found.shape[0] == found.shape[1]
+    require(square, f"{name} has shape {found.shape}; give a square matrix")
+    return found
+
+
 def complex_numbers(name: str, value: Any, unit: str) -> npt.NDArray[np.complex128]:
     """Return one complex number or a row of them as a row."""
     try:

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
+from dataclasses import is_dataclass
 from numbers import Number, Real
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import DefinitionError
+from .tabular import Tabular
 
 AnyLaw: TypeAlias = Any
 """A `Controller`; what it has besides is its own."""
@@ -35,6 +37,8 @@ LoopGiven: TypeAlias = Any
 """Something to close a loop with: a law, a linear plant, a frequency response."""
 Matrix: TypeAlias = Any
 """An array, nested lists or a sparse matrix."""
+MaybeNan: TypeAlias = float
+"""A number, NaN where it is not known or there is none. Any other `float` is a known one."""
 
 
 class Kind(NamedTuple):
@@ -111,12 +115,12 @@ PATH = Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths")
 NUMBERS = Kind(_is_array, "an array of numbers", "arrays of numbers")
 KINDS: dict[str, Kind] = {
     "Any": ANYTHING, "object": ANYTHING,
-    "Annotated": ANYTHING,  # data classes of machines check their own fields
     # `machine.given` takes these apart and refuses the rest in its own words
     **dict.fromkeys(
         ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant", "LinearPlant"), ANYTHING
     ),
     "float": Kind(_is_known_number, "a number", "numbers"),
+    "MaybeNan": Kind(_is_number, "a number", "numbers"),
     "complex": Kind(lambda value: isinstance(value, Number) and not isinstance(value, bool), "a number", "numbers"),
     "int": Kind(_is_whole, "a whole number", "whole numbers"),
     "bool": Kind(lambda value: isinstance(value, bool | np.bool_), "True or False", "True or False each"),
@@ -200,58 +204,75 @@ def _table_of(key: Kind, value: Kind) -> Kind:
     return Kind(fits, f"a mapping{inside}", f"mappings{inside}", value.needs)
 
 
-def kind_of(annotation: str, known: Mapping[str, Any]) -> Kind:
-    """Return the kind that an annotation states; `known` are the names of the module in which it stands."""
-    return _read(ast.parse(annotation.strip(), mode="eval").body, known)
+class Reader:
+    """Reads annotations.
 
+    Parameters
+    ----------
+    known : mapping
+        The names of the module in which they stand.
+    nan : bool
+        Whether NaN is a number: in results, where it means unknown. Within sequences and mappings it always is.
+    checked : bool
+        Whether numbers, texts and flags that state their bounds are checked elsewhere (`machine.schema`).
+    """
 
-def _read(node: ast.expr, known: Mapping[str, Any]) -> Kind:
-    match node:
-        case ast.BinOp():
-            return _any_of([_read(node.left, known), _read(node.right, known)])
-        case ast.Constant(value=str(text)):
-            return kind_of(text, known)
-        case ast.Constant():
-            return KINDS["None"]
-        case ast.Subscript():
-            inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            return _subscripted(_last(node.value), inside, known)
-    return _named(_last(node), known)
+    def __init__(self, known: Mapping[str, Any], nan: bool, checked: bool) -> None:
+        self.known, self.nan, self.checked = known, nan, checked
+
+    def kind(self, annotation: str) -> Kind:
+        """Return the kind that an annotation states."""
+        return self._read(ast.parse(annotation.strip(), mode="eval").body)
+
+    def _read(self, node: ast.expr) -> Kind:
+        match node:
+            case ast.BinOp():
+                return _any_of([self._read(node.left), self._read(node.right)])
+            case ast.Constant(value=str(text)):
+                return self.kind(text)
+            case ast.Constant():
+                return KINDS["None"]
+            case ast.Subscript():
+                inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                return self._subscripted(_last(node.value), inside)
+        return self._named(_last(node))
+
+    def _named(self, name: str) -> Kind:
+        meant = self.known.get(name)
+        if (meant is None and name == "Path") or meant is Path:  # else it is `fx.Path`
+            return PATH
+        if name in KINDS:
+            return KINDS[name]._replace(fits=_is_number) if name == "float" and self.nan else KINDS[name]
+        if name in ("Mapping", "dict"):
+            return _table_of(ANYTHING, ANYTHING)
+        if name in ("Sequence", "tuple", "list"):
+            return _row_of(ANYTHING)
+        if meant is not None and not isinstance(meant, type):  # a name for a longer annotation
+            return self.kind(str(meant))
+        if meant is not None and not meant.__module__.startswith("flexctl"):
+            return Kind(lambda value: isinstance(value, meant), f"a {name}")
+        return _of_class(name)
+
+    def _subscripted(self, name: str, inside: list[ast.expr]) -> Kind:
+        if name == "Annotated":
+            plain = self.checked and ast.unparse(inside[0]) in ("float", "int", "str", "bool", "tuple[float, ...]")
+            return ANYTHING if plain else self._read(inside[0])
+        if name not in ("Iterable", "Mapping", "Optional", "Sequence", "Union", "dict", "list", "tuple"):
+            return KINDS.get(name, ANYTHING)
+        endless = isinstance(inside[-1], ast.Constant) and inside[-1].value is ...
+        within = self if name in ("Optional", "Union") else Reader(self.known, True, self.checked)
+        kinds = [within._read(node) for node in inside[: len(inside) - endless]]
+        if name in ("Mapping", "dict"):
+            return _table_of(*kinds)
+        if name in ("Optional", "Union"):
+            return _any_of([*kinds, KINDS["None"]] if name == "Optional" else kinds)
+        if name == "tuple" and not endless:
+            return _these(kinds)
+        return _each_of(*kinds) if name == "Iterable" else _row_of(*kinds)
 
 
 def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
-
-
-def _named(name: str, known: Mapping[str, Any]) -> Kind:
-    meant = known.get(name)
-    if (meant is None and name == "Path") or meant is Path:  # else it is `fx.Path`
-        return PATH
-    if name in KINDS:
-        return KINDS[name]
-    if name in ("Mapping", "dict"):
-        return _table_of(ANYTHING, ANYTHING)
-    if name in ("Sequence", "tuple", "list"):
-        return _row_of(ANYTHING)
-    if meant is not None and not isinstance(meant, type):  # a name for a longer annotation
-        return kind_of(str(meant), known)
-    if meant is not None and not meant.__module__.startswith("flexctl"):
-        return Kind(lambda value: isinstance(value, meant), f"a {name}")
-    return _of_class(name)
-
-
-def _subscripted(name: str, inside: list[ast.expr], known: Mapping[str, Any]) -> Kind:
-    if name not in ("Iterable", "Mapping", "Optional", "Sequence", "Union", "dict", "list", "tuple"):
-        return KINDS.get(name, ANYTHING)
-    endless = isinstance(inside[-1], ast.Constant) and inside[-1].value is ...
-    kinds = [_read(node, known) for node in inside[: len(inside) - endless]]
-    if name in ("Mapping", "dict"):
-        return _table_of(*kinds)
-    if name in ("Optional", "Union"):
-        return _any_of([*kinds, KINDS["None"]] if name == "Optional" else kinds)
-    if name == "tuple" and not endless:
-        return _these(kinds)
-    return _each_of(*kinds) if name == "Iterable" else _row_of(*kinds)
 
 
 class Argument(NamedTuple):
@@ -270,7 +291,7 @@ class Argument(NamedTuple):
 class Taken:
     """The arguments of a function, by place and by name."""
 
-    def __init__(self, function: Callable[..., Any], nan: bool) -> None:
+    def __init__(self, function: Callable[..., Any], nan: bool = False, checked: bool = False) -> None:
         self.placed: list[Argument] = []
         self.named: dict[str, Argument] = {}
         self.more: Argument | None = None
@@ -278,9 +299,10 @@ class Taken:
         self.rest: Argument | None = None
         """Of ``**options`` each one."""
         for at in inspect.signature(function).parameters.values():
-            kind = ANYTHING if at.annotation is at.empty else kind_of(_text(at.annotation), function.__globals__)
             unknown = isinstance(at.default, float) and math.isnan(at.default)
-            self._add(at, Argument(at.name, _or_nan(kind) if nan or unknown else kind, at.default))
+            reader = Reader(function.__globals__, nan or unknown, checked)
+            kind = ANYTHING if at.annotation is at.empty else reader.kind(_text(at.annotation))
+            self._add(at, Argument(at.name, kind, at.default))
 
     def _add(self, at: inspect.Parameter, argument: Argument) -> None:
         if at.kind is at.VAR_POSITIONAL:
@@ -312,28 +334,22 @@ def _text(annotation: Any) -> str:
     return str(getattr(annotation, "__forward_arg__", annotation))
 
 
-def _or_nan(kind: Kind) -> Kind:
-    """Return a kind that is also met by NaN where it is met by a number."""
-
-    def fits(value: Any) -> bool:
-        return kind.fits(value) or (_is_number(value) and math.isnan(value) and kind.fits(0.5))
-
-    return kind._replace(fits=fits)
-
-
 def refusal(public: str, documented: str, argument: Argument, value: Any) -> DefinitionError:
     """Return the error for an argument of the wrong kind: what was given, what is taken, what it means."""
     shown = " ".join(repr(value).split())
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     given = shown if value is None else f"{shown} ({type(value).__name__})"
+    if isinstance(value, float) and math.isnan(value):
+        return DefinitionError(f"{argument.name} = nan of fx.{public} is not a number; give {argument.kind.words}")
     lacking = [name for name in argument.kind.needs if name not in dir(value)]
     some = 0 < len(lacking) < len(argument.kind.needs)
     lacks = f"; it lacks {', '.join(lacking)}" if some else ""
     entry = rf"^ *(?:\w+, )*{argument.name}(?:, \w+)*(?: :.*)?\n((?: {{4,}}\S.*\n?)+)"
     said = re.search(entry, documented, re.MULTILINE)
     meaning = f" ({re.split(r'[.](?: |$)', ' '.join(said[1].split()))[0]})" if said else ""
-    text = f"{argument.name} = {given} is of the wrong kind for fx.{public}: give {argument.kind.words}{meaning}{lacks}"
-    return DefinitionError(text)
+    single = isinstance(value, str | int | float) and argument.kind.fits((value,))
+    remedy = f"{argument.kind.words}{meaning}{lacks}" + (f"; write {(value,)!r}" if single else "")
+    return DefinitionError(f"{argument.name} = {given} is of the wrong kind for fx.{public}: give {remedy}")
 
 
 def guarded(thing: Any, public: str, home: str = "flexctl") -> Any:
@@ -367,7 +383,8 @@ def _checking(function: Callable[..., Any], documented: Any, public: str) -> Cal
     def call(*args: Any, **options: Any) -> Any:
         nonlocal taken
         if taken is None:
-            taken = Taken(function, nan=documented is not function)
+            result = isinstance(documented, type) and issubclass(documented, Tabular)
+            taken = Taken(function, result, is_dataclass(documented))
         if wrong := taken.wrong(args, options):
             raise refusal(public, inspect.getdoc(documented) or "", *wrong)
         return function(*args, **options)

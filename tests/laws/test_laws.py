@@ -390,8 +390,8 @@ def test_noise_continues_past_its_first_block() -> None:
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: LinearLaw(-1.0, (), ()), r"sample_time = -1\.0 s"),
-    (lambda: LinearLaw(float("nan"), (), ()), "sample_time = nan s"),
-    (lambda: LinearLaw(0.1, "angle", ("u",)), r'measures = "angle" is a string; write a tuple: \("angle",\)'),
+    (lambda: LinearLaw(float("nan"), (), ()), "sample_time = nan of fx.LinearLaw is not a number"),
+    (lambda: LinearLaw(0.1, "angle", ("u",)), r"measures = 'angle' \(str\) is of the wrong kind .* write \('angle',\)"),
     (lambda: LinearLaw(0.1, ("a",), ("u",), Dy=[[1.0, 2.0]]), r"law matrix Dy has shape \(1, 2\); the signals ask for"),
     (lambda: LinearLaw(0.1, ("a",), ("u",), Dy=[[np.nan]]), "Dy has entries that are not finite"),
     (lambda: LinearLaw(0.1, ("a",), ("u",), A=np.eye(2), By=np.zeros((0, 0))), "law matrix By has shape"),

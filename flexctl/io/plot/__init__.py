@@ -6,7 +6,7 @@ there is a `path` (.png at 150 dpi, .pdf or .svg; all or nothing). matplotlib is
     plot.bode({"19 sections": plant.frequency_response(), "exact beam": fx.frequency_response(beam)}, path="bode.png")
 """
 
-from ...support.kinds import guarded
+from ...support.kinds import guarded as _guarded
 from .certificate import certificate
 from .estimates import estimates
 from .identified import excitation, frequency_fit, record, stabilisation, time_fit
@@ -22,4 +22,4 @@ __all__ = [
     "time_fit", "tip_errors", "tip_path", "tracking",
 ]
 
-globals().update({name: guarded(globals()[name], f"plot.{name}", __name__) for name in __all__})
+globals().update({name: _guarded(globals()[name], f"plot.{name}", __name__) for name in __all__})

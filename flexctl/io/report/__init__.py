@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...abilities import provenance_of
+from ...design.design import Design
 from ...errors import DefinitionError, require
 from ...frequency import FrequencyResponse
 from ...judging.certify.certificate import Certificate
@@ -14,6 +15,7 @@ from ...judging.compare import Comparison
 from ...judging.sweep.store import Table
 from ...linear.modes import Modes
 from ...simulation.response import Response
+from ...support.kinds import AnyLaw, SystemGiven
 from ...support.tabular import Tabular
 from . import page
 from .certificates import of_certificate
@@ -24,8 +26,8 @@ from .sweeps import of_sweep
 
 
 def report(
-    result: Any, path: str | Path, *, title: str = "", asked: str = "", design: Any = None, plant: Any = None,
-    data: Any = None,
+    result: Any, path: str | Path, *, title: str = "", asked: str = "", design: AnyLaw = None,
+    plant: SystemGiven = None, data: Any = None,
 ) -> Path:
     """Write a result as one page of HTML: verdict, tables that sort, charts one can zoom, arms that move.
 
@@ -57,6 +59,7 @@ def report(
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise DefinitionError(f'a report is a page of HTML; "{target.name}" does not end with .html')
+    require(design is None or isinstance(design, Design), f"design is a {type(design).__name__}; give an fx.Design")
     blocks = [page.text(asked, "quiet")] if asked else []
     blocks += of_identified(result, data) if is_identified(result) else _blocks(result, plant)
     if design is not None:
