@@ -23,6 +23,7 @@ from ..laws.linear_part import linear_law
 from ..machine.given import as_plant
 from ..model import names
 from ..simulation.response import Response
+from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from .certify.loops import examine
 from .scenario import Progress, Scenario, design, model_table, scenarios
@@ -154,7 +155,7 @@ class _Job:
 
 def compare(
     controllers: Sequence[str | Path],
-    plants: Sequence[Any] = (),
+    plants: Sequence[SystemGiven] = (),
     *,
     models: Sequence[str | Mapping[str, Any]] = (),
     only: Sequence[str] = (),

@@ -27,6 +27,7 @@ from ..motion.moves import InputSignal
 from ..motion.signals import PiecewiseConstant
 from ..simulation.response import Response
 from ..simulation.simulate import simulate
+from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from .scenario import Progress
 
@@ -187,7 +188,7 @@ class Scaling:
 
 
 def linear_validity(
-    plant: Any,
+    plant: SystemGiven,
     inputs: Mapping[str, InputSignal],
     *,
     duration: float,

@@ -148,7 +148,7 @@ def _of_class(name: str) -> Kind:
             return Kind(_is_a(name), f"fx.{name}")
         name_in_words = f"fx.{name}"
     else:
-        name_in_words = f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
+        name_in_words = f"{'an' if name.startswith(tuple('AEIOU')) else 'a'} {name}"
     return Kind(
         lambda value: any(c.__name__ == name and c.__module__.startswith("flexctl") for c in type(value).__mro__),
         name_in_words,
@@ -235,10 +235,11 @@ class Reader:
             case ast.Subscript():
                 inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
                 return self._subscripted(_last(node.value), inside)
-        return self._named(_last(node))
+        module = self.known.get(ast.unparse(node.value)) if isinstance(node, ast.Attribute) else None
+        name = _last(node)
+        return self._named(name, vars(module).get(name) if isinstance(module, ModuleType) else self.known.get(name))
 
-    def _named(self, name: str) -> Kind:
-        meant = self.known.get(name)
+    def _named(self, name: str, meant: Any) -> Kind:
         if (meant is None and name == "Path") or meant is Path:  # else it is `fx.Path`
             return PATH
         if name in KINDS:

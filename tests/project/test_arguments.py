@@ -282,7 +282,10 @@ def _parameters(thing: Any) -> list[inspect.Parameter]:
 
 
 def _like_a_plant(parameter: inspect.Parameter) -> bool:
-    words = ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "MechanicalModel", "SecondOrder", "FirstOrder", "Plant", "Arm")
+    words = (
+        "ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "MechanicalModel", "SecondOrder", "FirstOrder", "Plant",
+        "Arm",
+    )
     named = parameter.name in ("plant", "plants", "model", "models", "arm", "linear", "system")
     return named or any(word in str(parameter.annotation) for word in words)
 

@@ -68,7 +68,11 @@ def panels(
     if axes is None:
         figure = empty(*size, title)
         return figure, figure.subplots(*shape, squeeze=False, **options)
+    from matplotlib.axes import Axes
+
     given = np.atleast_1d(np.asarray(axes, dtype=object))
+    wrong = next((one for one in given.flat if not isinstance(one, Axes)), None)
+    require(wrong is None, f"axes = {wrong!r:.40}: give Axes of matplotlib, as fx.plot.subplots makes them")
     require(given.size == shape[0] * shape[1], f"{given.size} axes given; this picture needs {shape[0]} x {shape[1]}")
     return given.flat[0].figure, given.reshape(shape)
 

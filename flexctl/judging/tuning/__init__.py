@@ -28,6 +28,7 @@ from ...errors import ConvergenceError, DefinitionError, FlexctlError, require
 from ...machine.given import as_plant
 from ...model import FloatArray
 from ...support.files import write_atomically
+from ...support.kinds import AnyLaw
 from ...support.tabular import Column, Tabular
 from ..workers import run_all
 from .criteria import UNSTABLE, Goals, Model, judged, models
@@ -127,7 +128,7 @@ class Tuned(Tabular):
     """
 
     parameters: dict[str, Any]
-    law: Any
+    law: AnyLaw
     values: Mapping[str, Mapping[str, float]]
     bounds: Mapping[str, float]
     total: float

@@ -33,6 +33,7 @@ from ...abilities import kind_of, within
 from ...errors import ConvergenceError, DefinitionError, NotAvailable, require, unknown
 from ...machine.given import as_model
 from ...model import FloatArray
+from ...support.kinds import SystemGiven
 from . import FiniteSegment
 
 METHODS = ("lagged", "newton")
@@ -85,7 +86,7 @@ def _segments(model: Any) -> FiniteSegment:
 
 
 def transfer_matrix_run(
-    model: Any, motions: Mapping[str, Any], *, duration: float, step: float = 1e-3, beta: float = 0.25,
+    model: SystemGiven, motions: Mapping[str, Any], *, duration: float, step: float = 1e-3, beta: float = 0.25,
     gamma: float = 0.5, method: str = "lagged", form: str = "riccati",
 ) -> TransferRun:
     """Run commanded joints by the discrete-time transfer matrix method.

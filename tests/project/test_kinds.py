@@ -1,0 +1,144 @@
+"""Every argument of every public function and class refuses what is nothing of its kind: found by walking the names, so
+that a new function is covered by its annotations."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.errors import caution
+from flexctl.frequency.margins import Margins
+from flexctl.support.kinds import ANYTHING, Argument, Taken
+
+FREE = {
+    "from_control.system": "refused by itself: python-control is not imported for an annotation",
+    "report.result": "the page is chosen by what it is", "report.data": "the same",
+    "tracking_scenario.options": "options of Scenario", "moves_with_payloads.options": "the same",
+    "measured_link.keys": "fields of Link", "build.chosen": "options of the formulation",
+    "load_plant.tables": "tables of the plant file", "plot.subplots.options": "options of matplotlib",
+    "plot.step_lines.options": "the same", "compare_methods.run": "options of simulate",
+    "inverse_dynamics.options": "the same", "linear_validity.options": "the same", "learn.options": "the same",
+    "optimal_command.options": "the same", "export_law.options": "options of the format",
+    "export_plant.options": "the same", "OptimalMotion.made_for": "made by optimal_command",
+    "Planned.made_for": "the same", "plot.step_lines.axes": "axes of matplotlib",
+    **{f"plot.{name}.axes": "axes of matplotlib, refused by flexctl.io.plot.canvas" for name in (
+        "bode", "compare", "estimates", "migration", "mode_shapes", "poles", "run",
+    )},
+}
+"""Arguments that may be anything, for all that their annotation says, and why."""
+GIVEN = ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant", "LinearPlant", "Annotated")
+"""Words of annotations that are taken apart, and refused in words, elsewhere: tests/project/test_arguments.py, and
+tests/machine for the data of an arm."""
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    for name in fx.__all__:
+        thing = getattr(fx, name)
+        if name in ("plot", "identify"):
+            yield from ((f"{name}.{own}", getattr(thing, own)) for own in thing.__all__)
+        elif inspect.isroutine(thing) or inspect.isclass(thing):
+            yield name, thing
+
+
+def maker(thing: Any) -> Callable[..., Any] | None:
+    """Return what is called: the function, or what makes an instance; None of protocols, errors and the like."""
+    if not inspect.isclass(thing):
+        return inspect.unwrap(thing)
+    made = getattr(thing, "__new__" if "__new__" in vars(thing) else "__init__")
+    plain = issubclass(thing, BaseException) or getattr(thing, "_is_protocol", False) or not inspect.isfunction(made)
+    return None if plain else inspect.unwrap(made)
+
+
+PUBLIC = {name: thing for name, thing in public() if maker(thing) is not None}
+
+
+def arguments(name: str) -> list[Argument]:
+    taken = Taken(maker(PUBLIC[name]), checked=is_dataclass(PUBLIC[name]))  # type: ignore[arg-type]
+    own = [one for one in taken.named.values() if one.name not in ("self", "cls", "_cls")]
+    return [*own, *(one for one in (taken.more, taken.rest) if one)]
+
+
+def annotation(name: str, argument: str) -> str:
+    return str(inspect.signature(maker(PUBLIC[name])).parameters[argument].annotation)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_argument_refuses_what_is_nothing_of_its_kind(name: str) -> None:
+    for argument in arguments(name):
+        if argument.kind is ANYTHING:
+            told = f"{name}.{argument.name}" in FREE or any(word in annotation(name, argument.name) for word in GIVEN)
+            assert told, f"{name}.{argument.name}: {annotation(name, argument.name)} says nothing of what it takes"
+            continue
+        inside = any(word in annotation(name, argument.name) for word in GIVEN)
+        for wrong in (object(), [object()])[: 1 if inside else 2]:
+            assert not argument.fits(wrong), argument.name
+        if argument.name in ("laws", "options"):  # *laws, **options
+            continue
+        with pytest.raises(fx.DefinitionError, match=rf"^{argument.name} = .* of the wrong kind for fx\.{name}: give "):
+            PUBLIC[name](**{argument.name: object()})
+
+
+def test_no_argument_is_free_without_need() -> None:
+    free = {f"{name}.{one.name}" for name in PUBLIC for one in arguments(name) if one.kind is ANYTHING}
+    assert set(FREE) <= free
+
+
+LAW = fx.LinearLaw(1e-3, ("joint1_angle",), ("joint1_torque",), Dy=[[-6.8]])
+
+
+class Half:
+    """A law that cannot step."""
+
+    sample_time, measures, drives, follows = 1e-3, ("a",), ("u",), ()
+
+    def initial(self) -> None: ...
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fx.Delayed(3), r"law = 3 \(int\) is of the wrong kind for fx.Delayed: give a control law"),
+    (lambda: fx.Delayed(Half()), "it lacks step"),
+    (lambda: fx.Frozen(LAW, 3), "give a mapping from texts to numbers"),  # type: ignore[arg-type]
+    (lambda: fx.names(["x"]), "give a sequence of fx.Signal"),  # type: ignore[list-item]
+    (lambda: fx.LinearLaw(0.1, "angle", ()), r"write \('angle',\)"),  # type: ignore[arg-type]
+    (lambda: fx.Circle((0.0, 0.0, 0.0), 1.0), "give 2 numbers"),  # type: ignore[arg-type]
+    (lambda: fx.quintic(np.nan, 1.0, 1.0), "begin = nan of fx.quintic is not a number"),
+    (lambda: fx.LqgWeights(np.nan, 1.0, 1.0, 1.0, 1.0, (1.0,)), "rate = nan of fx.LqgWeights is not a number"),
+    (lambda: fx.together(LAW, 3), r"laws = 3 \(int\) is of the wrong kind"),  # type: ignore[arg-type]
+    (lambda: fx.find(["x"]), "give a text"),  # type: ignore[arg-type]
+    (lambda: fx.Gravity(y="down"), "give a number"),  # type: ignore[arg-type]
+    (lambda: fx.Link(0.5, material="steel"), "give fx.Material"),  # type: ignore[arg-type]
+    (lambda: fx.pd_gains({1.0, 2.0}, 8.0), "give a sequence of numbers"),  # type: ignore[arg-type]
+    (lambda: fx.Polyline([(0.0, 1.0), (1.0,)]), "give a sequence of 2 numbers each"),  # type: ignore[list-item]
+])
+def test_the_error_says_what_was_given_and_what_is_taken(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(fx.DefinitionError, match=message):
+        call()
+
+
+def test_what_was_accepted_is_accepted() -> None:
+    assert fx.names((fx.Signal("a"),)) == fx.names([fx.Signal("a")]) == ["a"]
+    assert fx.quintic(np.float32(0.0), np.array(1.0), 1).duration == 1.0  # type: ignore[arg-type]
+    assert fx.pd_gains(np.array([1.0, 2.0]), 8.0).kp == fx.pd_gains((1, 2), 8).kp  # type: ignore[arg-type]
+    assert fx.Delayed(LAW, np.int64(2)).samples == 2  # type: ignore[arg-type]
+    assert np.isnan(Margins(**dict.fromkeys(Margins.__dataclass_fields__, np.nan)).gain_margin)
+
+
+def test_a_public_function_can_be_pickled() -> None:
+    for name, thing in PUBLIC.items():
+        assert pickle.loads(pickle.dumps(thing)) is thing, name
+
+
+def test_a_warning_names_the_line_that_called_flexctl() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fx.from_matrices(A=[[0.0]], B=[[1.0]], C=[[1.0]]).norm(2)
+        caution("here")
+    assert [one.filename for one in caught] == [__file__, __file__]
