@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import DefinitionError, require, unknown
 from ..machine.arm import Arm
 from ..machine.schema import shown
@@ -47,10 +49,14 @@ def merge(
     given = {key: table for key, table in {"model": kind, **tables}.items()
              if not (isinstance(table, Mapping) and not table)}
     flat = {**dict(flatten(overrides or {})), **dict(flatten(given))}
-    found = {key: value.item() if hasattr(value, "item") else value for key, value in flat.items()}
+    found = {key: value.item() if _is_one_number(value) else value for key, value in flat.items()}
     if isinstance(found.get("model.kind"), str):
         found["model.kind"] = outside.absolute(found["model.kind"], Path.cwd())
     return found
+
+
+def _is_one_number(value: Any) -> bool:
+    return isinstance(value, np.generic | np.ndarray) and value.size == 1
 
 
 def combine(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:

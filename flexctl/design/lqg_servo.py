@@ -32,12 +32,12 @@ from ..errors import require
 from ..laws.controller import LinearLaw
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
-from ..support.checks import several
+from ..support.checks import each, several
 from .design import Design
 from .design_model import Names
 from .estimated import riccati
 from .lqg_regulator import RegulatorWeights, regulator_gain
-from .sampled_model import SampledModel, each, sampled_model
+from .sampled_model import SampledModel, sampled_model
 
 
 @dataclass(frozen=True)
@@ -180,12 +180,12 @@ def _filter(
     """Return A, B, C of the states, loads and offsets, and the gain of their estimate."""
     k, ny = len(model.drives), len(model.measures)
     others = np.eye(ny)[:, [i for i, name in enumerate(model.measures) if name not in follow]]
-    loads, noise = each("load", weights.load, k), np.diag(each("noise", weights.noise, ny))
-    biases = each("bias", weights.bias, others.shape[1]) if others.size else np.zeros(0)
+    loads, noise = each("load", weights.load, k, "positive"), np.diag(each("noise", weights.noise, ny, "positive"))
+    biases = each("bias", weights.bias, others.shape[1], "positive") if others.size else np.zeros(0)
     A = sla.block_diag(model.A, np.eye(k), np.eye(len(biases)))
     A[: len(model.A), len(model.A) : len(model.A) + k] = model.E
     B = np.vstack([model.B, np.zeros((k + len(biases), k))])
     C = np.hstack([model.C, np.zeros((ny, k)), others])
-    W = model.E @ np.diag(each("disturbance", weights.disturbance, k)) @ model.E.T
+    W = model.E @ np.diag(each("disturbance", weights.disturbance, k, "positive")) @ model.E.T
     P = riccati(A.T, C.T, sla.block_diag(W, np.diag(loads), np.diag(biases)), noise, "filter")
     return A, B, C, np.asarray(np.linalg.solve(C @ P @ C.T + noise, C @ P).T, float)

@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import DefinitionError, require
-from ..machine.given import as_first_order
+from ..machine.given import LinearGiven, as_first_order
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
-from . import FirstOrder, LinearPlant
+from . import FirstOrder
 from .seen import as_seen
 
 
-def closed_loop(plant: LinearPlant, controller: FirstOrder) -> FirstOrder:
+def closed_loop(plant: LinearGiven, controller: FirstOrder) -> FirstOrder:
     """Return the closed loop with inputs (references, plant inputs) and outputs (plant outputs, commands).
 
     Both systems must be continuous, or sampled alike; a plant of second order is taken in modal coordinates. The poles
@@ -74,7 +74,7 @@ def closed_loop(plant: LinearPlant, controller: FirstOrder) -> FirstOrder:
     )
 
 
-def loop_poles(plant: LinearPlant, feedback: FirstOrder) -> ComplexArray:
+def loop_poles(plant: LinearGiven, feedback: FirstOrder) -> ComplexArray:
     """Return the poles of a plant under feedback as s [rad/s]; of sampled feedback ln(z)/T, the plant behind a hold.
 
     A sampled law reads before its new command acts, see `flexctl.linear.seen`.

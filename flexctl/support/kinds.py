@@ -116,9 +116,7 @@ NUMBERS = Kind(_is_array, "an array of numbers", "arrays of numbers")
 KINDS: dict[str, Kind] = {
     "Any": ANYTHING, "object": ANYTHING,
     # `machine.given` takes these apart and refuses the rest in its own words
-    **dict.fromkeys(
-        ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant", "LinearPlant"), ANYTHING
-    ),
+    **dict.fromkeys(("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant"), ANYTHING),
     "float": Kind(_is_known_number, "a number", "numbers"),
     "MaybeNan": Kind(_is_number, "a number", "numbers"),
     "complex": Kind(lambda value: isinstance(value, Number) and not isinstance(value, bool), "a number", "numbers"),

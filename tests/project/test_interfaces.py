@@ -17,7 +17,6 @@ ALLOWED = {
     "__init__": "the module that a public name is imported from",
     "catalogue": "a controller script, which is a module: design, PLANT",
     "catalogue.definition": "strerror of an error of the operating system",
-    "catalogue.overrides": "item() of a number of numpy",
     "cli.common": "tolist() of an array",
     "export.translate.expressions": "the method of this class for a kind of expression",
     "export.translate.statements": "the method of this class for a kind of statement",

@@ -34,7 +34,7 @@ FREE = {
     )},
 }
 """Arguments that may be anything, for all that their annotation says, and why."""
-GIVEN = ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant", "LinearPlant", "Annotated")
+GIVEN = ("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant", "Annotated")
 """Words of annotations that are taken apart, and refused in words, elsewhere: tests/project/test_arguments.py, and
 tests/machine for the data of an arm."""
 
