@@ -39,7 +39,7 @@ from ..simulation.response import Response
 from ..simulation.simulate import simulate
 from ..support import checks
 from ..support.files import write_atomically
-from ..support.kinds import AnyLaw, LawGiven, SystemGiven
+from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
 from .certify.runs import limits
 
@@ -89,7 +89,7 @@ class Learnt(Tabular):
     True
     """
 
-    law: AnyLaw
+    law: Any
     references: dict[str, Motion]
     duration: float
     outputs: tuple[str, ...]

@@ -79,7 +79,7 @@ def simulate(
     scheme: Scheme | None = None,
     inputs: Mapping[str, InputSignal] | None = None,
     motions: Mapping[str, Motion] | None = None,
-    initial: tuple[FloatArray, FloatArray] | Callable[[Any], tuple[FloatArray, FloatArray]] | None = None,
+    initial: tuple[FloatArray, FloatArray] | FloatArray | Callable[[Any], tuple[FloatArray, FloatArray]] | None = None,
     payload: Sequence[tuple[float, float, float]] = (),
     record_states: bool = False,
     progress: bool | Callable[[float], None] = False,
@@ -187,10 +187,10 @@ def simulate(
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
             system.check_payload(mass, inertia)
-    initial = start if initial is None else initial(plant) if callable(initial) else initial
+    begins: Any = start if initial is None else initial(plant) if callable(initial) else initial
     model = plant
     if isinstance(plant, StateModel):
-        initial = _states(initial)
+        begins = _states(begins)
     # a continuous law acts within the steps of the compiled loop; elsewhere it becomes a part of the model
     chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     implicit = (method == "auto" or method in SCHEMES) and chosen.stages == 1
@@ -218,7 +218,7 @@ def simulate(
     h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
     setup = Setup(
-        plant, model, law, references, signals, duration, h, method, chosen, changes, initial, keep, commands,
+        plant, model, law, references, signals, duration, h, method, chosen, changes, begins, keep, commands,
         0.0 if step is not None else rtol,
     )
     # the run, and what is said after it

@@ -15,6 +15,7 @@ import math
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from dataclasses import is_dataclass
 from numbers import Number, Real
@@ -112,13 +113,13 @@ STEPS = ("sample_time", "measures", "drives", "follows", "initial", "step")
 MOVES = ("duration", "target", "breakpoints", "__call__")
 ANYTHING = Kind(lambda value: True, "")
 PATH = Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths")
-NUMBERS = Kind(_is_array, "an array of numbers", "arrays of numbers")
+NUMBERS = Kind(_is_array, "an array of real numbers", "arrays of real numbers")
 KINDS: dict[str, Kind] = {
     "Any": ANYTHING, "object": ANYTHING,
     # `machine.given` takes these apart and refuses the rest in its own words
     **dict.fromkeys(("ModelGiven", "LinearGiven", "ArmGiven", "SystemGiven", "LoopGiven", "Plant"), ANYTHING),
-    "float": Kind(_is_known_number, "a number", "numbers"),
-    "MaybeNan": Kind(_is_number, "a number", "numbers"),
+    "float": Kind(_is_known_number, "a real number", "real numbers"),
+    "MaybeNan": Kind(_is_number, "a real number", "real numbers"),
     "complex": Kind(lambda value: isinstance(value, Number) and not isinstance(value, bool), "a number", "numbers"),
     "int": Kind(_is_whole, "a whole number", "whole numbers"),
     "bool": Kind(lambda value: isinstance(value, bool | np.bool_), "True or False", "True or False each"),
@@ -126,7 +127,8 @@ KINDS: dict[str, Kind] = {
     "None": Kind(lambda value: value is None, "None"),
     "Callable": Kind(callable, "a function", "functions"),
     "ModuleType": Kind(lambda value: isinstance(value, ModuleType), "a module", "modules"),
-    **dict.fromkeys(("FloatArray", "ComplexArray", "ArrayLike", "NDArray", "ndarray"), NUMBERS),
+    **dict.fromkeys(("FloatArray", "ArrayLike", "NDArray", "ndarray"), NUMBERS),
+    "ComplexArray": Kind(_is_array, "an array of numbers", "arrays of numbers"),
     "Matrix": Kind(_is_matrix, "a matrix", "matrices"),
     "LawGiven": Kind(_acts, LAW, needs=STEPS),
     "AnyLaw": Kind(_is_a("Controller"), LAW, needs=STEPS),
@@ -345,7 +347,8 @@ def refusal(public: str, documented: str, argument: Argument, value: Any) -> Def
     lacks = f"; it lacks {', '.join(lacking)}" if some else ""
     entry = rf"^ *(?:\w+, )*{argument.name}(?:, \w+)*(?: :.*)?\n((?: {{4,}}\S.*\n?)+)"
     said = re.search(entry, documented, re.MULTILINE)
-    meaning = f" ({re.split(r'[.](?: |$)', ' '.join(said[1].split()))[0]})" if said else ""
+    sentence = re.split(r"[.](?: |$)", " ".join(said[1].split()))[0] if said else ""
+    meaning = f" ({textwrap.shorten(sentence, 150, placeholder=' ..')})" if sentence else ""
     single = isinstance(value, str | int | float) and argument.kind.fits((value,))
     remedy = f"{argument.kind.words}{meaning}{lacks}" + (f"; write {(value,)!r}" if single else "")
     return DefinitionError(f"{argument.name} = {given} is of the wrong kind for fx.{public}: give {remedy}")

@@ -30,14 +30,14 @@ def test_complex_law_matrices_are_refused(key: str) -> None:
             with pytest.raises(fx.DefinitionError, match=f"law matrix {key} is complex"):
                 fx.LinearLaw(*SIGNALS, **{**good, key: given})
     for text in ("x", [["x"]], [[None]], object()):
-        with pytest.raises(fx.DefinitionError, match=f"law matrix {key}"):
+        with pytest.raises(fx.DefinitionError, match=f"law matrix {key}|^{key} = .* is of the wrong kind"):
             fx.LinearLaw(*SIGNALS, **{**good, key: text})
 
 
 def test_complex_limits_and_systems() -> None:
     with pytest.raises(fx.DefinitionError, match="limit upper is complex"):
         fx.LinearLaw(*SIGNALS, Dy=[[1.0]], upper=np.array(1j))
-    with pytest.raises(fx.DefinitionError, match="is not positive"):
+    with pytest.raises(fx.DefinitionError, match="is not positive|limit = 1j .*: give a real number"):
         fx.Saturated(fx.LinearLaw(*SIGNALS, Dy=[[1.0]]), 1j)
     with pytest.raises(fx.DefinitionError, match="not a whole number"):
         fx.Delayed(fx.LinearLaw(*SIGNALS, Dy=[[1.0]]), 1.5)

@@ -28,8 +28,9 @@ FREE = {
     "inverse_dynamics.options": "the same", "linear_validity.options": "the same", "learn.options": "the same",
     "optimal_command.options": "the same", "export_law.options": "options of the format",
     "export_plant.options": "the same", "OptimalMotion.made_for": "made by optimal_command",
-    "Planned.made_for": "the same", "plot.step_lines.axes": "axes of matplotlib",
-    **{f"plot.{name}.axes": "axes of matplotlib, refused by flexctl.io.plot.canvas" for name in (
+    "Planned.made_for": "the same", "Learnt.law": "made by learn",
+    "Tuned.law": "made by tune", "plot.step_lines.axes": "axes of matplotlib",
+    **{f"plot.{name}.axes": "axes of matplotlib, refused by flexctl.io.plot" for name in (
         "bode", "compare", "estimates", "migration", "mode_shapes", "poles", "run",
     )},
 }
@@ -105,18 +106,18 @@ class Half:
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: fx.Delayed(3), r"law = 3 \(int\) is of the wrong kind for fx.Delayed: give a control law"),
     (lambda: fx.Delayed(Half()), "it lacks step"),
-    (lambda: fx.Frozen(LAW, 3), "give a mapping from texts to numbers"),  # type: ignore[arg-type]
+    (lambda: fx.Frozen(LAW, 3), "give a mapping from texts to real numbers"),  # type: ignore[arg-type]
     (lambda: fx.names(["x"]), "give a sequence of fx.Signal"),  # type: ignore[list-item]
     (lambda: fx.LinearLaw(0.1, "angle", ()), r"write \('angle',\)"),  # type: ignore[arg-type]
-    (lambda: fx.Circle((0.0, 0.0, 0.0), 1.0), "give 2 numbers"),  # type: ignore[arg-type]
+    (lambda: fx.Circle((0.0, 0.0, 0.0), 1.0), "give 2 real numbers"),  # type: ignore[arg-type]
     (lambda: fx.quintic(np.nan, 1.0, 1.0), "begin = nan of fx.quintic is not a number"),
     (lambda: fx.LqgWeights(np.nan, 1.0, 1.0, 1.0, 1.0, (1.0,)), "rate = nan of fx.LqgWeights is not a number"),
     (lambda: fx.together(LAW, 3), r"laws = 3 \(int\) is of the wrong kind"),  # type: ignore[arg-type]
     (lambda: fx.find(["x"]), "give a text"),  # type: ignore[arg-type]
-    (lambda: fx.Gravity(y="down"), "give a number"),  # type: ignore[arg-type]
+    (lambda: fx.Gravity(y="down"), "give a real number"),  # type: ignore[arg-type]
     (lambda: fx.Link(0.5, material="steel"), "give fx.Material"),  # type: ignore[arg-type]
-    (lambda: fx.pd_gains({1.0, 2.0}, 8.0), "give a sequence of numbers"),  # type: ignore[arg-type]
-    (lambda: fx.Polyline([(0.0, 1.0), (1.0,)]), "give a sequence of 2 numbers each"),  # type: ignore[list-item]
+    (lambda: fx.pd_gains({1.0, 2.0}, 8.0), "give a sequence of real numbers"),  # type: ignore[arg-type]
+    (lambda: fx.Polyline([(0.0, 1.0), (1.0,)]), "give a sequence of 2 real numbers each"),  # type: ignore[list-item]
 ])
 def test_the_error_says_what_was_given_and_what_is_taken(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(fx.DefinitionError, match=message):

@@ -28,7 +28,6 @@ from ...errors import ConvergenceError, DefinitionError, FlexctlError, require
 from ...machine.given import as_plant
 from ...model import FloatArray
 from ...support.files import write_atomically
-from ...support.kinds import AnyLaw
 from ...support.tabular import Column, Tabular
 from ..workers import run_all
 from .criteria import UNSTABLE, Goals, Model, judged, models
@@ -128,7 +127,7 @@ class Tuned(Tabular):
     """
 
     parameters: dict[str, Any]
-    law: AnyLaw
+    law: Any
     values: Mapping[str, Mapping[str, float]]
     bounds: Mapping[str, float]
     total: float
