@@ -12,7 +12,7 @@ from .drives import DriveCaution, Friction, Motor
 from .schema import Choice, Quantity, Reference, check
 
 _ELECTRIC = ("resistance", "inductance", "max_current", "max_voltage")
-"""What is said of a motor's winding and amplifier."""
+"""Keys of a motor's winding and amplifier."""
 
 
 @dataclass(frozen=True)
