@@ -340,7 +340,7 @@ def dirk(
             if status == DONE and ratio <= 1.0:
                 add_up(gauge, dt, KEEPS)
                 hand_on(motion, split)
-                number[ENOUGH] = may_leave(motion, scheme, ratio)
+                number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                 known[SINCE] += dt
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)

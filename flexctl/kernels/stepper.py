@@ -468,7 +468,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
                 if row > 0:
                     hand_on(motion, row == 2)
-                    number[ENOUGH] = may_leave(motion, scheme, ratio)
+                    number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                     wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0

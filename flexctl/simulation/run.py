@@ -31,8 +31,8 @@ HALVED = 2
 """So often are the steps of a run without jumps of forces halved before they follow local errors."""
 HALVINGS = 6
 """So often are steps halved in a run with dry friction."""
-SLACK = 2e-3
-"""Part of the error that a step may have which Newton may leave, where steps follow the error."""
+SLACK = 0.1
+"""Newton may leave so much of the error that a step may have, times its part of the run; see `kernels.estimate`."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
