@@ -157,7 +157,7 @@ def simulate(
 
 RUN = (
     "method", "step_s", "duration_s", "steps", "rejected", "shortest_step_s", "longest_step_s", "worst_output",
-    "worst_error",
+    "worst_error", "not_estimated",
 )
 """Facts about the integration that are shown."""
 

@@ -187,10 +187,10 @@ def hand_on(motion, split):
 def may_leave(motion, scheme, ratio, h, memory):
     """Return what Newton may leave of a correction, where the local error is `ratio` of what is allowed.
 
-    A rest d moves the rates by d / (g h), g about 1/2. In a kept tangent rests are in time with the motion: over T they
-    move a mode of w by N d / (g h w), 1 / (g h w) times as far as N local errors of that size do, and a rigid arm by N^2 d / g.
-    So the part that may be left goes with h / T: as many local errors as are allowed then leave 3 scheme.slack / g of
-    rtol in what runs away at a constant rate, and 1 / (w T) of that in what swings.
+    A rest d moves the rates by d / (g h), g about 1/2. With a kept tangent rests are in time with the motion: N of them
+    move a mode of w by N d / (g h w), 1 / (g h w) times as far as N local errors of that size do, and a rigid arm by
+    N^2 d / g. So the part that may be left goes with h / T: all of them together then cost 3 slack / g of rtol in what
+    runs away at a constant rate, and 1 / (w T) of that in what swings.
     """
     largest, part = 0.0, scheme.slack * h / min(scheme.length, memory)
     for i in range(motion.q.size):

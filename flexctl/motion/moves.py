@@ -367,23 +367,22 @@ class Tabulated:
         k = np.clip(np.searchsorted(self.t, inside, side="right") - 1, 0, self.t.size - 2)
         h = self.t[k + 1] - self.t[k]
         z = (inside - self.t[k]) / h
-        c = _quintic_coefficients(
-            self.value[k], h * self.rate[k], h**2 * self.acceleration[k],
-            self.value[k + 1], h * self.rate[k + 1], h**2 * self.acceleration[k + 1],
-        )
-        value = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * c[5]))))
-        rate = (c[1] + z * (2 * c[2] + z * (3 * c[3] + z * (4 * c[4] + z * 5 * c[5])))) / h
-        acceleration = (2 * c[2] + z * (6 * c[3] + z * (12 * c[4] + z * 20 * c[5]))) / h**2
+        rows = (self.value, self.rate, self.acceleration)
+        first, last = (np.array([x[i] for x in rows]) for i in (k, k + 1))
+        value, rate, acceleration = between(first, last, h, z)
         moving = inside == t
         return value, np.where(moving, rate, 0.0), np.where(moving, acceleration, 0.0)
 
 
-def _quintic_coefficients(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: FloatArray, f: FloatArray
-) -> tuple[FloatArray, ...]:
-    """Return the coefficients of the quintic on 0 .. 1 with value, slope, curvature (a, b, c) and (d, e, f)."""
-    p, q, r = d - a - b - 0.5 * c, e - b - c, f - c
-    return a, b, 0.5 * c, 10.0 * p - 4.0 * q + 0.5 * r, -15.0 * p + 7.0 * q - r, 6.0 * p - 3.0 * q + 0.5 * r
+def between(first: FloatArray, last: FloatArray, h: FloatArray, z: FloatArray | float) -> Sample:
+    """Return value, rate and acceleration at parts z of steps h [s], of the quintics with those at both ends (rows)."""
+    a, b, c = first[0], h * first[1], 0.5 * h**2 * first[2]
+    p, q, r = last[0] - a - b - c, h * last[1] - b - 2.0 * c, h**2 * last[2] - 2.0 * c
+    d, e, f = 10.0 * p - 4.0 * q + 0.5 * r, -15.0 * p + 7.0 * q - r, 6.0 * p - 3.0 * q + 0.5 * r
+    value = a + z * (b + z * (c + z * (d + z * (e + z * f))))
+    rate = (b + z * (2.0 * c + z * (3.0 * d + z * (4.0 * e + z * 5.0 * f)))) / h
+    acceleration = (2.0 * c + z * (6.0 * d + z * (12.0 * e + z * 20.0 * f))) / h**2
+    return value, rate, acceleration
 
 
 def quintic(begin: float, end: float, time: float, start: float = 0.0) -> Polynomial:

@@ -12,7 +12,8 @@ from ..errors import AccuracyWarning, caution
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .defaults import CLAIM, DEFAULT, LOOPED, MEMORY
+from .defaults import CLAIM, DEFAULT, MEMORY
+from .growth import Growth
 
 SAFETY = 3.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
@@ -35,6 +36,8 @@ steps of half the length to be tried."""
 CONTROLLED = ("m", "rad", "1")
 """Units of outputs whose local error is controlled; rates of them are estimated, accelerations are not."""
 
+ACCELERATIONS = "accelerations, and what reads them: where forces jump no step resolves them"
+
 
 def kinds(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
     """Return what is done about the error of each output, as the steppers number it."""
@@ -47,6 +50,12 @@ def kinds(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
+def unknown_by_unit(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
+    """Return which outputs the unit does not tell apart: torques and currents may be of rates, or of accelerations."""
+    units = [one.unit for one in outputs]
+    return np.array([i for i, unit in enumerate(units) if unit not in CONTROLLED and "/" not in unit], np.int64)
+
+
 class Accuracy:
     """The accuracy of a run.
 
@@ -56,16 +65,20 @@ class Accuracy:
         The sensors of the model that is integrated.
     sampled : bool
         Whether a sampled law is in the loop: what went wrong long ago has been corrected then.
+    moved : float
+        Part of its range by which an input is not what steps that were given take it for.
     """
 
-    def __init__(self, outputs: Sequence[Signal], sampled: bool) -> None:
+    def __init__(self, outputs: Sequence[Signal], sampled: bool, moved: float = 0.0) -> None:
         units = sorted({signal.unit for signal in outputs})
         self.outputs, self.kind = tuple(outputs), kinds(outputs)
         self.group = np.array([units.index(signal.unit) for signal in outputs], np.int64)
         self.memory = MEMORY if sampled else np.inf
         self.gauge = state.gauge(self.kind, self.group, self.memory)
         self.halved = np.zeros(len(outputs))
-        self.curved, self.compared = 0.0, False
+        self.curved, self.compared = moved, False
+        self.rising: Growth | None = None  # of an unstable loop
+        self.hides = 0.0  # part of the range that jumps of a law may hide from steps that are taken
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
@@ -77,6 +90,16 @@ class Accuracy:
         part = np.abs(bulge).max(axis=0, initial=0.0) / np.maximum(np.abs(u).max(axis=0, initial=0.0), 1e-300)
         self.curved = 0.0 if self.compared else float(np.square(part).max(initial=0.0))
 
+    def estimates(self, rows: npt.NDArray[np.int64]) -> None:
+        """Estimate the errors of these outputs too, as those of rates are."""
+        self.kind[rows] = state.ESTIMATED
+
+    def why(self, outputs: Sequence[Signal], method: str) -> dict[str, str]:
+        """Return why outputs have no estimate that have none."""
+        if method != "exact" and not self._estimated:
+            return dict.fromkeys((one.name for one in outputs), f"the method {method} estimates no errors")
+        return dict.fromkeys((one.name for one in outputs), ACCELERATIONS)
+
     def compare(self, found: FloatArray) -> None:
         """Take the errors that a second run found of an exact one, which need not be guessed from its inputs then."""
         self.halved, self.compared = found, True
@@ -86,6 +109,11 @@ class Accuracy:
         """Ranges of the outputs in the run."""
         found: FloatArray = np.maximum(self.gauge.high - self.gauge.low, 0.0)
         return found
+
+    @property
+    def controlled(self) -> npt.NDArray[np.intp]:
+        """The outputs whose error is controlled."""
+        return np.flatnonzero(self.kind == state.CONTROLLED)
 
     def again(self) -> None:
         """Begin anew, with the ranges found so far as what the error is compared with."""
@@ -115,7 +143,9 @@ class Accuracy:
         if self.second is not None:
             return self.second
         found: FloatArray = np.maximum(self.gauge.error, self.halved)
-        return np.minimum(found, self.ranges) if self._lost().any() else found
+        if self.rising is not None:  # errors grow as the motion does, and feedback corrects none
+            found = self.rising.factor * found
+        return np.minimum(found, self.ranges) if self.rising is not None or self._lost().any() else found
 
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
@@ -123,7 +153,7 @@ class Accuracy:
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * self._safety
-        claimed = np.maximum(raised, (LOOPED if np.isfinite(self.memory) else CLAIM) * rtol * self.ranges)
+        claimed = np.maximum(raised, max(CLAIM * rtol, self.hides, self.curved) * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
             known[:] = np.nan
@@ -196,10 +226,13 @@ class Accuracy:
         parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
         bent = self.curved if self._estimated else max(self.curved, float(parts.max(initial=0.0)))
         if bent > (rtol or DEFAULT):
-            text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a step"
+            text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
             caution(text, AccuracyWarning)
         if not self._estimated:
             return
+        if self.rising is not None:
+            text = f"{self.rising}: the loop is unstable there, and errors grow with the motion; that it grows is right"
+            caution(text, AccuracyWarning)
         ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
         poor = ~(self.estimate <= wanted * ranges) & (self.kind == state.CONTROLLED) & self._moves() & ~lost
         said = [self._say(int(i)) for i in np.flatnonzero(poor)]

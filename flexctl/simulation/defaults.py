@@ -6,6 +6,5 @@ DEFAULT = 1e-2
 """Part of the range of an output that its error may be."""
 MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
-CLAIM, LOOPED = 0.1, 0.3
-"""No error below this part of rtol is claimed; none below the second in a loop whose law moves its inputs in every
-step, of which the step does not see what modes beyond it make of the jump."""
+CLAIM = 0.1
+"""No error below this part of rtol is claimed."""

@@ -1,7 +1,8 @@
 """How wrong the inputs of a run are: given ones are not, others are computed from what is.
 
-What a law commands is at most so wrong as the sum of its answers to the errors of what it reads, output by output.
-Torques of prescribed joints are compared with those of a second run, in longer steps or at a larger tolerance.
+What a law commands is at most so wrong as its answers to the errors of what it reads, see `answered`. Of a law whose
+answers are not known so, and of torques of prescribed joints, the commands are compared with those of a second run: in
+longer steps, at a larger tolerance, or, where a control period cannot be longer, in half steps.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg as sla
 
 from ..abilities import ContinuousLoop
 from ..errors import ConvergenceError
-from ..model import FloatArray, names
-from .defaults import CLAIM, MEMORY
+from ..laws.blended import Blended
+from ..laws.controller import layers
+from ..model import FloatArray, index_of, names
+from . import answered
+from .defaults import CLAIM
 
 if TYPE_CHECKING:
     from .run import Run
@@ -24,71 +27,111 @@ if TYPE_CHECKING:
 COARSER = 8.0
 """So many times is the tolerance of the second run: its error is four times as large, or more."""
 REDUCED = 2.0
-"""On the change of SDIRK4, which is nearer to the first order where torques of stiff arms jump with what leads them."""
-MOST = 2000
-"""Answers of a law that are summed."""
+"""On the change of SDIRK4, which is nearer to the first order where torques of stiff arms jump with what leads them:
+of a change e - e' with e = 2 e' twice is e, and with steps of a fourth order next to all of it is."""
+HALF = 2.0
+"""On the change by half steps, which is e / 2 at the first order, where commands jump."""
+
+PYTHON = "commands of a law in Python that cannot be copied and asked again"
+AGAIN = "commands and torques for which a second run would be needed, which failed or does not serve"
+FIXED = "torques of prescribed joints in steps that were given"
 
 
-def errors_of_inputs(run: Run, known: Mapping[str, float]) -> dict[str, float]:
-    """Return the estimated largest error of each input; nan where none is known.
+def errors_of_inputs(run: Run, known: Mapping[str, float]) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the estimated largest error of each input, and why there is none where it is nan.
 
-    known: the errors of the outputs, however small.
+    known: the errors of the outputs of the model, however small.
     """
     setup = run.setup
+    why: dict[str, str] = {}
     found = dict.fromkeys(names(setup.plant.inputs), 0.0)
     if isinstance(setup.model, ContinuousLoop):
-        return dict.fromkeys(found, np.nan)
+        found = _applied(run, known)
+        return found, {name: AGAIN for name, x in found.items() if np.isnan(x)}
     if setup.law is not None and setup.law.measures:
-        read = np.array([known.get(name, np.nan) for name in setup.law.measures])
-        law = None if run.compiled is None or run.compiled[0].own else run.compiled[0]
-        gains = None if law is None else answers(law, setup.law.sample_time, run.accuracy.memory)
-        bound = np.full(len(setup.law.drives), np.nan) if gains is None else gains @ read
+        bound, reason = _commanded(run, np.array([known.get(name, np.nan) for name in setup.law.measures]))
         least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
-        place = {name: i for i, name in enumerate(names(setup.model.inputs))}
         for name, x in zip(setup.law.drives, bound, strict=True):
-            found[name] = float(np.maximum(x, least[place[name]]))  # nan stays
+            found[name] = float(np.maximum(x, least[index_of("input", name, setup.model.inputs)]))  # nan stays
+            why |= {name: reason} if np.isnan(x) else {}
     torques = [f"{name}_{kind}" for name in run.commands for kind in ("torque", "force")]
     led = [name for name in torques if name in found]
     if led:
-        changed = run.changed if run.changed is not None else _coarser(run)
+        changed = _change(run)
         place = {name: i for i, name in enumerate(names(setup.model.inputs))}
         found |= {name: np.nan if changed is None else float(changed[place[name]]) for name in led}
-    return found
+        why |= dict.fromkeys(led, FIXED if not setup.rtol else AGAIN) if changed is None else {}
+    return found, why
 
 
-def answers(law: Any, period: float, memory: float) -> FloatArray | None:
-    """Return by how much a law answers one unit of each reading, all its later answers within `memory` summed."""
-    nx, nu = law.A.shape[1], law.drives.size
-    worst = np.zeros((nu, law.measures.size))
-    for phase in range(max(law.C.shape[0] // max(nu, 1), 1)):
-        x, u = slice(phase * nx, (phase + 1) * nx), slice(phase * nu, (phase + 1) * nu)
-        A, B, C, D = law.A[x] + law.Bu[x] @ law.C[u], law.By[x] + law.Bu[x] @ law.Dy[u], law.C[u], law.Dy[u]
-        step, total = period, np.abs(D)
-        if period == 0.0 and nx:  # continuous: its answers to what it reads in a hundredth of the memory
-            step = MEMORY / 100.0
-            whole = sla.expm(step * np.block([[A, B], [np.zeros((B.shape[1], nx + B.shape[1]))]]))
-            A, B = whole[:nx, :nx], whole[:nx, nx:]
-        for _ in range(min(MOST, int(min(memory, MEMORY) / step)) if nx else 0):
-            total = total + np.abs(C @ B)
-            B = A @ B
-        worst = np.maximum(worst, total)
-    return worst if np.isfinite(worst).all() else None
+def _applied(run: Run, known: Mapping[str, float]) -> dict[str, float]:
+    """Return the errors of what a continuous law inside the model applies: it is linear in outputs of the loop."""
+    model: Any = run.setup.model
+    error = np.array([known.get(name, np.nan) for name in names(model.outputs)])
+    still, u = np.zeros((1, error.size)), np.zeros((1, len(model.inputs)))
+    gains = np.array([model.applied(row[None], u)[0] - model.applied(still, u)[0] for row in np.eye(error.size)])
+    bound = np.where(gains != 0.0, np.abs(gains) * error[:, None], 0.0).sum(axis=0)
+    return {name: float(x) for name, x in zip(names(run.setup.plant.inputs), bound, strict=False)}
 
 
-def _coarser(run: Run) -> FloatArray | None:
-    """Return by how much the inputs are others in longer steps; None where nothing is known of that."""
+def _commanded(run: Run, read: FloatArray) -> tuple[FloatArray, str]:
+    """Return the errors of the commands of a law that reads with these errors, and why where they are nan."""
+    law, memory = run.setup.law, run.accuracy.memory
+    none = np.full(len(law.drives), np.nan)
+    if np.isnan(read).any():
+        return none, f"commands of a law that reads {law.measures[int(np.argmax(np.isnan(read)))]}, of which none is"
+    if run.compiled is None:
+        if not run.kept:
+            return none, PYTHON
+        calls = np.flatnonzero(run.due >= 0)
+        rows = [index_of("output", name, run.setup.model.outputs) for name in law.measures]
+        y = run.record.y[calls][:, rows]
+        found = answered.of_python(law, run.kept, run.t[calls], y, run.wanted, read, memory)
+        return (none, PYTHON) if found is None else (found, "")
+    inner = [*layers(law)][-1]
+    if not run.compiled[0].own:
+        gains = answered.answers(run.compiled[0], none.size, law.sample_time, memory)
+        return (none, "commands of an unstable law") if gains is None else (gains @ read, "")
+    drives = [index_of("input", name, run.setup.model.inputs) for name in law.drives]
+    if isinstance(inner, Blended):
+        used = np.ptp(run.record.u[:, drives], axis=0)
+        blended = answered.of_blended(inner, memory, read, used)
+        return (none, "commands of an unstable law") if blended is None else (blended, "")
+    changed = np.zeros(len(run.setup.model.inputs)) if not read.any() else _change(run)
+    return (none, AGAIN) if changed is None else (changed[drives], "")
+
+
+def _change(run: Run) -> FloatArray | None:
+    """Return by how much the inputs are others in a second run; None where none serves."""
+    if run.changed is not None:
+        return run.changed
     setup = run.setup
-    if run.compiled is None or not setup.rtol or run.sticks:
+    if run.compiled is None or not setup.rtol or run.sticks or setup.method == "exact":
         return None
-    fixed = not run.plan.rtol  # the steps of the grid were good enough
-    if fixed and run.due.max() >= 0:
-        return None
+    if not run.plan.rtol and run.due.max() >= 0:  # the control periods, which were good enough
+        return _in_halves(run)
+    fixed = not run.plan.rtol
     longer = 1.0 if run.due.max() >= 0 else 2.0
     other = type(run)(replace(setup, step=longer * setup.step, record_states=False))
     if other.t.size < 3:
         return None
     other.accuracy.gauge.least[:] = 0.5 * run.accuracy.ranges
     other.plan = other.plan._replace(rtol=0.0 if fixed else min(COARSER * setup.rtol, 1.0))
+    return _changed(run, other, REDUCED if setup.scheme.stages > 1 else 1.0)
+
+
+def _in_halves(run: Run) -> FloatArray | None:
+    """Return by how much inputs change in half steps of a grid that was good enough."""
+    from ..kernels import state
+
+    other = type(run)(replace(run.setup, record_states=False))
+    other.accuracy.gauge.number[state.FLOOR] = 1.0
+    other.plan = other.plan._replace(rtol=0.0, level=1)
+    return _changed(run, other, HALF)
+
+
+def _changed(run: Run, other: Run, factor: float) -> FloatArray | None:
+    """Return `factor` times the largest difference of the inputs of two runs, where both are recorded."""
     try:
         other.once(lambda part: None)
     except ConvergenceError:
@@ -96,4 +139,12 @@ def _coarser(run: Run) -> FloatArray | None:
     near = np.abs(other.t[np.clip(np.searchsorted(other.t, run.t - 1e-9), 0, other.t.size - 1)] - run.t) < 1e-9
     at = np.searchsorted(other.t, run.t[near] - 1e-9)
     change: FloatArray = np.abs(other.record.u[at] - run.record.u[near]).max(axis=0)
-    return change * (REDUCED if setup.scheme.stages > 1 else 1.0)
+    return change * factor
+
+
+def told_why(error: Mapping[str, float], why: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Return the signals without an estimated error by the reason, as what the provenance of a run says of them."""
+    found: dict[str, list[str]] = {}
+    for name in (name for name, x in error.items() if np.isnan(x)):
+        found.setdefault(why.get(name, "not known"), []).append(name)
+    return {"not_estimated": found} if found else {}

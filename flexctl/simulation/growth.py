@@ -25,6 +25,9 @@ PEAKS, OSCILLATING, RUNNING_AWAY, STRAIGHT = 6, 10.0, 1000.0, 0.85
 MOST, ROUNDING, LONGEST = 1e-6, 1e-12, 400
 """How far back a rise is followed: to these parts of its last peak (as long as there are few), over so many peaks."""
 
+LATE = 0.1
+"""Part of a run at its end in which what still grows has its largest peak."""
+
 SMALLER, LOOP_BLAMED = "; use a smaller step", "the closed loop is unstable, or the step too long"
 """Advice and supposed causes in messages of the integrator."""
 
@@ -76,6 +79,15 @@ def growth(t: FloatArray, signals: FloatArray, labels: Sequence[str]) -> Growth 
     """
     found = [_of_one(t, signals[:, i], name) for i, name in enumerate(labels)]
     return max((one for one in found if one is not None), key=lambda one: one.factor, default=None)
+
+
+def still_growing(t: FloatArray, signals: FloatArray, labels: Sequence[str]) -> Growth | None:
+    """Return how the motion was growing where a run ended, or None where it was not; quick where it was not."""
+    if len(t) < PEAKS + 2:
+        return None
+    largest = np.abs(np.diff(signals, 2, axis=0)).argmax(axis=0)
+    late = np.flatnonzero(largest > (1.0 - LATE) * len(t))
+    return growth(t, signals[:, late], [labels[i] for i in late])
 
 
 def _of_one(t: FloatArray, x: FloatArray, name: str) -> Growth | None:

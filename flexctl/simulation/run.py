@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,18 +13,23 @@ import numpy as np
 
 from ..abilities import ContinuousLoop, Stepping, sample_time_of, sticks
 from ..errors import ConvergenceError, NotAvailable, require
-from ..kernels.schemes import Scheme
+from ..kernels.schemes import SCHEMES, Scheme
 from ..laws.abilities import ChangesAtTimes
 from ..laws.compiled import begin, compile_law, empty_law, hold_law
 from ..laws.controller import check_answer, initial_at
 from ..linear.state_model import StateModel
-from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
+from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
+from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
-from .given import errors_of_inputs
-from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
+from .answered import STARTS
+from .defaults import DEFAULT
+from .given import errors_of_inputs, told_why
+from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
+from .growth import Growth, still_growing
 from .response import Response
 from .scores import scores
+from .within import left_out, points_within
 
 OPEN = 1e-9
 """Gap of a closure relative to the pose with which a run may begin."""
@@ -33,6 +39,9 @@ HALVINGS = 6
 """So often are steps halved in a run with dry friction."""
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; see `kernels.estimate`."""
+HIDES, SEES = 0.5, 1.0e-3 * (1.0 + 1e-9)
+"""Part of rtol that jumps of a law may hide from steps of the grid, for these to be taken; steps [s] to half of which
+a run with larger ones is compared: longer ones both miss what swings fast."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -63,7 +72,7 @@ class Run:
     def __init__(self, setup: Setup) -> None:
         from ..kernels import tables
         from ..kernels.engine import Plan
-        from .accuracy import Accuracy
+        from .accuracy import Accuracy, unknown_by_unit
 
         self.setup, model, law = setup, setup.model, setup.law
         n, p, ny = len(model.coordinates), len(model.inputs), len(model.outputs)
@@ -77,6 +86,14 @@ class Run:
         sampled = sample_time_of(model) > 0  # inputs act from sample to sample, and no step is shortened
         grid_of = period or setup.step if sampled else period
         self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [] if sampled else breaks)
+        acting = [*setup.inputs.values(), *setup.motions.values(), *(setup.references.values() if acts else ())]
+        moved = 0.0
+        if setup.rtol and setup.method in SCHEMES:
+            more = points_within(acting, self.t, setup.rtol)
+            if more:
+                self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [*breaks, *more])
+        elif setup.method in SCHEMES:
+            moved = left_out(acting, self.t)
         if law is None:
             self.due[:] = -1
         if sampled:
@@ -106,7 +123,10 @@ class Run:
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
         self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
         looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
-        self.accuracy = Accuracy(model.outputs, looped)
+        self.accuracy = Accuracy(model.outputs, looped, moved)
+        rest = unknown_by_unit(model.outputs)
+        if rest.size and setup.method in SCHEMES:
+            self.accuracy.estimates(_without_acceleration(model, rest))
         self.plan = Plan(
             self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, looped, self.commands,
             slack=SLACK if setup.rtol else 0.0,
@@ -114,6 +134,7 @@ class Run:
         self.q, self.v = self._initial()
         self.sticks = sticks(model)
         self.changed: FloatArray | None = None  # by how much a second run changed the inputs
+        self.kept: dict[int, Any] = {}  # states of a law in Python before some of its calls
         self.work: dict[str, int] = {}
 
     def _initial(self) -> tuple[FloatArray, FloatArray]:
@@ -142,16 +163,19 @@ class Run:
         if self.compiled is None or self._estimates_every_step():  # a controller in Python is called once per period
             self._pass(report)
             return
-        asked, whole = self.plan, (self.q, self.v)
+        asked, whole, hides = self.plan, (self.q, self.v), 0.0
         self.plan = asked._replace(rtol=0.0)
         try:
             self._pass(lambda part: report(PILOT * part))
-            good = not self._jumps() and self.accuracy.within(asked.rtol)
+            hides = self._hides()
+            good = not self._jumps() and hides <= HIDES * asked.rtol and self.accuracy.within(asked.rtol)
+            self.accuracy.hides = hides if good else 0.0
         except ConvergenceError:  # shorter steps may do
             good = False
             self.accuracy.gauge.low[:], self.accuracy.gauge.high[:] = np.inf, -np.inf
             self.accuracy.gauge.error[:] = np.inf
-        if not good and not self._forces_jump() and not self.sticks and self.accuracy.near(asked.rtol):
+        smooth = not self._forces_jump() and (hides <= HIDES * asked.rtol or self._longest() <= SEES)
+        if not good and smooth and not self.sticks and self.accuracy.near(asked.rtol):
             good = self._halve(asked, whole)
         if not good:
             self.accuracy.again()
@@ -208,7 +232,7 @@ class Run:
                 return
 
     def _fixed(self, report: Callable[[float], None]) -> None:
-        """Run in steps of the grid; where forces jump, once more in half steps: the first step after one hides much.
+        """Run in steps of the grid; where forces or commands jump, once more in half steps: the first step hides much.
 
         Also where SDIRK4 would be warned of: its sums of local errors say far more than there is, in stiff arms that
         are led. Steps of the other methods are given for the sake of time.
@@ -216,8 +240,10 @@ class Run:
         whole = (self.q, self.v)
         again = self.compiled is not None and self.setup.method not in ("exact", "march")
         self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
+        self.accuracy.hides = self._hides() if again else 0.0
+        jumps = self._forces_jump() or self.accuracy.hides > HIDES * DEFAULT
         doubtful = self.setup.scheme.stages > 1 and self.accuracy.doubtful
-        if not again or not (self._forces_jump() or self.sticks or doubtful):
+        if not again or not (jumps or self.sticks or doubtful):
             return
         from ..kernels import state
 
@@ -237,6 +263,20 @@ class Run:
     def once(self, report: Callable[[float], None]) -> None:
         """Run once, in the steps of the plan."""
         self._pass(report)
+
+    def _hides(self) -> float:
+        """Return the largest jump of a command of a sampled law, as a part of the range of the command.
+
+        The step sees of a jump what its modes make of it; what the modes beyond it would make is no larger than the
+        part of the jump in what commands have done to the arm.
+        """
+        law, record = self.setup.law, self.record
+        if law is None or self.compiled is None or not self.plan.sampled:
+            return 0.0
+        drives = [index_of("input", name, self.setup.model.inputs) for name in law.drives]
+        u = (record.u - self.tables.after)[self.due >= 0][:, drives]
+        change = np.abs(np.diff(u, axis=0, prepend=0.0)).max(axis=0, initial=0.0)
+        return float((change / np.maximum(np.ptp(record.u[:, drives], axis=0), 1e-300)).max(initial=0.0))
 
     def _forces_jump(self) -> bool:
         """Whether an input, or the payload, jumps."""
@@ -323,14 +363,33 @@ class Run:
         held = hold_law(law, self.setup.model)
         measures = [index_of("output", name, self.setup.model.outputs) for name in law.measures]
         calls = np.flatnonzero(self.due[first:last] >= 0) + first
+        asked = {int(c) for c in np.linspace(0, 0.9 * len(self.wanted), STARTS)}
         for k, end in pairwise(np.unique([first, *calls, last]).tolist()):
             c = int(self.due[k])
             if c >= 0:
                 y, t = np.asarray(engine.measure(), float)[measures], float(self.t[k])
+                if c in asked:
+                    self._keep(c)
                 answer = law.step(self.law_state, t, y, self.wanted[c])
                 self.tables.reference[c], self.law_state = check_answer(answer, law, t)
             engine.advance(held, self.memory, k, end)
             report(end / (self.t.size - 1))
+
+    def _rising(self) -> Growth | None:
+        """Return how the motion was growing at the end, where a loop alone can have made it grow."""
+        law, inputs = self.setup.law, self.setup.inputs.values()
+        looped = isinstance(self.setup.model, ContinuousLoop) or (law is not None and bool(law.measures))
+        if not looped or self.setup.method == "exact" or any(not isinstance(s, PiecewiseConstant) for s in inputs):
+            return None
+        rows = self.accuracy.controlled
+        return still_growing(self.t, self.record.y[:, rows], [self.setup.model.outputs[i].name for i in rows])
+
+    def _keep(self, c: int) -> None:
+        """Keep the state of a law in Python before its call c, if it can be copied."""
+        try:
+            self.kept[c] = copy.deepcopy(self.law_state)
+        except Exception:  # noqa: BLE001 - whatever the state of a law of somebody else does
+            self.kept.pop(c, None)
 
     def response(self, provenance: dict[str, Any], elapsed: float) -> Response:
         """Return the finished run."""
@@ -352,9 +411,11 @@ class Run:
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
+        self.accuracy.rising = self._rising()
         error = self.accuracy.error(outputs, setup.method, setup.rtol)
-        error |= errors_of_inputs(self, self.accuracy.error(outputs, setup.method, 0.0))
-        provenance.update(self.accuracy.told())
+        found, why = errors_of_inputs(self, self.accuracy.error(setup.model.outputs, setup.method, 0.0))
+        error |= found
+        provenance.update(self.accuracy.told(), **told_why(error, why | self.accuracy.why(outputs, setup.method)))
         self.accuracy.warn(setup.rtol, float(self.t[-1]))
         return Response(
             self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
@@ -362,6 +423,14 @@ class Run:
 
     def _longest(self) -> float:
         return float(self.tables.h.max())
+
+
+def _without_acceleration(model: MechanicalModel, rows: IntArray) -> IntArray:
+    """Return which of some outputs read no accelerations."""
+    point = OperatingPoint.at_rest(model)
+    tangent = model.output_tangent(point.q, point.v, point.a, point.u)
+    found: IntArray = rows[~np.any(tangent.acceleration[rows], axis=1)]
+    return found
 
 
 def _unit(name: str, outputs: tuple[Signal, ...]) -> str:

@@ -1,0 +1,123 @@
+"""Grid points where an input or a motion does more within a step than the steps are told of it.
+
+A run knows its inputs at the points of its grid and in the middle between them, and takes the parabola through these;
+of commanded motions the quintic with value, rate and acceleration at both ends. What a signal does besides, as a fast
+oscillation, a kink, an edge between two samples or a short spike, no step would see, however short, and no estimate of
+its error. So steps of the grid are divided, until the rest is below `PART` of the tolerance: at the samples of a signal
+that has some, else in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..model import FloatArray
+from ..motion.moves import InputSignal, Motion, Tabulated, between
+from ..motion.signals import PiecewiseConstant, Sampled
+
+PART = 0.1
+"""Of rtol times its range a signal may leave its parabolas: of an error that lasts all the run a tenth is left."""
+SHORTEST, MOST = 1e-5, 7
+"""No step [s] is divided below the first, or more often, for a signal: a jump that no breakpoint tells has no end."""
+PROBES = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875)
+ASIDE, CHUNK = 4e-9, 100_000
+"""Of a step, the distance from its ends at which their limits are taken (as `grid.SNAP`); steps looked at together."""
+
+
+def points_within(signals: Iterable[InputSignal | Motion], t: FloatArray, rtol: float) -> list[float]:
+    """Return the times [s] that a grid needs besides, so that its steps know what the signals do."""
+    found: set[float] = set()
+    for curve in _curves(signals, t):
+        extent = curve.extent
+        for begin in range(0, t.size - 1 if extent > 0.0 else 0, CHUNK):
+            starts, ends = t[begin : begin + CHUNK + 1][:-1], t[begin : begin + CHUNK + 1][1:]
+            for _ in range(MOST):
+                bad = (curve.off(starts, ends) > PART * rtol * extent) & (ends - starts >= 2.0 * SHORTEST)
+                if not bad.any():
+                    break
+                starts, ends = starts[bad], ends[bad]
+                middle = curve.inside(starts, ends)
+                found |= set(middle.tolist())
+                starts, ends = np.concatenate([starts, middle]), np.concatenate([middle, ends])
+    return sorted(found)
+
+
+def left_out(signals: Iterable[InputSignal | Motion], t: FloatArray) -> float:
+    """Return the largest part of its range by which a signal leaves what the steps of a grid are told of it."""
+    worst = 0.0
+    for curve in _curves(signals, t):
+        extent = curve.extent
+        for begin in range(0, t.size - 1 if extent > 0.0 else 0, CHUNK):
+            part = t[begin : begin + CHUNK + 1]
+            worst = max(worst, float(curve.off(part[:-1], part[1:]).max(initial=0.0)) / extent)
+    return worst
+
+
+def _curves(signals: Iterable[InputSignal | Motion], t: FloatArray) -> list[_Curve]:
+    given: list[Any] = [signal for signal in signals if not isinstance(signal, PiecewiseConstant)]
+    return [(_Moved if isinstance(signal, Motion) else _Curve)(signal, t) for signal in given]
+
+
+class _Curve:
+    """An input signal, and the parabola through three of its points that stands for it within a step."""
+
+    def __init__(self, signal: Any, t: FloatArray) -> None:
+        self.signal, self.margin = signal, ASIDE * float(np.diff(t).max())
+        knots = np.asarray(signal.t, float) if isinstance(signal, Sampled | Tabulated) else np.zeros(0)
+        self.knots = knots[(knots > t[0]) & (knots < t[-1])]
+        self.extent = float(np.ptp(self.values(np.concatenate([t, 0.5 * (t[1:] + t[:-1]), self.knots]))))
+
+    def values(self, t: FloatArray) -> FloatArray:
+        """Return what must be right."""
+        return np.array(np.broadcast_to(self.signal(t, before=False), t.shape), float)
+
+    def fit(self, starts: FloatArray, ends: FloatArray) -> Any:
+        """Return the function (numbers of steps, parts of them) -> what stands for the signal there."""
+        first, last = self.values(starts + self.margin), self.values(ends - self.margin)
+        bulge = self.values(0.5 * (starts + ends)) - 0.5 * (first + last)
+        return lambda k, s: first[k] + s * (last[k] - first[k]) + 4.0 * s * (1.0 - s) * bulge[k]
+
+    def off(self, starts: FloatArray, ends: FloatArray) -> FloatArray:
+        """Return how far the signal is from what stands for it, step by step."""
+        fit, every, h = self.fit(starts, ends), np.arange(starts.size), ends - starts
+        worst: FloatArray = np.zeros(starts.size)
+        for s in PROBES:
+            worst = np.maximum(worst, np.abs(self.values(starts + s * h) - fit(every, s)))
+        if self.knots.size:
+            order = np.argsort(starts)
+            k = order[np.clip(np.searchsorted(starts[order], self.knots, side="right") - 1, 0, starts.size - 1)]
+            inner = (self.knots > starts[k]) & (self.knots < ends[k])
+            knots, k = self.knots[inner], k[inner]
+            np.maximum.at(worst, k, np.abs(self.values(knots) - fit(k, (knots - starts[k]) / h[k])))
+        return worst
+
+    def inside(self, starts: FloatArray, ends: FloatArray) -> FloatArray:
+        """Return where steps are divided: at the sample that is next to their middle, if one is inside."""
+        middle: FloatArray = 0.5 * (starts + ends)
+        if not self.knots.size:
+            return middle
+        right = np.clip(np.searchsorted(self.knots, middle), 1, self.knots.size - 1)
+        left, right = self.knots[right - 1], self.knots[right]
+        near = np.where(middle - left < right - middle, left, right)
+        margin = 1e-6 * (ends - starts)
+        return np.where((near > starts + margin) & (near < ends - margin), near, middle)
+
+
+class _Moved(_Curve):
+    """A commanded motion, of which the acceleration must be right, and the quintic of its ends."""
+
+    def values(self, t: FloatArray) -> FloatArray:
+        """Return accelerations."""
+        return np.array(np.broadcast_to(self.signal(t)[2], t.shape), float)
+
+    def fit(self, starts: FloatArray, ends: FloatArray) -> Any:
+        """Return the function (numbers of steps, parts of them) -> what stands for the signal there."""
+        first, last = (
+            np.array([np.broadcast_to(x, t.shape) for x in self.signal(t)], float)
+            for t in (starts + self.margin, ends - self.margin)
+        )
+        h = ends - starts
+        return lambda k, s: between(first[:, k], last[:, k], h[k], s)[2]
