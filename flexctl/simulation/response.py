@@ -45,8 +45,8 @@ class Response(Tabular):
         plant, model, overrides, version, method, steps taken and taken again, shortest and longest step, worst output.
     error : mapping
         For each output and input the estimated largest error of the integration in its unit, in the run; nan where none
-        is estimated: accelerations, what laws in Python command, torques of prescribed joints in steps that are given
-        and not doubtful.
+        is estimated: accelerations, torques of prescribed joints in steps that are given and not doubtful, and what
+        `provenance["not_estimated"]` names with its reason.
 
     Examples
     --------

@@ -194,7 +194,7 @@ class Run:
         from ..kernels import state
 
         for level in range(1, HALVED + 1):
-            y, u = self.record.y.copy(), self.record.u.copy()
+            y, u, sums = self.record.y.copy(), self.record.u.copy(), self.accuracy.gauge.error.copy()
             self.accuracy.again()
             self.accuracy.gauge.number[state.FLOOR] = level
             (self.q, self.v) = whole
@@ -203,7 +203,7 @@ class Run:
                 self._pass(lambda part: None)
             except ConvergenceError:
                 return False
-            if self.accuracy.converged(y, self.record.y, asked.rtol):
+            if self.accuracy.converged(y, self.record.y, sums, asked.rtol):
                 self.changed = np.abs(self.record.u - u).max(axis=0)
                 return True
         return False
@@ -271,7 +271,7 @@ class Run:
         part of the jump in what commands have done to the arm.
         """
         law, record = self.setup.law, self.record
-        if law is None or self.compiled is None or not self.plan.sampled:
+        if law is None or self.compiled is None or not self.plan.sampled or self.setup.method not in SCHEMES:
             return 0.0
         drives = [index_of("input", name, self.setup.model.inputs) for name in law.drives]
         u = (record.u - self.tables.after)[self.due >= 0][:, drives]
@@ -376,13 +376,16 @@ class Run:
             report(end / (self.t.size - 1))
 
     def _rising(self) -> Growth | None:
-        """Return how the motion was growing at the end, where a loop alone can have made it grow."""
+        """Return how the motion was swinging up at the end, where nothing but a loop can have made it."""
         law, inputs = self.setup.law, self.setup.inputs.values()
         looped = isinstance(self.setup.model, ContinuousLoop) or (law is not None and bool(law.measures))
         if not looped or self.setup.method == "exact" or any(not isinstance(s, PiecewiseConstant) for s in inputs):
             return None
+        if any(motion.duration > self.t[-1] for motion in self.setup.references.values()):
+            return None
         rows = self.accuracy.controlled
-        return still_growing(self.t, self.record.y[:, rows], [self.setup.model.outputs[i].name for i in rows])
+        found = still_growing(self.t, self.record.y[:, rows], [self.setup.model.outputs[i].name for i in rows])
+        return found if found is not None and found.oscillates else None
 
     def _keep(self, c: int) -> None:
         """Keep the state of a law in Python before its call c, if it can be copied."""
