@@ -20,7 +20,7 @@ SAFETY = 3.0
 VARIED = 1.5
 """The same where steps vary: long ones are taken where the displacements have little local error, which is where the
 rates of an oscillation have the most; the displacements show it a quarter of a period later. Of 355 pairs of unseen
-cases and those of the tests where steps vary all are covered, without it 97 %, of rates fewer."""
+cases and those of the tests where steps vary all are covered, without it 97 %."""
 EXPECTED = 0.5
 """Part of a range found in coarse steps that is taken for granted."""
 COARSER = 8.0
