@@ -172,8 +172,10 @@ def parameters(
     parameters that the data do not tell) comes as warnings. The plant file written with -o has the values, where they
     are from, and an [uncertainty] table that sweeps and certificates draw from.
 
-    JSON: values, sigma, start, correlation, delay_samples, chi2, condition, fit_percent, whiteness, validation_percent,
-    cautions; plant, model, overrides, version.
+    Where the model does not explain the data, a line in capitals says so, and "unexplained" in JSON is not 0.
+
+    JSON: values, sigma, start, correlation, delay_samples, chi2, unexplained, times_noise, condition, fit_percent,
+    whiteness, validation_percent, cautions; plant, model, overrides, version.
     """
     from ..identify import parameters as identified
     from ..identify import read_frf
@@ -213,14 +215,16 @@ def parameters(
             key, f"{found.start[key]:.5g}", f"{value:.7g}", f"{found.sigma[key]:.2g}", f"{part:.2g}", known[key]
         )
     common.print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}", rows)
-    fits = common.table("data<", "output<", "fit %", "lags outside the 99 % band %")
+    fits = common.table("data<", "output<", "fit %", "times the noise", "lags outside the 99 % band %")
     for (source, output), part in found.whiteness.items():
         fit = found.fit.get((source, output))
-        fits.add_row(source, output, "" if fit is None else f"{fit:.3f}", f"{100 * part:.0f}")
+        noise = f"{found.times_noise[source, output]:.3g}"
+        fits.add_row(source, output, "" if fit is None else f"{fit:.3f}", noise, f"{100 * part:.0f}")
     for source, outputs in tried.items():
         for output, value in outputs.items():
-            fits.add_row(f"{source} (not used)", output, f"{value:.3f}", "")
-    common.print_table("what is left", fits)
+            fits.add_row(f"{source} (not used)", output, f"{value:.3f}", "", "")
+    wrong = f"; NOT EXPLAINED BY THE MODEL: {found.unexplained:.3g} times the noise" if found.unexplained else ""
+    common.print_table(f"what is left{wrong}", fits)
 
 
 def _whole(text: str) -> int:
@@ -249,6 +253,8 @@ def _about(found: Identified) -> dict[str, Any]:
         "correlation": about["correlation"],
         "delay_samples": found.delay,
         "chi2": found.chi2,
+        "unexplained": found.unexplained,
+        "times_noise": about["times_noise"],
         "condition": found.condition,
         "fit_percent": about["fit_percent"],
         "whiteness": about["whiteness"],

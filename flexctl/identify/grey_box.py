@@ -80,6 +80,11 @@ class Identified(Tabular):
         What is to be known of the result, as it was warned of.
     misfit : mapping
         (data, output) -> measured minus modelled.
+    times_noise : mapping
+        (data, output) -> misfit over the noise of the data, both rms: 1 where the model explains them.
+    unexplained : float
+        0 where the model explains the data, else the largest of `times_noise` that is no sensor's noise: the
+        deviations then hold how far parts of the data disagree, not what the model has wrong throughout.
     substeps : int
         Steps in a sample with which the full model follows records; 0: they are those of the linear one.
 
@@ -110,11 +115,14 @@ class Identified(Tabular):
     formal: Mapping[str, float]
     mesh: Mapping[str, float]
     substeps: int = 0
+    times_noise: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    unexplained: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         said = ", ".join(f"{key} = {value:.6g} +- {self.sigma[key]:.2g}" for key, value in self.values.items())
-        return f"Identified({said}; delay {self.delay} samples, chi^2 {self.chi2:.3g})"
+        wrong = f", NOT EXPLAINED: misfit {self.unexplained:.3g} times the noise" if self.unexplained else ""
+        return f"Identified({said}; delay {self.delay} samples, chi^2 {self.chi2:.3g}{wrong})"
 
     def predict(self, data: Record) -> FloatArray:
         """Return the outputs of the plant under the inputs of a record, from rest, with the offsets of that record."""
@@ -178,6 +186,8 @@ class Identified(Tabular):
             **self.provenance,
             "delay_samples": self.delay,
             "chi2": self.chi2,
+            "unexplained": self.unexplained,
+            "times_noise": {f"{a}: {b}": v for (a, b), v in self.times_noise.items()},
             "condition": self.condition,
             "correlation": self.correlation.tolist(),
             "cautions": list(self.cautions),
@@ -436,12 +446,14 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
         dict(zip(keys, (values * how_far.formal).tolist(), strict=True)),
         dict(zip(keys, (values * how_far.mesh).tolist(), strict=True)),
         found.substeps if found.full else 0,
+        how_far.explained.times,
+        how_far.explained.worst,
         {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
     )
 
 
 def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Trust) -> list[str]:
-    said = []
+    said = how_far.explained.words()
     keys = found.keys
     for i in range(len(keys)):
         for j in range(i):
@@ -466,7 +478,7 @@ def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Tr
     coloured = [f"{out} ({part:.0%} of the lags)" for (_, out), part in how_far.whiteness.items() if part > COLOURED]
     if coloured:
         said.append(
-            f"the misfit of {', '.join(coloured)} is not white: something is not in the model; the deviations are made "
-            "larger accordingly"
+            f"the misfit of {', '.join(dict.fromkeys(coloured))} is not white: its noise is coloured, or something is "
+            "not in the model; the deviations are made larger accordingly"
         )
     return said

@@ -39,11 +39,14 @@ class Setting(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of the residual: what it is about, and where it stands."""
+    """A part of the residual: what it is about, where it stands, which of the data it is from, how it is sampled."""
 
     source: str
     output: str
     rows: slice
+    item: int
+    dt: float = 0.0  # 0 of a frequency response, whose rows are at omega
+    omega: FloatArray = np.zeros(0)
 
 
 @dataclass(eq=False)
@@ -118,15 +121,17 @@ class Problem:
     def blocks(self, horizon: int = 0) -> list[Block]:
         """Return what the rows of the residual are about."""
         found, at = [], 0
-        for r in self.responses:
-            size = 2 * r.omega.size * len(r.inputs)
+        for i, r in enumerate(self.responses):
+            size, source = 2 * r.omega.size * len(r.inputs), f"response {r.provenance.get('file', '')}".strip()
+            lines = np.tile(np.repeat(r.omega, 2), len(r.inputs))
             for y in r.outputs:
-                found.append(Block(f"response {r.provenance.get('file', '')}".strip(), y.name, slice(at, at + size)))
+                found.append(Block(source, y.name, slice(at, at + size), i, 0.0, lines))
                 at += size
         for k, data in enumerate(self.records):
             size = min(horizon, data.t.size) if horizon else data.t.size
+            source = str(data.provenance.get("file", f"record {k + 1}"))
             for y in data.outputs:
-                found.append(Block(str(data.provenance.get("file", f"record {k + 1}")), y.name, slice(at, at + size)))
+                found.append(Block(source, y.name, slice(at, at + size), len(self.responses) + k, data.dt))
                 at += size
         return found
 
@@ -231,7 +236,8 @@ def _with_sigma(item: MeasuredResponse, told: list[str]) -> MeasuredResponse:
         return item
     told.append(f"a frequency response has no standard deviations: every line counts with {ASSUMED:.0%} of its size")
     floor = 1e-4 * np.median(np.abs(item.response), axis=2, keepdims=True)
-    return replace(item, sigma=np.maximum(ASSUMED * np.abs(item.response), floor))
+    about = {**item.provenance, "assumed_sigma": ASSUMED}
+    return replace(item, sigma=np.maximum(ASSUMED * np.abs(item.response), floor), provenance=about)
 
 
 def _check_friction(keys: Sequence[str], records: Sequence[Record]) -> None:

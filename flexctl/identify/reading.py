@@ -4,6 +4,9 @@
     time [s],joint1_torque [N m],joint1_angle [deg],root_strain [ustrain]       .csv: lines of # are skipped
     0.000,0.012,0.031,-4.1
 
+A head may also say "angle (deg)" or "angle/deg", or have the units in a row of their own below it; columns may be
+separated by semicolons or tabs, and then numbers may have decimal commas.
+
     .npz .mat .json     a vector for each signal, "time" or "t" among them (or "dt"), with "units" {name: unit} as JSON
                         text, or "name [unit]" as names; or matrices u, y (and r) with lists "inputs" and "outputs" of
                         "name [unit]"; what flexctl writes itself (`Record.save`, `flexctl simulate -o`) is of this kind
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,12 +30,15 @@ from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import FloatArray
 from ..support.checks import is_number
 from ..support.tabular import matlab_name
+from ..support.units import is_unit
+from . import quality
 from .record import Record, parsed_head, record
 
 SUFFIXES = (".csv", ".npz", ".mat", ".json", ".uff", ".unv")
 TIMES = ("time", "t")
 DRIVING = ("N m", "N", "V", "A")
 """Units of what is taken for an input where nobody says what is one."""
+_ROUND, _SLASHED = re.compile(r"(.+?)\s*\((.+)\)"), re.compile(r"([^/]+)/(.+)")
 TOLD = ("units", "about", "columns", "dt", "period", "period_samples", "held", "seed")
 
 
@@ -120,19 +127,39 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
         elif text and not text.startswith("#"):
             rows.append((number, next(csv.reader([line], delimiter=_separator(lines)))))
     require(bool(rows), "is empty; its head is: time [s],torque [N m],angle [rad]")
-    heads = [head.strip() for head in rows[0][1]]
+    heads = [bracketed(head.strip()) for head in rows[0][1]]
     numeric = all(is_number(head) for head in heads)
     require(not numeric, "has no head with names and units; write one: time [s],torque [N m],angle [rad]")
-    table = np.empty((len(rows) - 1, len(heads)))
-    for k, (number, row) in enumerate(rows[1:]):
+    rows = rows[1:]
+    if rows and _is_units(heads, rows[0][1]):
+        heads = [f"{name} [{unit.strip().strip('[]()')}]" for name, unit in zip(heads, rows[0][1], strict=True)]
+        rows = rows[1:]
+    comma = _separator(lines) != ","
+    table = np.empty((len(rows), len(heads)))
+    for k, (number, row) in enumerate(rows):
         require(len(row) == len(heads), f"line {number} has {len(row)} columns where the head has {len(heads)}")
         for i, text in enumerate(row):
-            if not is_number(text):
-                said = "is empty" if not text.strip() else f'"{text.strip()}" is not a number'
-                raise DefinitionError(f'line {number}, column "{heads[i]}": {said}')
-            table[k, i] = float(text)
+            said = text.replace(",", ".") if comma and text.count(",") == 1 and "." not in text else text
+            if not is_number(said):
+                fault = "is empty" if not text.strip() else f'"{text.strip()}" is not a number'
+                raise DefinitionError(f'line {number}, column "{heads[i]}": {fault}')
+            table[k, i] = float(said)
     columns, stated = _split_heads({head: table[:, i] for i, head in enumerate(heads)}, len(heads))
     return columns, stated, about
+
+
+def bracketed(head: str) -> str:
+    """Return "name [unit]" of "name (unit)" and "name/unit"; what holds no known unit stays as it is."""
+    found = _ROUND.fullmatch(head) or _SLASHED.fullmatch(head)
+    if found is None or "[" in head or not is_unit(found[2].strip()):
+        return head
+    return f"{found[1].strip()} [{found[2].strip()}]"
+
+
+def _is_units(heads: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a row holds units of columns whose heads state none."""
+    bare = len(row) == len(heads) and not any("[" in head for head in heads)
+    return bare and all(is_unit(text.strip().strip("[]()")) and not is_number(text) for text in row if text != "1")
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -148,7 +175,7 @@ def _split_heads(table: Mapping[str, Any], count: int) -> tuple[Columns, dict[st
         columns[name.strip()] = values
         if rest:
             stated[name.strip()] = rest.partition("]")[0].strip()
-    require(len(columns) == count, "two columns have one name")
+    require(len(columns) == count, f"two columns have one name; there are {', '.join(columns)}")
     return columns, stated
 
 
@@ -203,21 +230,30 @@ def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], d
         table |= {label: block[:, i] for i, label in enumerate(labels)}
         about[{"u": "inputs", "y": "outputs", "r": "references"}[key]] = [x.partition("[")[0].strip() for x in labels]
     used = {*matrices, *(key for key in content if key.endswith(("puts", "_names", "_units", "references")))}
+    lost = []
     for key, value in content.items():
         numbers = np.asarray(value) if key not in (*TOLD, *used) else np.zeros(0)
-        if (
-            numbers.dtype.kind in "fiub"
-            and numbers.size > 1
-            and numbers.ndim in (1, 2)
-            and max(numbers.shape) == numbers.size
-        ):
-            table[key] = numbers.ravel().astype(float)
+        real = numbers.real if numbers.dtype.kind == "c" and not numbers.imag.any() else numbers
+        if numbers.size < 2 or numbers.dtype.kind in "US":
+            continue  # remarks and settings
+        if real.dtype.kind in "fiub" and real.ndim in (1, 2) and max(real.shape) == real.size:
+            table[key] = real.ravel().astype(float)
+        else:
+            lost.append(f"{key} ({_said(numbers)})")
+    if lost:
+        quality.tell([f"left out, since a signal is one row or column of real numbers: {', '.join(lost)}"])
     if "dt" in content and not any(name.partition("[")[0].strip() in TIMES for name in table):
         count = max((len(x) for x in table.values()), default=0)
         table["time [s]"] = np.arange(count) * float(np.asarray(content["dt"]).item())
     columns, stated = _split_heads(table, len(table))
     seconds = {name: "s" for name in TIMES if name in columns}  # unless they say otherwise
     return columns, {**seconds, **{str(k): str(v) for k, v in units.items()}, **stated}, about
+
+
+def _said(numbers: Any) -> str:
+    """Return what an array is, in words."""
+    kind = {"c": "complex numbers", "O": "no numbers"}.get(numbers.dtype.kind, "numbers")
+    return f"{' x '.join(map(str, numbers.shape))} {kind}"
 
 
 def _listed(content: Mapping[str, Any], key: str) -> list[str]:
@@ -268,7 +304,7 @@ def _assembled(
     held: bool | None,
     name: str,
 ) -> Record:
-    time = next((key for key in columns if key in TIMES), None)
+    time = next((key for key in columns if key.lower() in TIMES), None)
     if time is None:
         raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
     require(time in stated, f'the time has no unit: write "{time} [s]"')

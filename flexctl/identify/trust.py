@@ -1,13 +1,14 @@
 """How far parameters can be trusted: covariance, whiteness of what is left, and what makes the formal deviation too
 small.
 
-    white noise         (J'J)^-1 chi^2 / dof
-    correlated misfit   (J'J)^-1 (sum tau_b J_b'J_b) (J'J)^-1, tau_b the summed autocorrelation of each output's misfit
-    disagreement        jackknife: every output's every quarter left out in turn
+    noise of any colour (J'J)^-1 (sum cov J_b'r_b) (J'J)^-1 from the spectra of what is left of each output
+    disagreement        jackknife: every output's every quarter left out in turn, or every slice of time of all outputs
     mesh                the shift of the parameters when the mesh is made twice as fine
     steps               the same when runs with dry friction take four times as many
+    a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves
 
-The deviation that is reported is the largest of the first three, with the shifts beside it.
+The deviation that is reported is the largest of the first two, with the others beside it. The last is no bound: what a
+wrong model does to all parts of the data alike is not seen.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import numpy as np
 
 from ..errors import FlexctlError
 from ..model import FloatArray
+from . import scatter
+from .explained import Explained, explained
 from .problem import Block, Problem, Setting
 
 LAGS = 40
@@ -37,6 +40,7 @@ class Trust(NamedTuple):
     chi2: float
     mesh: FloatArray
     whiteness: dict[tuple[str, str], float]
+    explained: Explained
 
 
 def whiteness(r: FloatArray) -> float:
@@ -76,15 +80,11 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     inverse = np.asarray(np.linalg.pinv(J.T @ J, rcond=1e-14), float)
     blocks = found.blocks()
     scale = max(1.0, float(r @ r) / max(r.size - x.size, 1))
-    naive = inverse * scale
-    middle = np.zeros_like(inverse)
-    for block in blocks:
-        part = J[block.rows]
-        level = max(float(np.mean(r[block.rows] ** 2)), 1e-300)
-        middle += inflation(r[block.rows]) * max(level, 1.0) * part.T @ part
-    coloured = inverse @ middle @ inverse
-    jack = _jackknife(J, r, blocks)
-    sigma = np.sqrt(np.maximum.reduce([np.diag(naive), np.diag(coloured), jack]))
+    coloured = inverse @ sum(_middle(J, r, block, scale) for block in blocks) @ inverse
+    sigma = np.sqrt(np.maximum.reduce([np.diag(coloured), _jackknife(J, r, blocks), scatter.sliced(J, r, blocks)]))
+    what_is_left = explained(found, x, at)
+    if what_is_left.wrong:
+        sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks))
     sigma[dead] = np.inf
     shift = _mesh_shift(found, x, at, r, J, inverse) if mesh else np.zeros(x.size)
     step = _step_shift(found, x, at, r, J, inverse)
@@ -95,8 +95,18 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     # data without noise leave rounding, which tells nothing
     white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
     return Trust(
-        total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white
+        total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white,
+        what_is_left,
     )
+
+
+def _middle(J: FloatArray, r: FloatArray, block: Block, scale: float) -> FloatArray:
+    """Return the covariance of J'r of a block as noise makes it."""
+    if block.dt > 0.0:
+        return scatter.coloured(J, r, block)
+    part = J[block.rows]
+    level = max(float(np.mean(r[block.rows] ** 2)), scale)
+    return np.asarray(inflation(r[block.rows]) * level * part.T @ part)
 
 
 def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
@@ -104,14 +114,8 @@ def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
     parts = []
     for block in blocks:
         edges = np.linspace(block.rows.start, block.rows.stop, QUARTERS + 1).round().astype(int)
-        parts += [slice(a, b) for a, b in pairwise(edges) if b > a]
-    whole, slope = J.T @ J, J.T @ r
-    steps = []
-    for part in parts:
-        normal = whole - J[part].T @ J[part]
-        steps.append(np.linalg.lstsq(normal, -(slope - J[part].T @ r[part]), rcond=1e-12)[0])
-    found = np.array(steps)
-    return np.asarray((len(parts) - 1) / len(parts) * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
+        parts += [(J[a:b].T @ r[a:b], J[a:b].T @ J[a:b]) for a, b in pairwise(edges) if b > a]
+    return scatter.jackknife(J, r, parts)
 
 
 def _mesh_shift(

@@ -61,7 +61,7 @@ def _uncertainty(found: Identified, note: str) -> dict[str, Any]:
         "parameters": keys,
         "sigma": [float(f"{found.sigma[k]:.6g}") for k in keys],
         "correlation": [[float(f"{x:.6f}") if i != j else 1.0 for j, x in enumerate(row)] for i, row in enumerate(c)],
-        "source": note,
+        "source": note + (f"; the model leaves {found.unexplained:.3g} times the noise" if found.unexplained else ""),
     }
 
 

@@ -85,3 +85,12 @@ def known_units() -> list[str]:
     """Return every spelling that `si_unit` takes."""
     found = [{plain(unit): 1.0, **FACTORS.get(unit, {}), **_SIGNALS.get(unit, {})} for unit in _MEASURED]
     return sorted({word for table in found for word in table})
+
+
+def is_unit(stated: str) -> bool:
+    """Return whether a text is a unit of a measured signal."""
+    try:
+        si_unit(stated)
+    except KeyError:
+        return False
+    return True

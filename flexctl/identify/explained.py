@@ -1,0 +1,132 @@
+"""Whether a model explains the data: the misfit beside the noise.
+
+Of a frequency response the noise is known by its deviations. Of a record it is the floor of the misfit's spectrum, or
+half a step of quantisation. A misfit above it may be noise of another colour; but what a sensor adds is its own,
+whereas what the model has wrong appears in all outputs at once, or follows the input. So misfits are compared with each
+other (of a single output: with input and model), and with themselves shifted in time, which shows what is chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model import ComplexArray, FloatArray
+from . import quality
+from .problem import Problem, Setting
+from .record import Record
+
+LARGE = 1.5
+"""Misfit over noise from which on it is looked into."""
+SHARED, CHANCE = 0.1, 4.0
+"""Least part of a misfit that is shared, and in deviations of what is shared by chance."""
+WINDOWS, SHIFTS = 32, 12
+SMOOTHED, LOWEST = 25, 0.1
+FLOOR = 0.84
+"""Root of that quantile of a smoothed spectrum of white noise, as a part of its deviation."""
+LINES = 8
+
+
+class Explained(NamedTuple):
+    """What is left, as multiples of the noise: all of it, and where it is not noise."""
+
+    times: Mapping[tuple[str, str], float]
+    wrong: Mapping[tuple[str, str], float]
+
+    @property
+    def worst(self) -> float:
+        """Misfit over noise where it is largest and not noise, 0 where the model explains the data."""
+        return max(self.wrong.values(), default=0.0)
+
+    def words(self) -> list[str]:
+        """Return the verdict where the model does not explain the data."""
+        if not self.wrong:
+            return []
+        largest: dict[str, float] = {}
+        for (_, output), times in self.wrong.items():
+            largest[output] = max(times, largest.get(output, 0.0))
+        said = ", ".join(f"{times:.3g} times ({output})" for output, times in largest.items())
+        return [
+            f"THE MODEL DOES NOT EXPLAIN THE DATA: what is left over is {said} the noise, and it is not noise. The "
+            "deviations hold how far records, outputs, bands and quarters disagree; they say nothing of the error that "
+            "the model makes in all of them. Try another friction law, more of the arm, or --engine full"
+        ]
+
+
+def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
+    """Return how many times the noise the misfit of every output is, and where it is not the sensor's."""
+    times: dict[tuple[str, str], float] = {}
+    wrong: dict[tuple[str, str], float] = {}
+    names = [(b.source, b.output) for b in found.blocks()]
+    k = 0
+    for response in found.responses:
+        r = found.frequency_part(x, response, at).reshape(len(response.outputs), -1)
+        for row in r:
+            times[names[k]] = _of_lines(row)
+            if times[names[k]] > LARGE and not response.provenance.get("assumed_sigma"):
+                wrong[names[k]] = times[names[k]]
+            k += 1
+    for data in found.records:
+        e = found.misfit(x, data, at)
+        for j in range(e.shape[1]):
+            noise = max(floor(e[:, j]), 0.5 * quality.quantum(data.y[:, j]), 1e-9 * float(data.y[:, j].std()))
+            times[names[k]] = float(e[:, j].std() / noise)
+            if times[names[k]] > LARGE and not is_own(data, e, j):
+                wrong[names[k]] = times[names[k]]
+            k += 1
+    return Explained(times, wrong)
+
+
+def _of_lines(r: FloatArray) -> float:
+    """Return the misfit of a response over its deviation where it is largest, by medians: few periods give outliers."""
+    square = (r.reshape(-1, 2) ** 2).sum(axis=1) / 2.0
+    parts = np.array_split(square, min(LINES, max(1, square.size // 20)))
+    return float(np.sqrt(max(np.median(part) for part in parts) / np.log(2.0)))
+
+
+def floor(e: FloatArray) -> float:
+    """Return the deviation of the white noise that has the lowest parts of a signal's spectrum."""
+    n = e.size
+    window = np.hanning(n)
+    power = np.abs(np.fft.rfft(window * (e - e.mean()))) ** 2 / (window**2).sum()
+    count = min(SMOOTHED, max(1, power.size // 4))
+    smooth = np.convolve(power, np.full(count, 1.0 / count), "valid")
+    return float(np.sqrt(np.quantile(smooth, LOWEST)) / FLOOR)
+
+
+def is_own(data: Record, e: FloatArray, j: int) -> bool:
+    """Whether a misfit is a sensor's own: no part of the others', nor, of a single one, of what goes in and out."""
+    others = np.delete(e, j, axis=1) if e.shape[1] > 1 else np.hstack([data.u, data.y - e])
+    length = max(16, e.shape[0] // WINDOWS)
+    if data.period:  # a window as long as the period would see the same in every one
+        length = min(length, max(16, data.period // 4))
+    if e.shape[0] < 6 * length:
+        return False
+    mine, theirs = _windows(e[:, j : j + 1], length), _windows(others, length)
+    part = _shared(mine[:, :, 0], theirs)
+    rng = np.random.default_rng(0)
+    chance = []
+    for k in range(SHIFTS):
+        moved = np.roll(e[::-1, j] if k % 2 else e[:, j], int(rng.integers(2 * length, e.shape[0] - 2 * length)))
+        chance.append(_shared(_windows(moved[:, None], length)[:, :, 0], theirs))
+    usual, spread = float(np.mean(chance)), float(np.std(chance))
+    return part - usual < max(SHARED * (1.0 - usual), CHANCE * spread)
+
+
+def _windows(x: FloatArray, length: int) -> ComplexArray:
+    """Return the transforms of windows that overlap by half, (windows, lines, signals)."""
+    starts = range(0, len(x) - length + 1, length // 2)
+    shape = np.hanning(length)[:, None]
+    return np.array([np.fft.rfft(shape * (x[i : i + length] - x[i : i + length].mean(axis=0)), axis=0) for i in starts])
+
+
+def _shared(mine: ComplexArray, theirs: ComplexArray) -> float:
+    """Return the part of a signal's power that is linear in others, line by line."""
+    told = 0.0
+    for k in range(mine.shape[1]):
+        size = np.linalg.norm(theirs[:, k], axis=0)
+        basis, _ = np.linalg.qr(theirs[:, k] / np.maximum(size, 1e-300))
+        told += float(np.linalg.norm(basis.conj().T @ mine[:, k]) ** 2)
+    return told / max(float(np.linalg.norm(mine) ** 2), 1e-300)
