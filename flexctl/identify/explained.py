@@ -30,7 +30,7 @@ LINES = 8
 
 
 class Explained(NamedTuple):
-    """What is left, as multiples of the noise: all of it, and where it is not noise."""
+    """The misfit of every output as a multiple of the noise, and where it is not noise."""
 
     times: Mapping[tuple[str, str], float]
     wrong: Mapping[tuple[str, str], float]

@@ -6,7 +6,6 @@ many is found once, at the start.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -61,7 +60,7 @@ def _turns(plant: Plant) -> bool:
 def outputs_of(plant: Plant, data: Record, count: int, substeps: int) -> FloatArray:
     """Return the outputs of the full model at the first samples of a record, from rest, the input undelayed.
 
-    As sensors read before the input jumps.
+    As sensors read before the input jumps; with `substeps` 0 the steps are chosen as the run needs them.
 
     Raises
     ------
@@ -73,7 +72,8 @@ def outputs_of(plant: Plant, data: Record, count: int, substeps: int) -> FloatAr
     drives = {name: as_signal(t, data.u[:count, k]) for k, name in enumerate(names(data.inputs))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Caution)  # of steps, which are chosen here, and of what the search passes by
-        run = simulate(plant, inputs=drives, duration=float(t[-1]), step=data.dt / substeps)
+        how = {"step": data.dt / substeps} if substeps else {"rtol": CLOSE}
+        run = simulate(plant, inputs=drives, duration=float(t[-1]), **how)
     y = np.column_stack([np.interp(t, run.t, run[name]) for name in names(data.outputs)])
     if not np.isfinite(y).all():
         raise ConvergenceError(f"{plant.name} does not stay bounded under the inputs of the record")
@@ -82,7 +82,14 @@ def outputs_of(plant: Plant, data: Record, count: int, substeps: int) -> FloatAr
 
 def enough_steps(plant: Plant, data: Record, count: int) -> int:
     """Return the number of steps in a sample from which on twice as many change no output by more than `CLOSE`."""
-    steps, before = 1, outputs_of(plant, data, count, 1)
+    steps, before = 1, None
+    while before is None:
+        try:
+            before = outputs_of(plant, data, count, steps)
+        except ConvergenceError:  # Newton fails where friction turns within a step
+            if steps >= FINEST:
+                raise
+            steps *= 2
     while steps < FINEST:
         now = outputs_of(plant, data, count, 2 * steps)
         if float((np.abs(now - before) / np.maximum(np.ptp(now, axis=0), 1e-300)).max()) < CLOSE:
@@ -92,10 +99,16 @@ def enough_steps(plant: Plant, data: Record, count: int) -> int:
 
 
 def distance(plant: Plant, data: Record, linear: FloatArray) -> FloatArray:
-    """Return how far the full model is from the linear one under a record, rms of each output without its mean."""
+    """Return how far the full model is from the linear one under a record, rms of each output without its mean.
+
+    Raises
+    ------
+    ConvergenceError
+        Where the full model can be run neither in steps of half a sample nor in steps of its own.
+    """
     try:
         full = outputs_of(plant, data, len(linear), 2)
     except ConvergenceError:
-        return np.full(linear.shape[1], math.inf)
+        full = outputs_of(plant, data, len(linear), 0)
     e = full - linear
     return np.asarray(np.sqrt(np.mean((e - e.mean(axis=0)) ** 2, axis=0)))

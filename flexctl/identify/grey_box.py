@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import require, unknown
+from ..errors import ConvergenceError, require, unknown
 from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
@@ -308,7 +308,14 @@ def _parted(found: Problem, x: FloatArray, at: Setting) -> list[str]:
         model = found.model(x, data)
         linear = model.shifted(found.simulated(x, data, data.t.size), data.u, 0, at.late)
         left = np.sqrt(np.mean(found.misfit(x, data, at) ** 2, axis=0))
-        off = distance(plant, data, linear)
+        try:
+            off = distance(plant, data, linear)
+        except ConvergenceError as error:
+            words.append(
+                f"the full model ({', '.join(why)}) could not be run over a record, so that it is not known how far it "
+                f"is from the linear one: {error}"
+            )
+            continue
         k = int(np.argmax(off / np.maximum(left, 1e-300)))
         if off[k] > PARTED * left[k]:
             words.append(

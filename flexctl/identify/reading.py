@@ -234,7 +234,7 @@ def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], d
     for key, value in content.items():
         numbers = np.asarray(value) if key not in (*TOLD, *used) else np.zeros(0)
         real = numbers.real if numbers.dtype.kind == "c" and not numbers.imag.any() else numbers
-        if numbers.size < 2 or numbers.dtype.kind in "US":
+        if numbers.size < 2 or numbers.dtype.kind in "USO":
             continue  # remarks and settings
         if real.dtype.kind in "fiub" and real.ndim in (1, 2) and max(real.shape) == real.size:
             table[key] = real.ravel().astype(float)
@@ -252,8 +252,7 @@ def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], d
 
 def _said(numbers: Any) -> str:
     """Return what an array is, in words."""
-    kind = {"c": "complex numbers", "O": "no numbers"}.get(numbers.dtype.kind, "numbers")
-    return f"{' x '.join(map(str, numbers.shape))} {kind}"
+    return f"{' x '.join(map(str, numbers.shape))} {'complex ' if numbers.dtype.kind == 'c' else ''}numbers"
 
 
 def _listed(content: Mapping[str, Any], key: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import require
+from ..errors import DefinitionError, require
 from ..model import ComplexArray, FloatArray, Signal, names
 from ..support.tabular import Column, Tabular
 from .record import Record
@@ -113,6 +113,8 @@ def segments_of(data: Record, segment: float | None, window: str, overlap: float
     require(0.0 <= overlap <= 0.9, f"overlap = {overlap} must be from 0 to 0.9")
     periodic = segment is None and data.period > 0
     length = data.period if periodic else data.t.size // 8 if segment is None else round(segment / data.dt)
+    if segment is None and length < 8:
+        raise DefinitionError(f"the record has {data.t.size} samples, too few for spectra of eight segments of 8 samples")
     enough = 8 <= length <= data.t.size
     require(
         enough,

@@ -5,10 +5,11 @@ small.
     disagreement        jackknife: every output's every quarter left out in turn, or every slice of time of all outputs
     mesh                the shift of the parameters when the mesh is made twice as fine
     steps               the same when runs with dry friction take four times as many
-    a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves
+    a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves;
+                        and what an error as large as the misfit would do that lay along the parameter wholly
 
 The deviation that is reported is the largest of the first two, with the others beside it. The last is no bound: what a
-wrong model does to all parts of the data alike is not seen.
+wrong model does to all parts of the data alike is not seen, nor how large the error is of which the fit hides a part.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     sigma = np.sqrt(np.maximum.reduce([np.diag(coloured), _jackknife(J, r, blocks), scatter.sliced(J, r, blocks)]))
     what_is_left = explained(found, x, at)
     if what_is_left.wrong:
-        sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks))
+        along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in what_is_left.wrong)
+        sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks) + along * np.diag(inverse))
     sigma[dead] = np.inf
     shift = _mesh_shift(found, x, at, r, J, inverse) if mesh else np.zeros(x.size)
     step = _step_shift(found, x, at, r, J, inverse)

@@ -125,6 +125,36 @@ def test_a_record_comes_back_from_its_file(suffix: str, tmp_path: Path) -> None:
     assert np.array_equal(found.r, made.r)
 
 
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("Time (s),motor (V),angle (deg)", "{t:.2f},{u},{y}"),
+        ("t/s;motor/V;angle/deg", "{t:.2f};{u};{y}"),
+        ("time,motor,angle\ns,V,deg", "{t:.2f},{u},{y}"),
+        ("time;motor;angle\n[s];[V];[deg]", "{t:.2f};{u};{y}"),
+        ("time [ms]\tmotor [mV]\tangle [°]", "{ms:.0f}\t{mu}\t{y}"),
+    ],
+)
+@pytest.mark.parametrize("comma", [False, True])
+def test_heads_as_programs_write_them(head: str, row: str, comma: bool, tmp_path: Path) -> None:
+    rows = "\n".join(row.format(t=0.01 * k, ms=10 * k, u=u, mu=1e3 * u, y=10 * u) for k, u in enumerate(U))
+    if comma and "," in rows:
+        return  # there the comma parts columns
+    (tmp_path / "lab.csv").write_text(f"{head}\n{rows.replace('.', ',') if comma else rows}\n", encoding="utf-8")
+    found = identify.read_record(tmp_path / "lab.csv")
+    assert found["motor"] == pytest.approx(U)
+    assert found["angle"] == pytest.approx(np.radians(10 * U))
+
+
+def test_arrays_that_are_no_signals_are_told(tmp_path: Path) -> None:
+    t = 0.01 * np.arange(U.size)
+    content = {"time": t, "motor": U, "angle": 2 * U + 0j, "other": U * 1j, "table": np.ones((4, 7))}
+    np.savez(tmp_path / "lab.npz", **content, units=json.dumps({"motor": "V", "angle": "rad", "other": "rad"}))
+    with pytest.warns(fx.DataWarning, match=r"left out.* other \(800 complex numbers\), table \(4 x 7 numbers\)"):
+        found = identify.read_record(tmp_path / "lab.npz")
+    assert fx.names(found.outputs) == ["angle"]
+
+
 def test_csv_of_a_laboratory(tmp_path: Path) -> None:
     path = tmp_path / "lab.csv"
     rows = "\n".join(f"{k * 0.01:.2f};{u};{10 * u}" for k, u in enumerate(U))
