@@ -114,7 +114,7 @@ def segments_of(data: Record, segment: float | None, window: str, overlap: float
     periodic = segment is None and data.period > 0
     length = data.period if periodic else data.t.size // 8 if segment is None else round(segment / data.dt)
     if segment is None and length < 8:
-        raise DefinitionError(f"the record has {data.t.size} samples, too few for spectra of eight segments of 8 samples")
+        raise DefinitionError(f"the record has {data.t.size} samples, too few for spectra: eight times 8 at least")
     enough = 8 <= length <= data.t.size
     require(
         enough,

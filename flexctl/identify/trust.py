@@ -82,7 +82,8 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     blocks = found.blocks()
     scale = max(1.0, float(r @ r) / max(r.size - x.size, 1))
     coloured = inverse @ sum(_middle(J, r, block, scale) for block in blocks) @ inverse
-    sigma = np.sqrt(np.maximum.reduce([np.diag(coloured), _jackknife(J, r, blocks), scatter.sliced(J, r, blocks)]))
+    parted = 0.5 * (_jackknife(J, r, blocks) + scatter.sliced(J, r, blocks))
+    sigma = np.sqrt(np.maximum(np.diag(coloured), parted))
     what_is_left = explained(found, x, at)
     if what_is_left.wrong:
         along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in what_is_left.wrong)
