@@ -72,7 +72,7 @@ def outputs_of(plant: Plant, data: Record, count: int, substeps: int) -> FloatAr
     drives = {name: as_signal(t, data.u[:count, k]) for k, name in enumerate(names(data.inputs))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Caution)  # of steps, which are chosen here, and of what the search passes by
-        how = {"step": data.dt / substeps} if substeps else {"rtol": CLOSE}
+        how: dict[str, Any] = {"step": data.dt / substeps} if substeps else {"rtol": CLOSE}
         run = simulate(plant, inputs=drives, duration=float(t[-1]), **how)
     y = np.column_stack([np.interp(t, run.t, run[name]) for name in names(data.outputs)])
     if not np.isfinite(y).all():
