@@ -163,7 +163,7 @@ class Identified(Tabular):
 
         The values' provenance becomes "identified: file, date", and [uncertainty] holds deviations and correlation.
         """
-        if Path(path).suffix.lower() == ".toml":
+        if isinstance(path, str | Path) and Path(path).suffix.lower() == ".toml":
             from .written import write_plant
 
             return write_plant(self, path)

@@ -16,6 +16,7 @@ import html
 import io
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,6 +125,8 @@ class Tabular:
         WriteError
             When writing fails: disk full, file too large.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise DefinitionError(f"path = {path!r:.40} is not a path; give the name of a file, e.g. \"run.csv\"")
         target, formats = Path(path), self._formats()
         return write_atomically(target, formats[known_suffix(target, formats)])
 

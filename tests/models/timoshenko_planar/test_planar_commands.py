@@ -86,7 +86,7 @@ def test_a_command_under_way_finds_the_arm_moving_with_it() -> None:
     ("arguments", "error", "message"),
     [
         ({"motions": {"joint3": Step(0, 1)}}, DefinitionError, 'did you mean "joint2"|known: joint1'),
-        ({"motions": {"joint1": 3.0}}, DefinitionError, "is a float; give a motion"),
+        ({"motions": {"joint1": 3.0}}, DefinitionError, "give a mapping from texts to motions"),
         (
             {"motions": {"joint1": Step(0, 0)}, "inputs": {"joint1_torque": bang_bang(1.0, 0.1)}},
             DefinitionError,
