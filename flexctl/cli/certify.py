@@ -333,7 +333,8 @@ def happenings(found: Certificate) -> Table:
     listed = common.table("what<", "at [s]", "followed<", "largest error\n[parts of the move]", "at the end")
     for x in found.events:
         if not x.failure:
-            listed.add_row(x.name, compact(x.time, 3), x.output, compact(x.largest, 3), compact(x.left, 3))
+            told = f"{x.name} ({x.about})" if x.about else x.name
+            listed.add_row(told, compact(x.time, 3), x.output, compact(x.largest, 3), compact(x.left, 3))
     return listed
 
 

@@ -40,7 +40,8 @@ from ..motion.signals import PiecewiseConstant
 from ..support import checks
 from ..support.files import write_atomically
 from ..support.kinds import LawGiven, SystemGiven
-from .optimal_loops import AffineSystem, through_loop, without_loop
+from ..support.telling import telling
+from .optimal_loops import AffineSystem, tell_of_linearised, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
 from .planned_command import PlannedCommand, read
 
@@ -232,12 +233,13 @@ def bound(
     also: Mapping[float, float] | None = None,
     sample_time: float = 1e-3,
     margin: float = 1.0,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> OptimalTorque:
     """Return the torque that brings plants that are known to the target soonest, without feedback.
 
-    One plant is what no law beats. Several at once (other frequencies) are possible as long as their rigid inertia is
-    the same: the angle that is reached depends on nothing else.
+    One plant is what no law beats; one that is not linear is taken as linear about rest, with a warning: turning arms
+    couple their joints and change their inertia on the way. Several at once (other frequencies) are possible as long
+    as their rigid inertia is the same: the angle that is reached depends on nothing else.
 
     Parameters
     ----------
@@ -266,7 +268,9 @@ def bound(
         require(name in bounds, f"{name} has no limit: without one there is no soonest time; give limits")
     moves = moves_of(target, tuple(target))
     systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
-    planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, progress)
+    tell_of_linearised(plants)
+    with telling(progress, "looking for the soonest arrival", "between {:.3f} and {:.3f} s".format) as report:
+        planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
     torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
     t = tuple((sample_time * np.arange(1, torques.shape[1])).tolist())
     found = {name: PiecewiseConstant(t, tuple(torques[j].tolist())) for j, name in enumerate(drives)}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import require
+from ..abilities import IsLinear
+from ..errors import Caution, require
 from ..laws.controller import LinearLaw
-from ..linear import FirstOrder
+from ..linear import FirstOrder, SecondOrder
 from ..linear.discrete import delay_outputs, zero_order_hold
 from ..linear.interconnect import closed_loop
-from ..model import FloatArray, Signal, index_of, names
+from ..linear.state_model import StateModel
+from ..machine.given import as_simulated, is_control, opened
+from ..model import FloatArray, LinearMechanics, Signal, index_of, names
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +92,20 @@ def without_loop(name: str, plant: Any, drives: Sequence[str], dt: float) -> Aff
         name, held.A, held.B[:, columns], dict(zip(labels, rows, strict=True)),
         dict(zip(labels, direct, strict=True)), np.zeros(n), dict.fromkeys(labels, 0.0),
     )
+
+
+def tell_of_linearised(plants: Mapping[str, Any]) -> None:
+    """Warn of plants that are not linear: the bound is that of their linear plants, and of no arm."""
+    apart = [str(name) for name, given in plants.items() if not _is_linear(given)]
+    if apart:
+        warnings.warn(
+            f"{', '.join(apart)}: not linear; the bound is that of the linear plant about rest, which a large move "
+            "leaves. What the arm itself can do, fx.optimal_command finds with runs of it",
+            Caution, stacklevel=3,
+        )
+
+
+def _is_linear(given: Any) -> bool:
+    if is_control(given) or isinstance(given, IsLinear | SecondOrder | FirstOrder):
+        return True
+    return isinstance(as_simulated(opened(given)), LinearMechanics | StateModel)

@@ -17,8 +17,7 @@ what comes after, nor of plants in between.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +40,7 @@ from ..motion.planned import Planned, Shape
 from ..simulation.simulate import simulate
 from ..support import checks
 from ..support.kinds import LawGiven, SystemGiven
+from ..support.telling import telling
 from .soonest import Band, Search, Task, Verdict, Within, arrival_of
 from .workers import run_all
 
@@ -72,7 +72,7 @@ def optimal_command(
     start: PlannedCommand | Mapping[str, Motion] | None = None,
     duration: float | None = None,
     workers: int | None = None,
-    progress: bool | Callable[[float, float], None] = False,
+    progress: bool | Callable[[float, float], None] | None = None,
     **options: Any,
 ) -> Any:
     """Return the command that brings every plant to the target soonest, through the loop of one law.
@@ -113,9 +113,10 @@ def optimal_command(
         Length of the runs [s], twice `longest` by default. Nonlinear loops alone.
     workers : int, optional
         Processes that run; by default one per core. Nonlinear loops alone.
-    progress : bool or callable
-        True shows it. A callable is called with the bracket of the arrival [s] as it becomes smaller; of nonlinear
-        loops with how much is missing (0 when every run keeps what is asked for) and the arrival.
+    progress : bool or callable, optional
+        What takes more than a second is told on the error stream; False: never. A callable is called with the bracket
+        of the arrival [s] as it becomes smaller; of nonlinear loops with how much is missing (0 when every run keeps
+        what is asked for) and the arrival.
     **options
         Further arguments of `simulate` for nonlinear loops: step, method, initial, inputs.
 
@@ -148,37 +149,23 @@ def optimal_command(
     used |= options
     given = [name for name, value in used.items() if value is not None]
     linear = is_linear(law, arms.values())
-    if progress is True:
-        with _shown(linear, longest) as report:
-            return optimal_command(
-                law, arms, target, longest=longest, within=within, also=also, limits=limits, rest=rest, known=known,
-                margin=margin, fine=fine, start=start, duration=duration, workers=workers, progress=report, **options,
+    with telling(progress, f"looking for an arrival before {longest:g} s", _arrivals(linear)) as report:
+        if linear:
+            told = "these loops are linear, and are planned without runs"
+            require(not given, f"{', '.join(given)}: {told}; leave it out")
+            return optimal.optimal_command(
+                law, arms, target, longest=longest, within=within, also=also, limits=limits, margin=margin,
+                progress=report,
             )
-    shown = progress if callable(progress) else None
+        asked = _Asked(longest, within, also or {}, limits or {}, rest or {}, known, margin, start, duration, options)
+        return _planned(_Loops.of(law, arms, target, asked), tuple(fine), workers, report)
+
+
+def _arrivals(linear: bool) -> Callable[[float, float], str]:
+    """Return what says how far the search has come."""
     if linear:
-        require(not given, f"{', '.join(given)}: these loops are linear, and are planned without runs; leave it out")
-        return optimal.optimal_command(
-            law, arms, target, longest=longest, within=within, also=also, limits=limits, margin=margin,
-            progress=shown,
-        )
-    asked = _Asked(longest, within, also or {}, limits or {}, rest or {}, known, margin, start, duration, options)
-    return _planned(_Loops.of(law, arms, target, asked), tuple(fine), workers, shown)
-
-
-@contextmanager
-def _shown(linear: bool, longest: float) -> Iterator[Callable[[float, float], None]]:
-    """Show a line that changes, on the error stream, where that is a terminal."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"looking for an arrival before {longest:g} s") as line:
-
-        def report(first: float, arrival: float) -> None:
-            if linear:
-                line.update(f"arrival between {first:.3f} and {arrival:.3f} s")
-            else:
-                line.update(f"arrival {arrival:.3f} s" + (f", {first:.2g} bands missing" if first else ""))
-
-        yield report
+        return lambda first, arrival: f"arrival between {first:.3f} and {arrival:.3f} s"
+    return lambda missing, arrival: f"arrival {arrival:.3f} s" + (f", {missing:.2g} bands missing" if missing else "")
 
 
 def is_linear(law: Any, plants: Any) -> bool:

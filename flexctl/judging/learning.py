@@ -41,6 +41,7 @@ from ..support import checks
 from ..support.files import write_atomically
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
+from ..support.telling import telling
 from .certify.runs import limits
 
 GROWING = 1.0 + 1e-9
@@ -135,7 +136,7 @@ def learn(
     enough: float = 0.0,
     path: str | Path | None = None,
     resume: bool = True,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: bool | Callable[[int, int, float], None] | None = None,
     **options: Any,
 ) -> Learnt:
     """Run the same move until its error is small.
@@ -175,8 +176,9 @@ def learn(
         File (.json) that keeps what was learnt after every run; learning goes on from there.
     resume : bool
         Whether to go on from it; otherwise it is written anew.
-    progress : callable, optional
-        Called with runs done, of all, and the largest error so far.
+    progress : bool or callable, optional
+        What takes more than a second is told on the error stream; False: never. A callable is called with runs done,
+        of all, and the largest error so far.
     **options
         Further arguments of `simulate`: method, rtol, inputs, initial.
 
@@ -217,14 +219,14 @@ def learn(
         state.read()
     begun = len(state.sizes)
     best: Response | None = None
-    while len(state.sizes) <= runs and not state.stopped(enough):
-        here = task.references(state.next)
-        run = simulate(system, task.law, here, duration=task.duration, **options)
-        error = task.errors(run)
-        found = state.add(error, task.outputs, task.scales, made)
-        best = run if found else best
-        if progress is not None:
-            progress(len(state.sizes), runs + 1, min(max(per.values()) for per in state.errors))
+    with telling(progress, f"learning, {runs + 1} runs", _told) as report:
+        while len(state.sizes) <= runs and not state.stopped(enough):
+            here = task.references(state.next)
+            run = simulate(system, task.law, here, duration=task.duration, **options)
+            error = task.errors(run)
+            found = state.add(error, task.outputs, task.scales, made)
+            best = run if found else best
+            report(len(state.sizes), runs + 1, min(max(per.values()) for per in state.errors))
     why = state.stopped(enough) or f"{len(state.sizes) - 1} corrections made"
     if len(state.sizes) == begun:
         why += ", nothing run"
@@ -232,6 +234,10 @@ def learn(
         task.law, task.references(state.values), task.duration, task.outputs, tuple(state.errors), tuple(state.sizes),
         state.best, why, made, best, state.values,
     )
+
+
+def _told(done: int, of: int, error: float) -> str:
+    return f"{done} done, largest error {error:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ def verdict(certificate: fx.Certificate, name: str, bound: Any) -> Verdict:
 
 def test_every_number_of_a_run_has_an_error() -> None:
     certificate = found()
-    (ripple,), (load,) = certificate.quantised, certificate.loads
+    (ripple,), (load, *_) = certificate.quantised, certificate.loads
     assert 0.0 <= ripple.errors["joint1_torque"] < 0.5 * ripple.ripple["joint1_torque"]
     assert 0.0 <= load.error < 0.01 * load.watched
     assert 0.0 < certificate.saturation_errors["joint1_torque"] < 0.01 * certificate.saturation["joint1_torque"]
@@ -51,7 +51,7 @@ def test_every_number_of_a_run_has_an_error() -> None:
 
 def test_a_bound_within_the_error_is_too_close_to_tell() -> None:
     """The numbers are those of the run; the errors are made ten times what they are, so that bounds fit in between."""
-    (ripple,), (load,) = found().quantised, found().loads
+    (ripple,), (load, *_) = found().quantised, found().loads
     certificate = replace(
         found(), quantised=(replace(ripple, errors={"joint1_torque": 1e-3}),), loads=(replace(load, error=0.1),),
         saturation_errors={"joint1_torque": 0.01},

@@ -12,8 +12,11 @@ import pytest
 import flexctl as fx
 from flexctl.judging.certify.events import Event, event, event_names, event_time
 from flexctl.judging.certify.jobs import payloads
-from flexctl.judging.certify.requirements import _score
+from flexctl.judging.certify.loads import LoadStep, tip_sizes
+from flexctl.judging.certify.requirements import _WORST_AND_ERROR, _score
+from flexctl.judging.certify.rubbing import begun, rubbing, rubs
 from flexctl.judging.certify.task import prepared
+from flexctl.model import names
 
 
 def task(name: str = "tokhi_azad_lqg"):
@@ -23,9 +26,9 @@ def task(name: str = "tokhi_azad_lqg"):
 def test_what_is_tried_follows_from_law_and_payloads() -> None:
     found = task()
     assert event_names(found, payloads(found)) == [
-        "gripped", "missed sample", "frozen joint1_angle", "frozen chord1_angle"
+        "dry friction", "gripped", "missed sample", "frozen joint1_angle", "frozen chord1_angle"
     ]
-    assert event_names(found, (0.0, 0.0))[0] == "missed sample"
+    assert event_names(found, (0.0, 0.0))[:2] == ["dry friction", "missed sample"]
     assert event_names(task("tip_circle"), None) == []  # on a path
     assert event_time(found.law, found.chosen) == pytest.approx(0.2)
 
@@ -69,3 +72,55 @@ def test_scores_of_events_are_required_with_their_errors() -> None:
 def test_an_event_that_is_not_tried_is_refused() -> None:
     with pytest.raises(fx.DefinitionError, match="frozen hub"):
         fx.certify("tokhi_azad_lqg", requirements={"frozen hub: chord1_angle.max_error": 1.0}, workers=1)
+
+
+def test_dry_friction_is_a_thirtieth_of_the_limit_and_sticks() -> None:
+    about = task()
+    short = replace(about.chosen, duration=1.5)
+    found = event(about.plant, about.law, short, "dry friction", None)
+    assert (found.time, found.about, found.failure) == (0.0, "0.01 N m in joint 1", "")
+    free = short.run(about.law, about.plant)
+    off = np.abs(free["chord1_angle"] - short.reference(free.t)[0]) / np.radians(5.0)
+    assert found.largest > 1.02 * off.max()
+    assert 10.0 * off[-1] < found.left < 5e-3, "the law hunts for its integral"
+
+
+def test_friction_is_tried_where_nobody_said_what_there_is() -> None:
+    own = fx.load_plant("tokhi_azad_1994")
+    law = fx.Friction("tanh", coulomb=0.02)
+    rough = replace(own, arm=replace(own.arm, joints=tuple(replace(j, friction_law=law) for j in own.arm.joints)))
+    item = replace(task().chosen, overrides={})
+    assert rubs(replace(task(), plant=own, chosen=item))
+    assert not rubs(replace(task(), plant=rough, chosen=item))
+    assert not rubs(task("ralf_servo"))
+    assert rubs(task("quanser_link_pd"))
+
+
+def test_a_run_that_begins_somewhere_begins_there_with_friction_too() -> None:
+    about = task("spatial_3r_pid")
+    before = about.chosen.plant(about.plant)
+    after, told = rubbing(about.plant, about.law, about.chosen)
+    assert told == "13.3 N m in joint 1, 13.3 N m in joint 2, 13.3 N m in joint 3"
+    given = about.chosen.options["initial"]
+    assert begun(before, after, {"initial": given, "method": "march"}) == {"initial": given}, "a function begins anywhere"
+    q, v = begun(before, after, {"initial": given(before.model)})["initial"]
+    new = names(after.model.coordinates)
+    assert len(new) == len(names(before.model.coordinates)) + 3
+    for name, at in zip(("joint1", "joint2", "joint3"), (0.0, -0.6, 1.0), strict=True):
+        assert q[new.index(name)] == pytest.approx(at)
+    assert not v.any()
+
+
+def test_a_force_at_the_tip_is_a_tenth_of_the_weight() -> None:
+    plant = fx.load_plant("planar_2r_flexible", overrides={"payload.mass": 0.5})
+    mass = 2 * 2700.0 * 350e-6 + 0.5
+    sizes = tip_sizes(plant, {"tip_force_x": 1.0})
+    assert sizes == {"tip_force_y": pytest.approx(0.1 * 9.81 * mass)}
+    assert tip_sizes(fx.load_plant("tokhi_azad_1994"), {}) == {}  # finite differences take none
+
+
+def test_forces_at_the_tip_are_required_apart_from_loads_at_the_motors() -> None:
+    step = LoadStep("", "joint1_torque", 1.0, "y", 0.1, 0.0, 0.5, 2.0, error=0.01)
+    found: Any = SimpleNamespace(loads=(step, replace(step, drive="tip_force_y", recovery=1.5, at_tip=True)))
+    names_ = ("load_recovery_s", "tip_load_recovery_s")
+    assert [_WORST_AND_ERROR[name](found)[0] for name in names_] == [0.5, 1.5]

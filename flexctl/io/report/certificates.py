@@ -131,7 +131,8 @@ def _loads(found: Certificate) -> list[page.Block]:
 
 
 def _events(found: Certificate) -> list[page.Block]:
-    rows = [[x.name, x.time, x.output, x.largest, x.left] for x in found.events if not x.failure]
+    told = {x.name: f"{x.name} ({x.about})" if x.about else x.name for x in found.events}
+    rows = [[told[x.name], x.time, x.output, x.largest, x.left] for x in found.events if not x.failure]
     heads = ["what<", "at\n[s]", "followed<", "largest error\n[parts of the move]", "at the end"]
     return [page.heading("When something happens on the way"), page.table("", heads, rows)] if rows else []
 

@@ -19,7 +19,7 @@ from .bound import PayloadBound
 from .certificate import Certificate
 from .events import Event
 from .jobs import FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
-from .loads import LoadStep
+from .loads import TIP, LoadStep
 from .loops import Loop
 from .robust import Limit, Point
 from .runs import QuantisedRun
@@ -60,7 +60,8 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         still=runs.ripples(nominal, task.law, task.chosen.track) if nominal is not None else {},
         validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
-        unsettled=unsettled(task, found, decay), saturation=saturation, notes=(*_notes(found), *_of_linear(task)),
+        unsettled=unsettled(task, found, decay), saturation=saturation,
+        notes=(*_notes(found), *_of_linear(task), *_of_tip(task, found)),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
         elapsed=0.0, ratios=ratios,
         no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
@@ -188,6 +189,15 @@ def _of_linear(task: Task) -> list[str]:
         f"payloads, weight and poses: {told}" if not poses else f"payloads and weight: {told}", *poses,
         f"how far linear prediction and plant agree: {told}, for which no motion is too large",
     ]
+
+
+def _of_tip(task: Task, found: Mapping[str, Any]) -> list[str]:
+    """Return that the model takes no force at the tip, where loads are tried."""
+    steps = [x for x in found.values() if isinstance(x, LoadStep)]
+    plant = task.chosen.plant(task.plant)
+    if isinstance(plant, IsLinear) or not steps or any(x.drive.startswith(TIP) for x in steps):
+        return []
+    return [f"load at the tip: {plant.kind} takes no force there; another formulation does (--model timoshenko_planar)"]
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
-"""Runs in which something happens: a payload is gripped on the way, a reading freezes, a sample is missed.
+"""Runs in which something happens: a payload is gripped, a reading freezes, a sample is missed; joints that rub.
 
+    dry friction         the driven joints have Coulomb friction and stick (`rubbing`), from the beginning
     gripped              in the middle of the move the payload becomes the largest one asked for, from the smallest
     frozen OUTPUT        from the middle of the move on a reading of the law stays what it was
     missed sample        one period in the middle of the move, when the command changes most, is left out
@@ -22,6 +23,8 @@ from ...errors import Caution, FlexctlError
 from ...laws.controller import bare
 from ...laws.faults import Frozen, Missed
 from ...model import names
+from . import rubbing
+from .runs import TAIL
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
@@ -44,7 +47,7 @@ class Event:
     output : str
         The followed output that is off most, in parts of its move; empty where none is recorded.
     largest, left : float
-        Its largest error from then on and that at the end, in parts of its move.
+        Its largest error from then on and that at the end (of dry friction, in the last 30 %), in parts of its move.
     scores : mapping
         Scores of the run.
     failure : str
@@ -53,6 +56,8 @@ class Event:
         Error of every score, by what a second run at a finer tolerance changes; empty without one.
     beyond : str
         What was warned of in the run: an arm that spins away leaves what its model is good for.
+    about : str
+        How much friction there is in which joints.
     """
 
     name: str
@@ -64,15 +69,19 @@ class Event:
     failure: str = ""
     errors: Mapping[str, float] = field(default_factory=dict)
     beyond: str = ""
+    about: str = ""
 
 
 def event_names(task: Task, ends: tuple[float, float] | None) -> list[str]:
-    """Return what is tried: nothing on a path, whose middle says little, or with a law that is continuous."""
+    """Return what is tried: nothing on a path, whose middle says little; with a continuous law friction alone."""
     law = task.chosen.own_law(task.law)
-    if task.chosen.track is not None or not law.measures or not law.sample_time:
+    if task.chosen.track is not None or not law.measures:
         return []
+    rough = [rubbing.NAME] if rubbing.rubs(task) else []
+    if not law.sample_time:
+        return rough
     heavier = ends is not None and ends[0] < ends[1] and not isinstance(task.plant, IsLinear)
-    return [*([GRIPPED] if heavier else []), MISSED, *(f"{FROZEN}{name}" for name in law.measures)]
+    return [*rough, *([GRIPPED] if heavier else []), MISSED, *(f"{FROZEN}{name}" for name in law.measures)]
 
 
 def event_time(law: Any, item: Scenario) -> float:
@@ -84,9 +93,14 @@ def event_time(law: Any, item: Scenario) -> float:
 
 def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, float] | None) -> Event:
     """Return what happens in the scenario; `ends` are the smallest and the largest payload [kg]."""
-    own, when = item.own_law(law), event_time(item.own_law(law), item)
-    inner, one = bare(own), item
-    if name == GRIPPED and ends is not None:
+    own = item.own_law(law)
+    when = 0.0 if name == rubbing.NAME else event_time(own, item)
+    inner, one, about = bare(own), item, ""
+    if name == rubbing.NAME:
+        before = item.plant(plant)
+        plant, about = rubbing.rubbing(plant, own, item)
+        one = replace(item, overrides={}, formulation="", options=rubbing.begun(before, plant, item.options))
+    elif name == GRIPPED and ends is not None:
         grown = item.plant(plant).with_(payload={"mass": ends[1]}).arm.payload
         one = replace(item, overrides={**item.overrides, "payload.mass": ends[0]},
                       payload=((when, grown.mass, grown.inertia),))
@@ -97,7 +111,7 @@ def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, 
         try:
             run = replace(one, law=None, against="").run(inner, plant)
         except FlexctlError as error:
-            return Event(name, when, failure=str(error))
+            return Event(name, when, failure=str(error), about=about)
     beyond = "; ".join(str(x.message) for x in told if issubclass(x.category, Caution))
     found = [("", np.nan, np.nan)]
     for channel, motion in item.motions(own).items():
@@ -105,6 +119,7 @@ def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, 
             wanted = np.asarray(motion(run.t)[0])
             size = float(np.ptp(wanted)) or np.nan
             off = np.abs(run[channel] - wanted) / size
-            found.append((channel, float(off[run.t >= when].max()), float(off[-1])))
+            last = run.t >= (1.0 - TAIL) * run.t[-1] if about else run.t == run.t[-1]
+            found.append((channel, float(off[run.t >= when].max()), float(off[last].max())))
     worst = max(found, key=lambda row: -1.0 if np.isnan(row[1]) else row[1])
-    return Event(name, when, *worst, run.scores, beyond=beyond)
+    return Event(name, when, *worst, run.scores, beyond=beyond, about=about)

@@ -120,6 +120,18 @@ def _runs(task: Task) -> dict[str, Job]:
                 if "load_recovery_s" in task.requirements:
                     finer = plant, law, one.finer(), drive, size, variant
                     found[f"finer load {variant} {drive}"] = (loads.load_step, finer)
+        found |= _at_tip(task)
+    return found
+
+
+def _at_tip(task: Task) -> dict[str, Job]:
+    """Return the forces at the tip, on the plant of the chosen scenario."""
+    plant, law, item, found = task.plant, task.law, task.chosen, {}
+    for drive, size in loads.tip_sizes(item.plant(plant), task.loads).items():
+        about = drive, size, ""
+        found[f"load at the tip {drive}"] = (loads.tip_step, (plant, law, item, *about))
+        if "tip_load_recovery_s" in task.requirements:
+            found[f"finer load at the tip {drive}"] = (loads.tip_step, (plant, law, item.finer(), *about))
     return found
 
 

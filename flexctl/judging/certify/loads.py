@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...abilities import IsLinear
 from ...errors import FlexctlError, NotAvailable, unknown
 from ...model import names
 from ...motion.signals import PiecewiseConstant
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PART = 1.0 / 6.0
 """Default size of the load in parts of the limit of that input; without one, of the largest command of the scenario."""
+TIP, TIP_PART, WEIGHT = "tip_force_", 0.1, 9.81
+"""Inputs of forces at the tip, and their default size: in parts of the weight of the arm, 9.81 N for a kilogram."""
 BAND = 1e-3
 """Part of the scenario's move within which the arm counts as back."""
 FIRST = 0.05
@@ -51,6 +54,8 @@ class LoadStep:
         Why there is no run.
     error : float
         Error of the recovery [s], by what a second run at a finer tolerance changes; NaN without one.
+    at_tip : bool
+        Whether it is the force at the tip that every certificate tries.
     """
 
     variant: str
@@ -63,11 +68,27 @@ class LoadStep:
     watched: float = np.nan
     failure: str = ""
     error: float = np.nan
+    at_tip: bool = False
 
 
 def sizes(law: Any, given: Mapping[str, float]) -> dict[str, float]:
     """Return the loads by input: those given, else a sixth of the limit; inf where there is none, see `load_step`."""
     return dict(given) if given else {drive: PART * bound for drive, bound in limits(law).items()}
+
+
+def tip_sizes(plant: Plant, given: Mapping[str, float]) -> dict[str, float]:
+    """Return forces at the tip [N] of a tenth of the weight of the arm, where the model takes them, but those given."""
+    if isinstance(plant, IsLinear):
+        return {}
+    arm = plant.arm
+    masses = [*(x.mass for x in arm.links), *(x.mass for x in arm.joints), *(x.mass for x in arm.bodies)]
+    size = TIP_PART * WEIGHT * float(sum(masses) + arm.payload.mass)
+    return {s.name: size for s in plant.model.inputs if s.name.startswith(TIP) and s.name not in given and size > 0.0}
+
+
+def tip_step(plant: Plant, law: Any, item: Scenario, drive: str, size: float, variant: str) -> LoadStep:
+    """Return what a force at the tip does; see `load_step`."""
+    return replace(load_step(plant, law, item, drive, size, variant), at_tip=True)
 
 
 def checked_loads(loads: Mapping[str, float], task: Task) -> dict[str, float]:

@@ -34,6 +34,7 @@ LEAST = {
 MOST = {
     "mu": "30 % over what every command tolerates at any payload (skewed structured singular value), in every pose",
     "load_recovery_s": "longest time after which a load that comes on leaves 0.1 % of the move [s]",
+    "tip_load_recovery_s": "the same for a force at the tip, a tenth of the weight of the arm, in every direction [s]",
     "peak_over_limit": "largest command, in parts of its limit",
 }
 RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
@@ -203,11 +204,16 @@ def _over_loops(found: Certificate, number: Callable[[Loop], float]) -> float:
     return math.nan if found.no_loop else min(map(number, found.loops), default=math.nan)
 
 
-def _recovery(found: Certificate) -> tuple[float, float]:
-    """Return the longest recovery and its error; of several that are met the one that may be longest."""
-    if not found.loads or any(x.failure for x in found.loads):
-        return math.nan, 0.0
-    return _most([(x.recovery, x.error) for x in found.loads])
+def _recovery(at_tip: bool) -> Callable[[Certificate], tuple[float, float]]:
+    """Return what finds the longest recovery and its error; of several that are met the one that may be longest."""
+
+    def longest(found: Certificate) -> tuple[float, float]:
+        about = [x for x in found.loads if x.at_tip == at_tip]
+        if not about or any(x.failure for x in about):
+            return math.nan, 0.0
+        return _most([(x.recovery, x.error) for x in about])
+
+    return longest
 
 
 def _most(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -231,7 +237,7 @@ _WORST: dict[str, Callable[[Certificate], float]] = {
     "decay_rate": lambda found: _over_loops(found, lambda loop: loop.decay),
 }
 _WORST_AND_ERROR: dict[str, Callable[[Certificate], tuple[float, float]]] = {
-    "load_recovery_s": _recovery,
+    "load_recovery_s": _recovery(False), "tip_load_recovery_s": _recovery(True),
     "mu": lambda found: (math.nan if isinstance(found.bound, str) else found.bound.largest, 0.0),
     "peak_over_limit": _peak,
 }

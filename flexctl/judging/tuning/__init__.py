@@ -29,6 +29,7 @@ from ...machine.given import as_plant
 from ...model import FloatArray
 from ...support.files import write_atomically
 from ...support.tabular import Column, Tabular
+from ...support.telling import telling
 from ..workers import run_all
 from .criteria import UNSTABLE, Goals, Model, judged, models
 from .descent import minimise as descend
@@ -214,7 +215,7 @@ def tune(
     path: str | Path | None = None,
     resume: bool = True,
     workers: int | None = None,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: bool | Callable[[int, int, float], None] | None = None,
 ) -> Tuned:
     """Find the parameters of a law that serve several plants best.
 
@@ -253,8 +254,9 @@ def tune(
         Whether to go on from it; otherwise it is written anew.
     workers : int, optional
         Processes; by default one per core.
-    progress : callable, optional
-        Called with descents done, of all, and the best total so far.
+    progress : bool or callable, optional
+        What takes more than a second is told on the error stream; False: never. A callable is called with descents
+        done, of all, and the best total so far.
 
     Raises
     ------
@@ -293,10 +295,12 @@ def tune(
         "evaluations": evaluations, "corner": corner, "seed": seed, "begin": f"{begin:.9g}",
     }
     store = _Store(None if path is None else Path(path), about, resume)
-    ends = _all_done(jobs, store, 0, workers, progress, starts + restarts)
-    best = sorted(ends, key=lambda end: end[1])[:restarts]
-    again = [replace(first, begin=tuple(x), seed=seed + starts + k) for k, (x, _, _) in enumerate(best)]
-    ends += _all_done(again, store, starts, workers, progress, starts + restarts)
+    every = starts + restarts
+    with telling(progress, f"{every} descents", lambda done, of, total: f"{done} done, best {total:.3g}") as report:
+        ends = _all_done(jobs, store, 0, workers, report, every)
+        best = sorted(ends, key=lambda end: end[1])[:restarts]
+        again = [replace(first, begin=tuple(x), seed=seed + starts + k) for k, (x, _, _) in enumerate(best)]
+        ends += _all_done(again, store, starts, workers, report, every)
     return _found(first, ends, goals, on, starts)
 
 
