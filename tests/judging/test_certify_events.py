@@ -102,7 +102,7 @@ def test_a_run_that_begins_somewhere_begins_there_with_friction_too() -> None:
     after, told = rubbing(about.plant, about.law, about.chosen)
     assert told == "13.3 N m in joint 1, 13.3 N m in joint 2, 13.3 N m in joint 3"
     given = about.chosen.options["initial"]
-    assert begun(before, after, {"initial": given, "method": "march"}) == {"initial": given}, "a function begins anywhere"
+    assert begun(before, after, {"initial": given, "method": "march"}) == {"initial": given}, "a function serves both"
     q, v = begun(before, after, {"initial": given(before.model)})["initial"]
     new = names(after.model.coordinates)
     assert len(new) == len(names(before.model.coordinates)) + 3
