@@ -96,5 +96,5 @@ def _at_rest(law: Any, reading: Callable[[str], float]) -> list[float]:
 def _known(reading: Callable[[str], float], name: str) -> float:
     try:
         return reading(name)
-    except DefinitionError:
+    except (DefinitionError, KeyError):
         return 0.0

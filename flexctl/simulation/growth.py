@@ -117,7 +117,7 @@ def _rise(
     best = None
     for first in range(size.size - PEAKS, -1, -1):
         part, times = size[first:], t[at[first:]]
-        if part[0] <= (MOST if part.size > PEAKS else ROUNDING) * part[-1]:
+        if part.min() <= (MOST if part.size > PEAKS else ROUNDING) * part[-1]:
             break
         logarithm = np.log(part)
         slope, level = np.polyfit(times, logarithm, 1)

@@ -82,7 +82,11 @@ class _Curve:
 
     def off(self, starts: FloatArray, ends: FloatArray) -> FloatArray:
         """Return how far the signal is from what stands for it, step by step."""
-        fit, every, h = self.fit(starts, ends), np.arange(starts.size), ends - starts
+        return self.distance(starts, ends, self.fit(starts, ends))
+
+    def distance(self, starts: FloatArray, ends: FloatArray, fit: Any) -> FloatArray:
+        """Return how far the signal is from a function that `fit` has returned."""
+        every, h = np.arange(starts.size), ends - starts
         worst: FloatArray = np.zeros(starts.size)
         for s in PROBES:
             worst = np.maximum(worst, np.abs(self.values(starts + s * h) - fit(every, s)))
@@ -121,3 +125,11 @@ class _Moved(_Curve):
         )
         h = ends - starts
         return lambda k, s: between(first[:, k], last[:, k], h[k], s)[2]
+
+    def off(self, starts: FloatArray, ends: FloatArray) -> FloatArray:
+        """Return the same; less where accelerations alone are smooth.
+
+        What the quintic is off then comes from the digits of the angles, over h^2: the less, the longer the step.
+        """
+        smooth = self.distance(starts, ends, super().fit(starts, ends))
+        return np.minimum(super().off(starts, ends), smooth)

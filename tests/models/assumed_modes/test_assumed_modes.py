@@ -386,7 +386,7 @@ def test_attachment_shapes_where_a_moment_acts_at_a_links_end() -> None:
 
 
 def test_attachment_is_checked() -> None:
-    with pytest.raises(DefinitionError, match=r"attachment = 1 per link must be true or false"):
+    with pytest.raises(DefinitionError, match="attachment = 1 "):
         build(tree_arm(), "assumed_modes", attachment=1)
     assert len(build(tree_arm(), "assumed_modes", modes=0, attachment=True).coordinates) == 1
 
