@@ -91,13 +91,15 @@ def several(name: str, value: Any, example: str) -> list[Any]:
     """Return the entries of a sequence; a single value, a text and a mapping are refused with how it is written."""
     single = np.ndim(value) == 0 if isinstance(value, np.ndarray) else not isinstance(value, Iterable)
     wrong = single or isinstance(value, str | bytes | Mapping)
-    require(not wrong, f"{name} = {_short(value)} is not a sequence; write {example}")
+    if wrong:  # the text is written where it is needed: printing an array takes longer than a short run
+        raise DefinitionError(f"{name} = {_short(value)} is not a sequence; write {example}")
     return list(value)
 
 
 def table(name: str, value: Any, example: str) -> dict[Any, Any]:
     """Return a mapping as a dict; anything else is refused with how it is written."""
-    require(isinstance(value, Mapping), f"{name} = {_short(value)} is not a mapping; write {example}")
+    if not isinstance(value, Mapping):
+        raise DefinitionError(f"{name} = {_short(value)} is not a mapping; write {example}")
     return dict(value)
 
 
