@@ -140,7 +140,8 @@ def animate(
     Examples
     --------
     >>> arm = fx.load_plant("planar_2r_flexible", model={"elements": 2})
-    >>> run = fx.simulate(arm, inputs={"joint1_torque": fx.bang_bang(1.0, 0.2)}, duration=0.5, record_states=True)
+    >>> moves = {"joint1": fx.quintic(0.0, 1.0, 0.4), "joint2": fx.quintic(0.0, -1.0, 0.4)}
+    >>> run = fx.simulate(arm, motions=moves, duration=0.5, record_states=True)
     >>> fx.animate(run, arm, "arm.gif", frames=10, seconds=2.0).name
     'arm.gif'
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...frequency import FrequencyResponse
 
-MOST = 24
+MOST = 60
 """Most channels in one Bode plot."""
 BLOCK = 3
 """Most channels beside each other in a Bode plot; more go below."""
