@@ -230,15 +230,17 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
     if response.dt == 0.0:
         return 0.0
     thin = response.lines(np.unique(np.linspace(0, response.omega.size - 1, SCANNED).round().astype(int)))
-    best: list[float] = []
+    best: list[tuple[float, float]] = []
     for count in range(9):
         s, H, weight = _rows_quietly(thin.unheld(count * response.dt))
         terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
         # a wrong delay can be had for a few more pairs: what counts is how few suffice
         fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
-        best.append(min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits))
+        least = min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits)
+        # where several explain the noise with as few pairs, the one that leaves least with any number of them
+        best.append((round(least, 6), float(sum(np.log(max(f.chi2, 1e-300)) for f in fits))))
         say("scanning the delay", (count + 1) / 9.0)
-    return float(np.argmin(best)) * response.dt
+    return best.index(min(best)) * response.dt
 
 
 def _criterion(fit: Fit, values: int, floor: float = 0.0) -> float:
