@@ -266,7 +266,8 @@ def test_every_integrator_in_one_table() -> None:
         assert table["broyden", step].error == pytest.approx(table["trapezoidal", step].error, rel=1e-3)
     text = str(table)
     assert "it/step" in text
-    assert [line.split()[0] for line in text.splitlines()[1 : 1 + len(table.rows)]] == [row.method for row in table.rows]
+    listed = text.splitlines()[1 : 1 + len(table.rows)]
+    assert [line.split()[0] for line in listed] == [row.method for row in table.rows]
     full = replace(trapezoidal(), newton="full")
     few = compare_methods(model, duration=0.05, steps=(1e-3,), methods={"full": full, "kept": trapezoidal()}, **run)
     # one more for each pass of the jump of the start
