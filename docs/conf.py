@@ -84,10 +84,11 @@ def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, l
 
 
 def reachable(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Let the keyboard scroll what scrolls, and give headings of the navigation a level."""
+    """Let the keyboard scroll what scrolls, give headings a level, and name folded cells as they read."""
     for part in ("body", "furo_navigation_tree"):
         text = context.get(part) or ""
         text = text.replace("<pre>", '<pre tabindex="0">').replace('<table class="', '<table tabindex="0" class="')
+        text = text.replace('<summary aria-label="Toggle hidden content">', "<summary>")
         context[part] = text.replace('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"')
 
 
