@@ -59,6 +59,39 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
+_CLASSES: dict[str, list[str]] = {}
+"""Module -> what it has of the public names."""
+for _place, _own in _HOME.values():
+    _CLASSES.setdefault(f"{__name__}{_place}", []).append(_own)
+
+
+class _FirstFinder:
+    """Asked first for a module: where it has public classes, their methods check their arguments from its import on."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if name not in _CLASSES:
+            return None
+        from importlib.machinery import PathFinder, SourceFileLoader
+
+        found = PathFinder.find_spec(name, path, target)
+        if found is None or not isinstance(found.loader, SourceFileLoader):
+            return found
+        execute = found.loader.exec_module
+
+        def execute_and_guard(module: Any) -> None:
+            execute(module)
+            for own in _CLASSES[name]:
+                thing = vars(module).get(own)
+                if isinstance(thing, type) and not issubclass(thing, BaseException):
+                    from .support.kinds import guard_methods
+
+                    guard_methods(thing)
+
+        found.loader.exec_module = execute_and_guard  # type: ignore[method-assign]
+        return found
+
+
 class _LastFinder:
     """Asked when nobody has found a module: says where a module of flexctl went."""
 
@@ -70,4 +103,5 @@ class _LastFinder:
             check_module(name)
 
 
+sys.meta_path.insert(0, _FirstFinder)  # type: ignore[arg-type]
 sys.meta_path.append(_LastFinder)  # type: ignore[arg-type]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..machine.arm import Arm
     from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal
 
@@ -131,7 +133,9 @@ class RigidlyMovable(Protocol):
 
     arm: Arm
 
-    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Sequence[FloatArray]:
+    def rigid_motion(
+        self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike
+    ) -> Sequence[FloatArray]:
         """Return q, v, a of the rigid arm for values [rad; m], rates and accelerations of its joints."""
         ...
 
@@ -142,7 +146,7 @@ class RigidDynamics(Protocol):
 
     arm: Arm
 
-    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+    def rigid_torques(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> FloatArray:
         """Return the torques [N m] (forces [N]) of all joints, (.., joints) like the arguments, weight included."""
         ...
 
@@ -162,7 +166,7 @@ class RigidTip(Protocol):
 class Spinning(RigidlyMovable, Jointed, Protocol):
     """A model in inertial coordinates with frames that turn with its links; it has plants about steady rotation."""
 
-    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
+    def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W, n x n, at joint rates: a deviation z that stands still in the turning frames has the rate W z."""
         ...
 

@@ -36,7 +36,7 @@ from ..simulation.defaults import DEFAULT
 from ..simulation.response import Response
 from ..simulation.simulate import LEAST_RTOL, simulate
 from ..support.checks import table
-from ..support.kinds import LawGiven
+from ..support.kinds import AnyLaw, LawGiven
 from .workers import frames_of
 
 if TYPE_CHECKING:
@@ -143,11 +143,13 @@ class Scenario:
             options["rtol"] = max(options.get("rtol", DEFAULT) / 8.0, LEAST_RTOL)
         return replace(self, options=options)
 
-    def own_law(self, controller: Any) -> Any:
+    def own_law(self, controller: LawGiven | None) -> Any:
         """Return the law of this run: its own, or else the script's controller."""
         return as_law(controller if self.law is None else self.law)
 
-    def run(self, controller: Any, nominal: Plant, progress: Callable[[float], None] | None = None) -> Response:
+    def run(
+        self, controller: LawGiven | None, nominal: Plant, progress: Callable[[float], None] | None = None
+    ) -> Response:
         """Return the run of a controller on this scenario's variant of the nominal plant."""
         law = self.own_law(controller)
         return simulate(
@@ -155,7 +157,7 @@ class Scenario:
             payload=self.payload, progress=progress or False, **self.options,
         )
 
-    def motions(self, law: Any) -> dict[str, Motion]:
+    def motions(self, law: AnyLaw | None) -> dict[str, Motion]:
         """Return the motion of every channel of a law."""
         found = self.reference
         if isinstance(found, Mapping):

@@ -110,7 +110,7 @@ class SerialArm(Unconstrained, ABC):
         zero = np.zeros(self.mesh.joint.size)
         return self.rigid_motion(angles, zero, zero)[0]
 
-    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
+    def rigid_motion(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> Motion:
         """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
         joints = self.mesh.joint.size
         given = [np.asarray(x, float) for x in (angles, rates, accelerations)]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from ..errors import DefinitionError, require
 from ..linear import SecondOrder, linearise
 from ..machine.given import ArmGiven, as_model
 from ..model import FloatArray, OperatingPoint, names
+from ..support.kinds import LawGiven, SystemGiven
 from .kinematics import JointMotion, RigidArm
 from .moves import Motion
 from .paths import Path
@@ -108,13 +108,15 @@ class Track:
             found[f"joint{i + 1}_feedforward"] = Channel(self, "torque" if feedforward else "none", i)
         return found
 
-    def references(self, system: Any, law: Any = None, feedforward: bool = True) -> dict[str, Motion]:
+    def references(
+        self, system: SystemGiven, law: LawGiven | None = None, feedforward: bool = True
+    ) -> dict[str, Motion]:
         """Return the channels that a law follows and those that the outputs of a plant or model are scored against."""
         model = as_model(system)
         wanted = {*names(model.outputs), *(() if law is None else law.follows)}
         return {name: motion for name, motion in self.channels(feedforward).items() if name in wanted}
 
-    def start(self, system: Any, moving: bool = False) -> tuple[FloatArray, FloatArray]:
+    def start(self, system: SystemGiven, moving: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates of a plant or model with straight links and the tip where the path begins.
 
         At rest, or `moving` as the path does. The model needs a method `pose(angles)`.
@@ -131,7 +133,7 @@ class Track:
         further, back = (np.asarray(model.pose(angles + k * h * rates), float) for k in (2.0, -2.0))
         return q, (8.0 * (ahead - behind) - (further - back)) / (12.0 * h)  # fourth order: exact to rounding
 
-    def linear_plant(self, system: Any) -> SecondOrder:
+    def linear_plant(self, system: SystemGiven) -> SecondOrder:
         """Return the linear plant of a plant or model about `start`, at rest."""
         model = as_model(system)
         return linearise(model, OperatingPoint.at_rest(model, self.start(model)[0]))

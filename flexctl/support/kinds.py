@@ -1,6 +1,7 @@
 """Kinds of arguments of public functions: stated by annotations, checked where a user calls.
 
 `flexctl.__getattr__` hands out every public function and class through `guarded`; so do `fx.identify` and `fx.plot`.
+Methods of public classes are checked likewise from the import of their module on (`guard_methods`).
 The annotation is the whole statement: `float` refuses a text, `Motion` a number, `Mapping[str, float]` a list. What
 annotations call by a name of their own (`LawGiven`) stands in `KINDS`. Code inside flexctl imports a function from its
 module, unguarded, and pays nothing. What a value means, its range and its length, is the function's own to check.
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import DefinitionError
+from ..errors import DefinitionError, did_you_mean, listed
 from .tabular import Tabular
 
 AnyLaw: TypeAlias = Any
@@ -40,6 +41,15 @@ Matrix: TypeAlias = Any
 """An array, nested lists or a sparse matrix."""
 MaybeNan: TypeAlias = float
 """A number, NaN where it is not known or there is none. Any other `float` is a known one."""
+
+
+EVERY_STEP = frozenset({
+    "step", "initial", "initial_at", "mass", "force", "input_matrix", "output", "output_tangent", "tangent", "energy",
+    "closure", "closure_jacobian", "closure_bias", "closure_turn", "assumptions", "stepper",
+})
+"""Methods that a run calls in every step or control period: they are not checked."""
+CHECKED = "_checks_kinds"
+"""Attribute of a function that checks its arguments."""
 
 
 class Kind(NamedTuple):
@@ -134,6 +144,7 @@ KINDS: dict[str, Kind] = {
     "AnyLaw": Kind(_is_a("Controller"), LAW, needs=STEPS),
     "Motion": Kind(_is_a("Motion"), "a motion (fx.quintic, fx.Trapezoid, ..)", "motions (fx.quintic, ..)", MOVES),
     "InputSignal": Kind(_is_a("InputSignal"), "an input over time (fx.bang_bang, fx.Sine, ..)", "inputs over time"),
+    "InputHistory": Kind(lambda value: callable(value) or _is_array(value), "numbers or a function of time"),
     "Curve": Kind(_is_a("Curve"), "a curve (fx.Circle, fx.Polyline, fx.Spline)", "curves"),
     "Track": Kind(_is_a("Track"), "fx.Track(arm, path)"),
     "Response": Kind(_is_a("Response"), "a run (what fx.simulate returns)", "runs (what fx.simulate returns)"),
@@ -314,6 +325,10 @@ class Taken:
             self.named[at.name] = argument
             self.placed += [argument] if at.kind is not at.KEYWORD_ONLY else []
 
+    def unknown(self, options: Mapping[str, Any]) -> str | None:
+        """Return the first keyword that there is not."""
+        return None if self.rest else next((name for name in options if name not in self.named), None)
+
     def wrong(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Argument, Any] | None:
         """Return the first argument that is not of its kind, and what was given for it."""
         for argument, value in zip(self.placed, args, strict=False):
@@ -335,7 +350,7 @@ def _text(annotation: Any) -> str:
     return str(getattr(annotation, "__forward_arg__", annotation))
 
 
-def refusal(public: str, documented: str, argument: Argument, value: Any) -> DefinitionError:
+def refusal(public: str, documented: Any, argument: Argument, value: Any) -> DefinitionError:
     """Return the error for an argument of the wrong kind: what was given, what is taken, what it means."""
     shown = " ".join(repr(value).split())
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
@@ -346,12 +361,22 @@ def refusal(public: str, documented: str, argument: Argument, value: Any) -> Def
     some = 0 < len(lacking) < len(argument.kind.needs)
     lacks = f"; it lacks {', '.join(lacking)}" if some else ""
     entry = rf"^ *(?:\w+, )*{argument.name}(?:, \w+)*(?: :.*)?\n((?: {{4,}}\S.*\n?)+)"
-    said = re.search(entry, documented, re.MULTILINE)
+    said = re.search(entry, inspect.getdoc(documented) or "", re.MULTILINE)
     sentence = re.split(r"[.](?: |$)", " ".join(said[1].split()))[0] if said else ""
     meaning = f" ({textwrap.shorten(sentence, 150, placeholder=' ..')})" if sentence else ""
     single = isinstance(value, str | int | float) and argument.kind.fits((value,))
     remedy = f"{argument.kind.words}{meaning}{lacks}" + (f"; write {(value,)!r}" if single else "")
     return DefinitionError(f"{argument.name} = {given} is of the wrong kind for fx.{public}: give {remedy}")
+
+
+class UnknownKeyword(DefinitionError, TypeError):
+    """A keyword that a function does not have; also the TypeError that Python would raise."""
+
+
+def unknown_keyword(public: str, word: str, taken: Taken) -> UnknownKeyword:
+    """Return the error for a keyword that a public function does not have."""
+    known = [name for name in taken.named if name not in ("self", "cls", "_cls")]
+    return UnknownKeyword(f"fx.{public} has no argument {word!r}{did_you_mean(word, known)}; it takes {listed(known)}")
 
 
 def guarded(thing: Any, public: str, home: str = "flexctl") -> Any:
@@ -370,7 +395,8 @@ def guarded(thing: Any, public: str, home: str = "flexctl") -> Any:
         found = _checking(thing, thing, public)
         found.__module__, found.__qualname__ = home, public.rpartition(".")[2]
         return found
-    if inspect.isclass(thing) and not issubclass(thing, BaseException) and not getattr(thing, "_is_protocol", False):
+    if _is_plain_class(thing):
+        guard_methods(thing)
         maker = "__new__" if "__new__" in vars(thing) else "__init__"
         made = getattr(thing, maker)
         if inspect.isfunction(made):
@@ -378,17 +404,49 @@ def guarded(thing: Any, public: str, home: str = "flexctl") -> Any:
     return thing
 
 
-def _checking(function: Callable[..., Any], documented: Any, public: str) -> Callable[..., Any]:
+def _is_plain_class(thing: Any) -> bool:
+    protocol = getattr(thing, "_is_protocol", False)
+    return inspect.isclass(thing) and not issubclass(thing, BaseException) and not protocol
+
+
+def _as_called(public: str, args: tuple[Any, ...]) -> str:
+    """Return the name of a method with the class of its object, which may have inherited it."""
+    owner = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else None
+    method = public.rpartition(".")[2]
+    return f"{owner.__name__}.{method}" if owner is not None and hasattr(owner, method) else public
+
+
+def guard_methods(cls: type) -> None:
+    """Let the public methods of a class, inherited ones too, refuse arguments of the wrong kind."""
+    for owner in cls.__mro__:
+        if not owner.__module__.startswith("flexctl.") or getattr(owner, "_is_protocol", False):
+            continue
+        for name, member in list(vars(owner).items()):
+            function = getattr(member, "__func__", member)  # of a classmethod or staticmethod
+            takes = inspect.isfunction(function) and function.__code__.co_varnames[:2] not in ((), ("self",), ("cls",))
+            if name.startswith("_") or name in EVERY_STEP or not takes or hasattr(function, CHECKED):
+                continue
+            checking = _checking(function, function, f"{cls.__name__}.{name}", method=True)
+            setattr(owner, name, checking if function is member else type(member)(checking))
+
+
+def _checking(function: Callable[..., Any], documented: Any, public: str, method: bool = False) -> Callable[..., Any]:
+    """Return the function behind a check of its arguments; a method is checked where it is called from outside."""
     taken: Taken | None = None  # made by the first call: most names are never called
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         nonlocal taken
+        if method and sys._getframe(1).f_globals.get("__name__", "").startswith("flexctl."):
+            return function(*args, **options)
         if taken is None:
             result = isinstance(documented, type) and issubclass(documented, Tabular)
             taken = Taken(function, result, is_dataclass(documented))
+        if unknown := taken.unknown(options):
+            raise unknown_keyword(_as_called(public, args) if method else public, unknown, taken)
         if wrong := taken.wrong(args, options):
-            raise refusal(public, inspect.getdoc(documented) or "", *wrong)
+            raise refusal(_as_called(public, args) if method else public, documented, *wrong)
         return function(*args, **options)
 
+    setattr(call, CHECKED, True)
     return call

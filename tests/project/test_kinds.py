@@ -16,7 +16,7 @@ import pytest
 import flexctl as fx
 from flexctl.errors import caution
 from flexctl.frequency.margins import Margins
-from flexctl.support.kinds import ANYTHING, Argument, Taken
+from flexctl.support.kinds import ANYTHING, CHECKED, EVERY_STEP, Argument, Taken
 
 FREE = {
     "from_control.system": "refused by itself: python-control is not imported for an annotation",
@@ -85,6 +85,71 @@ def test_every_argument_refuses_what_is_nothing_of_its_kind(name: str) -> None:
             continue
         with pytest.raises(fx.DefinitionError, match=rf"^{argument.name} = .* of the wrong kind for fx\.{name}: give "):
             PUBLIC[name](**{argument.name: object()})
+
+
+FREE_METHODS = {"identify.MeasuredResponse.lines.which": "whatever numpy takes for an index"}
+"""Arguments of methods that may be anything, and why."""
+CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
+
+
+def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Find the public methods that take arguments, inherited ones too, as they stand in the class."""
+    for name in dir(cls):
+        found = inspect.getattr_static(cls, name)
+        function = getattr(found, "__func__", found)
+        ours = inspect.isfunction(function) and function.__module__.startswith("flexctl.")
+        if ours and not name.startswith("_") and set(inspect.signature(function).parameters) - {"self", "cls"}:
+            yield name, function
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_argument_of_every_method_refuses_what_is_nothing_of_its_kind(name: str) -> None:
+    cls = CLASSES[name]
+    for method, function in methods(cls):
+        if method in EVERY_STEP:
+            assert not hasattr(function, CHECKED), f"{name}.{method} is called in every step"
+            continue
+        bound = inspect.ismethod(getattr(cls, method))
+        for argument in Taken(inspect.unwrap(function)).named.values():
+            if argument.name in ("self", "cls"):
+                continue
+            text = str(inspect.signature(function).parameters[argument.name].annotation)
+            if argument.kind is ANYTHING:
+                free = f"{name}.{method}.{argument.name}" in FREE_METHODS
+                assert free or any(word in text for word in GIVEN), f"{name}.{method}: {text}"
+                continue
+            message = rf"^{argument.name} = .* of the wrong kind for fx\.\w+\.{method}: "
+            with pytest.raises(fx.DefinitionError, match=message):
+                getattr(cls, method)(*([] if bound else [None]), **{argument.name: object()})
+        if Taken(inspect.unwrap(function)).rest:
+            continue
+        with pytest.raises(TypeError, match=f"{method} has no argument 'nothing_of_this_name'"):
+            getattr(cls, method)(*([] if bound else [None]), nothing_of_this_name=1)
+
+
+def test_what_runs_in_every_step_is_what_the_interfaces_list() -> None:
+    listed = {name for one in (fx.MechanicalModel, fx.Controller) for name, _ in methods(one)}
+    assert listed <= EVERY_STEP
+
+
+def test_code_of_flexctl_calls_methods_unchecked() -> None:
+    """A check costs nothing where nobody can have mistyped: the frame of the caller decides."""
+    run = {"__name__": "flexctl.elsewhere", "unit": fx.Response.unit}
+    with pytest.raises(AttributeError):  # the method itself, of None
+        eval("unit(None, 3)", run)
+    with pytest.raises(fx.DefinitionError, match=r"^name = 3 \(int\) is of the wrong kind for fx\.Response\.unit: "):
+        eval("unit(None, 3)", {**run, "__name__": "__main__"})
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if not inspect.isclass(PUBLIC[name])])
+def test_an_unknown_keyword_is_named_with_the_known_ones(name: str) -> None:
+    known = [one.name for one in Taken(maker(PUBLIC[name])).named.values()]  # type: ignore[arg-type]
+    if not known or Taken(maker(PUBLIC[name])).rest:  # type: ignore[arg-type]
+        return
+    word = known[-1] + "s"
+    with pytest.raises(fx.DefinitionError, match=rf"^fx\.{name} has no argument '{word}' \(did you mean ") as found:
+        PUBLIC[name](**{word: 1})
+    assert isinstance(found.value, TypeError)
 
 
 def test_no_argument_is_free_without_need() -> None:

@@ -109,12 +109,12 @@ class AncfArm(ABC):
         zero = np.zeros(len(self.arm.joints))
         return self.rigid_motion(angles, zero, zero)[0]
 
-    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
+    def rigid_motion(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> Motion:
         """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
         a, b, c = self._given(angles, rates, accelerations)
         return rigid_motion(self.mesh, a, b, c)
 
-    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+    def rigid_torques(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> FloatArray:
         """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
         a, b, c = self._given(angles, rates, accelerations)
         needed = rigid_torques(self.mesh, self.blocks, self.load, self.alpha, a, b, c)
@@ -130,7 +130,7 @@ class AncfArm(ABC):
         """Return the tip (.., 2) [m] of the rigid arm with joint angles (.., joints) [rad]."""
         return np.asarray(rigid_tip(self.sensors.lengths, angles))
 
-    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
+    def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
         return turning(self.mesh, np.asarray(rates, float))
 

@@ -165,7 +165,7 @@ class FiniteSegment(Unconstrained):
     def _of_links(self) -> list[FloatArray]:
         return [np.asarray(self.chain.link == i) for i in range(len(self.arm.links))]
 
-    def rigid_motion(self, angles: Any, rates: Any, accelerations: Any) -> Motion:
+    def rigid_motion(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> Motion:
         """Return coordinates, rates, accelerations (.., n) of the rigid arm from those of its joints (.., joints)."""
         joints, found = len(self.arm.joints), []
         for given in (angles, rates, accelerations):
@@ -174,7 +174,7 @@ class FiniteSegment(Unconstrained):
             found.append(self.coordinates_of(np.cumsum(x, axis=-1)[..., self.chain.link]))
         return found[0], found[1], found[2]
 
-    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+    def rigid_torques(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> FloatArray:
         """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
         rows = (np.atleast_2d(x) for x in self.rigid_motion(angles, rates, accelerations))
         # the torque of joint j is the moment of all that lies beyond; rotors belong to their joint alone
@@ -182,7 +182,7 @@ class FiniteSegment(Unconstrained):
         torques = [turn @ (self.mass(q) @ a + self.force(q, v)) for q, v, a in zip(*rows, strict=True)]
         return np.reshape(torques, np.shape(angles))
 
-    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
+    def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W of `steady`, zero: angles are the same in frames that turn with the links, but for a constant."""
         return np.zeros((self.chain.length.size,) * 2)
 

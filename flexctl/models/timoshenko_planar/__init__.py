@@ -98,7 +98,7 @@ class TimoshenkoPlanar(SerialArm):
         """Return the geometric stiffness of the axial forces that the weight causes in the rigid arm."""
         return prestress(self.mesh, -self.weight, angles)
 
-    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+    def rigid_torques(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> FloatArray:
         """Return the joint torques (.., joints) [N m] that move the rigid arm: inverse dynamics, weight included."""
         q, v, a = self.rigid_motion(angles, rates, accelerations)
         needed = (a + self.alpha * v) @ self.M - self.weight
@@ -108,7 +108,7 @@ class TimoshenkoPlanar(SerialArm):
         columns = [self._rigid_motion(phi, np.broadcast_to(row, phi.shape), zero)[1] for row in unit]
         return np.stack([(column * needed).sum(axis=-1) for column in columns], axis=-1)
 
-    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
+    def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
         return turning(self.mesh, np.asarray(rates, float))
 

@@ -111,7 +111,7 @@ class TimoshenkoSpatial(SerialArm):
     def _rigid_motion(self, angles: FloatArray, rates: FloatArray, accelerations: FloatArray) -> Motion:
         return rigid_motion(self.mesh, angles, rates, accelerations)
 
-    def rigid_torques(self, angles: Any, rates: Any, accelerations: Any) -> FloatArray:
+    def rigid_torques(self, angles: npt.ArrayLike, rates: npt.ArrayLike, accelerations: npt.ArrayLike) -> FloatArray:
         """Return the joint torques and forces (.., joints) that move the rigid arm: inverse dynamics with weight."""
         q, v, a = self.rigid_motion(angles, rates, accelerations)
         needed = self._needed(q, v, a) - self.load(q)
@@ -119,7 +119,7 @@ class TimoshenkoSpatial(SerialArm):
             needed += self.alpha * self._needed(q, 0.0 * v, v)
         return np.asarray((rigid_jacobian(self.mesh, q[..., self.mesh.joint]) * needed[..., None, :]).sum(axis=-1))
 
-    def turning(self, rates: Any, angles: Any = None) -> FloatArray:
+    def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W of d(R z)/dt = R (z' + W z) in the frames that turn with the links at these joint rates [rad/s]."""
         phi = np.array(self.arm.reference_joints if angles is None else angles, float)
         given = np.asarray(rates, float)
