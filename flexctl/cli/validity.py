@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ..errors import require
@@ -17,6 +19,7 @@ from .warned import telling_warnings
     """
 flexctl validity planar_2r_flexible --torque bang-bang:2,0.2 --set model.elements=4
 flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duration 1 --times 0.1,1,10 --json
+flexctl validity tokhi_azad_1994 --torque bang-bang:0.1,0.3 --report validity.html
 """,
 )
 @common.plant_argument
@@ -33,10 +36,11 @@ flexctl validity planar_2r_flexible --torque joint2_torque=pulse:1,0.1 --duratio
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the runs.  [default: twice the signals']"
 )
 @click.option("--step", metavar="SECONDS", callback=to_step, help="Longest integration step, e.g. 200us.")
+@common.report_option
 @common.json_option
 def validity(
     plant: str, settings: tuple[str, ...], kind: str | None, torques: tuple[str, ...], signals: tuple[str, ...],
-    times: str, duration: float | None, step: float | None, as_json: bool,
+    times: str, duration: float | None, step: float | None, page: Path | None, as_json: bool,
 ) -> None:
     """Compare the linear plant with the full model under signals of growing size.
 
@@ -56,6 +60,7 @@ def validity(
     with common.progress(len(factors) + 1) as report, telling_warnings():
         found = linear_validity(arm, inputs, duration=length, amplitudes=factors, step=step, progress=report)
     about = common.identity(arm)
+    common.write_report(found, page, title=f"{about['plant']}: up to where the linear plant holds")
     if as_json:
         common.print_json({**found.to_dict(), "duration_s": length, **about})
         return

@@ -97,29 +97,68 @@ def scene(film: dict[str, Any], title: str = "") -> Drawn:
     frames = [[flat(_bent(np.array(points), film["magnified"])) for points in links] for links in film["links"]]
     tip = flat(np.array(film["tip"]))
     still = [flat(np.array(points)) for points in film.get("still", [])]
+    ground, shadows = _ground(film, ax)
     for points in still:
         ax.plot(*points.T, ":", color="black", linewidth=1.0)
     (trace,) = ax.plot([], [], color=canvas.PALETTE[1], linewidth=1.4)
     lines = [ax.plot([], [], color=canvas.PALETTE[0], linewidth=4.0, solid_capstyle="round")[0] for _ in frames[0]]
     (joints,) = ax.plot([], [], "o", color="black", markersize=5)
-    every = np.concatenate([tip, *(points for links in frames for points in links), *still, np.zeros((1, 2))])
+    places = [tip, *(points for links in frames for points in links), *still, *ground, np.zeros((1, 2))]
+    every = np.concatenate(places)
     low, high = every.min(axis=0), every.max(axis=0)
     room = 0.06 * float((high - low).max())
     ax.set(aspect="equal", xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
-    ax.set_xlabel("x [m]" if len(film["low"]) == 2 else "[m]")
-    ax.set_ylabel("y [m]" if len(film["low"]) == 2 else "[m]")
+    ax.set(xlabel="x [m]", ylabel="y [m]")
+    if ground:
+        _triad(film, ax, low - room)
     clock = ax.text(0.02, 0.96, "", transform=ax.transAxes, va="top")
     if film["magnified"] != 1.0:
-        ax.text(0.02, 0.03, f"deflections drawn {film['magnified']:g} times", transform=ax.transAxes, fontsize=8)
+        ax.text(0.02, 0.91, f"deflections drawn {film['magnified']:g} times", transform=ax.transAxes, fontsize=8)
 
     def update(k: int) -> None:
         for line, points in zip(lines, frames[k], strict=True):
             line.set_data(*points.T)
+        for shadow, points in zip(shadows, film["links"][k], strict=False):
+            shadow.set_data(*flat(_fallen(points, film)).T)
         joints.set_data(*np.array([points[0] for points in frames[k]]).T)
         trace.set_data(*tip[: k + 1].T)
         clock.set_text(f"{film['t'][k]:.3g} {film['unit']}")
 
     return figure, update, len(frames)
+
+
+def _ground(film: dict[str, Any], ax: Any) -> tuple[list[FloatArray], list[Any]]:
+    """Draw the floor under an arm in space, squares as long as the bar of `page.js`; return it, and a shadow a link."""
+    if "floor" not in film:
+        return [], []
+    bar, z = film["bar"], film["floor"]
+    x, y = (
+        bar * np.arange(np.floor(film["low"][d] / bar), np.ceil(film["high"][d] / bar) + 1) for d in (0, 1)
+    )
+    lines = [[(a, y[0], z), (a, y[-1], z)] for a in x] + [[(x[0], b, z), (x[-1], b, z)] for b in y]
+    drawn = [flat(np.array(points)) for points in lines]
+    for points in drawn:
+        ax.plot(*points.T, color="#dddddd", linewidth=0.7)
+    return drawn, [ax.plot([], [], color="#cccccc", linewidth=4.0, solid_capstyle="round")[0] for _ in film["links"][0]]
+
+
+def _triad(film: dict[str, Any], ax: Any, corner: FloatArray) -> None:
+    """Draw the axes of the base and a bar of known length, in place of ticks: a picture of space has no one scale."""
+    ax.set_axis_off()
+    bar, (x, y) = film["bar"], corner
+    ax.plot([x, x + bar], [y, y], color="black", linewidth=2.0)
+    ax.text(x + 1.1 * bar, y, f"{bar:g} m", va="center", fontsize=8)
+    ends = flat(0.6 * bar * np.eye(3))
+    for name, end in zip("xyz", ends, strict=True):
+        ax.plot([0.0, end[0]], [0.0, end[1]], color="#555555", linewidth=1.0)
+        ax.annotate(name, end, (3, 3), textcoords="offset points", color="#555555", fontsize=8)
+
+
+def _fallen(points: Any, film: dict[str, Any]) -> FloatArray:
+    """Return the shadow of a link on the floor, from straight above."""
+    bent = _bent(np.array(points), film["magnified"])
+    bent[:, 2] = film["floor"]
+    return bent
 
 
 def flat(points: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ A mode moves the points by what a small displacement along its shape moves them,
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -75,7 +76,7 @@ def film_of(
         return None
     seconds = float(run.t[-1] - run.t[0])
     speed = max((s for s in (0.05, 0.1, 0.25, 0.5, 1.0) if s <= seconds / 4.0), default=0.05)
-    told = {"label": "time [s]", "unit": "s", "speed": speed, "tip": _list(_tip(links, arm))}
+    told = {"label": "time [s]", "unit": "s", "speed": speed, "tip": _rounded(_tip(links, arm), _span(links))}
     made = film("The arm", run.t[k], links, told)
     return {**made, "magnified": _magnified(links)}
 
@@ -90,9 +91,10 @@ def film(title: str, t: FloatArray, links: list[FloatArray], told: dict[str, Any
     every = np.concatenate([x.reshape(-1, x.shape[-1]) for x in links])
     low, high = (np.minimum(every.min(axis=0), 0.0), np.maximum(every.max(axis=0), 0.0))
     room = 0.05 * float((high - low).max())
-    length = sum(float(np.linalg.norm(x[0, -1] - x[0, 0])) for x in links)
+    length, fine = sum(float(np.linalg.norm(x[0, -1] - x[0, 0])) for x in links), _span(links)
+    told = {**told, "floor": _short(low[2:])[0]} if low.size == 3 else told
     return {
-        "title": title, "t": _short(t), "links": [[_list(link[i]) for link in links] for i in range(t.size)],
+        "title": title, "t": _short(t), "links": [[_rounded(link[i], fine) for link in links] for i in range(t.size)],
         "low": _short(low - room), "high": _short(high + room),
         "bar": float(f"{length / 5:.1g}"), "magnified": 1.0, **told,
     }
@@ -121,8 +123,9 @@ def mode_film(model: Any, arm: Arm | None, linear: SecondOrder, number: int) -> 
     ]
     hertz, zeta = found.frequencies_hz[number - 1], found.damping[number - 1]
     title = f"Mode {number}: {hertz:.4g} Hz, damping {zeta:.3g}"
-    told = {"label": "part of a cycle", "unit": "cycle", "speed": 0.5, "still": [_list(x[0]) for x in links]}
-    return film(title, turn.ravel() / (2.0 * np.pi), moved, {**told, "tip": _list(_tip(moved, arm))})
+    still, tip = [_rounded(x[0], _span(links)) for x in links], _rounded(_tip(moved, arm), _span(links))
+    told = {"label": "part of a cycle", "unit": "cycle", "speed": 0.5, "still": still, "tip": tip}
+    return film(title, turn.ravel() / (2.0 * np.pi), moved, told)
 
 
 def mode_shape(linear: SecondOrder, found: Modes, number: int) -> ComplexArray:
@@ -164,8 +167,15 @@ def _short(x: FloatArray) -> list[float]:
     return [float(f"{v:.{DIGITS}g}") for v in np.ravel(x).tolist()]
 
 
-def _list(x: FloatArray) -> list[list[float]]:
-    return [[float(f"{v:.5g}") for v in row] for row in x.tolist()]
+def _span(links: list[FloatArray]) -> float:
+    """Return the largest coordinate there is [m]."""
+    return max(float(np.abs(x).max()) for x in links)
+
+
+def _rounded(x: FloatArray, span: float) -> list[list[float]]:
+    """Return places to 1e-7 of the span: what is left of deflections that are drawn a thousand times their size."""
+    found: list[list[float]] = np.round(x, 7 - math.ceil(math.log10(span or 1.0))).tolist()
+    return found
 
 
 def _magnified(links: list[FloatArray]) -> float:

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.io.films import film_of
+from flexctl.io.films import film, film_of
 from flexctl.io.report import page
 from flexctl.io.report.certificates import _both
+from flexctl.judging.validity import LinearValidity
 from flexctl.model import names
 
 
@@ -222,6 +223,49 @@ def test_what_was_identified_is_shown_beside_the_data(tmp_path: Path) -> None:
     assert len(poles["series"][0]["x"]) + len(poles["series"][1]["x"]) == sum(
         int(np.sum(o.poles.imag > 0.0)) for o in fit.orders
     )
+
+
+def test_a_bode_plot_knows_its_modes(tmp_path: Path) -> None:
+    """The page names the mode under the cursor, with the number that `modes` gives it."""
+    plant = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    path = fx.report(fx.frequency_response(plant, lo=5.0, hi=300.0), tmp_path / "b.html")
+    known = next(c for b in blocks(path) if b["kind"] == "charts" for c in b["charts"])["modes"]
+    first = plant.linearise().modes(2)
+    assert [m["x"] for m in known] == pytest.approx(first.frequencies_hz)
+    assert known[1]["text"] == f"mode 2: {first.frequencies_hz[1]:.4g} Hz, damping 0.01"
+    fx.report(fx.frequency_response(fx.load_plant("tokhi_azad_1994"), [1.0, 2.0]), path)  # no mode in its range
+
+
+def test_small_deflections_stay_smooth_when_magnified() -> None:
+    """Places were rounded to five digits: steps of a centimetre on a link of a metre at a thousand times."""
+    s = np.linspace(0.0, 1.0, 9)
+    sag = 3e-5 * s**2
+    link = np.stack([np.cos(0.7) * s - np.sin(0.7) * sag, 0.0 * s, np.sin(0.7) * s + np.cos(0.7) * sag], axis=1)
+    shown = np.array(film("", np.zeros(1), [link[None]], {"tip": []})["links"][0][0])
+    np.testing.assert_allclose(1000.0 * (shown - link), 0.0, atol=2e-4)
+
+
+def test_an_arm_in_space_stands_on_a_floor() -> None:
+    link = np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, -0.4]]])
+    assert film("", np.zeros(1), [link], {"tip": []})["floor"] == -0.4
+    assert "floor" not in film("", np.zeros(1), [link[..., :2]], {"tip": []})
+
+
+def test_how_far_a_linear_plant_holds(tmp_path: Path) -> None:
+    found = LinearValidity(
+        np.array([0.5, 1.0, 2.0]), np.array([0.01, 0.06, np.inf]), np.zeros(3, bool),
+        {"tip_y": np.array([0.01, 0.06, np.inf]), "joint1_angle": np.array([0.0, 0.01, np.inf])},
+        failures={2.0: "no balance <at> 1.2 s"}, errors={"tip_y": np.full(3, 1e-3)},
+    )
+    told = blocks(fx.report(found, tmp_path / "v.html"))
+    assert "0.932 times" in told[0]["text"]
+    assert "no balance" in told[1]["text"]
+    chart = next(b for b in told if b["kind"] == "charts")["charts"][0]
+    assert chart["series"][0]["y"] == [0.01, 0.06, None]
+    table = next(b for b in told if b["kind"] == "table")
+    assert table["rows"][0][:3] == ["tip y", 0.01, 0.06]
+    assert table["rows"][0][4] == 1e-3
+    assert len(table["columns"]) == len(table["rows"][0]) == 6
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ...frequency import FrequencyResponse
 from ...judging.certify.certificate import Certificate
 from ...judging.compare import Comparison
 from ...judging.sweep.store import Table
+from ...judging.validity import LinearValidity
 from ...linear.modes import Modes
 from ...simulation.response import Response
 from ...support.kinds import AnyLaw, SystemGiven
@@ -23,6 +24,7 @@ from .identified import is_identified, of_identified
 from .plants import of_frequency, of_loop, of_modes
 from .runs import of_comparison, of_runs
 from .sweeps import of_sweep
+from .validity import of_validity
 
 
 def report(
@@ -33,8 +35,8 @@ def report(
 
     Parameters
     ----------
-    result : Response, mapping of Response, Certificate, Comparison, FrequencyResponse, Modes, table of a sweep, or what
-        `identify.parameters`, `modal` or `subspace` found
+    result : Response, mapping of Response, Certificate, Comparison, FrequencyResponse, Modes, LinearValidity, table of
+        a sweep, or what `identify.parameters`, `modal` or `subspace` found
         Runs by name in a mapping are shown each by itself, and what they have in common over each other.
     path : path
         File to write, .html.
@@ -80,11 +82,13 @@ def _blocks(result: Any, plant: Any) -> list[page.Block]:
         return of_modes(result, plant)
     if isinstance(result, Table):
         return of_sweep(result)
+    if isinstance(result, LinearValidity):
+        return of_validity(result)
     if isinstance(result, Tabular):
         return [page.tabular("", result)]
     known = (
-        "a run, runs by name, a certificate, a comparison, a frequency response, modes, the table of a sweep or what "
-        "was identified"
+        "a run, runs by name, a certificate, a comparison, a frequency response, modes, how far a linear plant holds, "
+        "the table of a sweep or what was identified"
     )
     if not isinstance(result, Mapping):
         raise DefinitionError(f"{type(result).__name__} cannot be reported; give {known}")

@@ -1,5 +1,10 @@
 "use strict";
-const INK = "#1f2328", GRID = "#e4e7eb";
+// colours of the page, light or dark; those of curves are lightened where the ground is dark
+const dark = matchMedia("(prefers-color-scheme: dark)"), DARKER = {"#0072B2": "#4fa8e0", "#000000": "#e6edf3",
+  "#57606a": "#9198a1", "#555555": "#9198a1", "#b42318": "#ff7b72"};
+const paint = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const everything = [];
+const seen = colour => dark.matches && DARKER[colour] || colour;
 const make = (tag, props, ...inside) => {
   const node = Object.assign(document.createElement(tag), props || {});
   inside.forEach(x => node.append(x));
@@ -68,20 +73,22 @@ class Chart {
     this.canvas = make("canvas", {tabIndex: 0, ariaLabel: spec.title + ". Drag to zoom, double-click to see " +
       "everything; left and right arrow move the cursor, + and - zoom, 0 shows everything."});
     this.canvas.setAttribute("role", "img");
-    this.legend = make("div", {className: "legend"});
+    this.legend = make("div", {className: "legend"}); this.marks = [];
     this.series = spec.series.map(s => ({...s, x: s.x.map(number).map(x => spec.x.log ? Math.log10(x) : x),
       y: s.y.map(number).map(y => spec.y.log ? Math.log10(Math.max(y, 1e-300)) : y)}));
     this.buttons = this.series.map((s, k) => {
       const mark = make("i"), read = make("span", {className: "read"});
-      mark.style.borderTopColor = s.colour; if (s.dash) mark.style.borderTopStyle = "dashed";
+      if (s.dash) mark.style.borderTopStyle = "dashed";
       const button = make("button", {type: "button", ariaPressed: "true"}, mark, s.name + " ", read);
       button.onclick = () => {
         this.hidden.has(k) ? this.hidden.delete(k) : this.hidden.add(k);
         button.ariaPressed = String(!this.hidden.has(k)); this.draw();
       };
       this.legend.append(button);
+      this.marks.push(mark);
       return read;
     });
+    everything.push(this);
     this.where = make("span", {className: "read quiet"});
     this.legend.append(this.where);
     this.node = make("figure", {}, make("figcaption", {textContent: spec.title}), this.canvas, this.legend);
@@ -112,6 +119,7 @@ class Chart {
     if (!w) return;
     this.canvas.style.height = h + "px"; this.canvas.width = w * ratio; this.canvas.height = h * ratio;
     const c = this.canvas.getContext("2d"), left = 62, right = 12, top = 10, bottom = 40;
+    const INK = paint("ink"), EDGE = paint("edge");
     c.scale(ratio, ratio); c.font = "12px system-ui, sans-serif";
     const [x0, x1] = this.view();
     let [y0, y1] = this.heights([x0, x1]), px = w - left - right, py = h - top - bottom;
@@ -122,7 +130,7 @@ class Chart {
     }
     this.X = x => left + px * (x - a) / (b - a); this.Y = y => top + py * (1 - (y - y0) / (y1 - y0));
     this.back = q => a + (q - left) / px * (b - a);
-    c.fillStyle = INK; c.strokeStyle = GRID; c.lineWidth = 1; c.textBaseline = "middle";
+    c.fillStyle = INK; c.strokeStyle = paint("grid"); c.lineWidth = 1; c.textBaseline = "middle";
     (this.spec.y.log ? logTicks(y0, y1) : this.spec.y.step ? multiples(y0, y1, this.spec.y.step) : ticks(y0, y1, 5)).forEach(y => {
       line(c, [[left, this.Y(y)], [w - right, this.Y(y)]]); c.textAlign = "right";
       c.fillText(short(this.spec.y.log ? 10 ** y : y, 4), left - 6, this.Y(y)); });
@@ -133,20 +141,22 @@ class Chart {
     c.fillText(this.spec.x.label, left + px / 2, h - 17);
     c.save(); c.translate(12, top + py / 2); c.rotate(-Math.PI / 2); c.textBaseline = "middle";
     c.fillText(this.spec.y.label, 0, 0); c.restore();
-    c.strokeStyle = "#8c959f"; c.strokeRect(left, top, px, py);
+    c.strokeStyle = EDGE; c.strokeRect(left, top, px, py);
     c.save(); c.beginPath(); c.rect(left, top, px, py); c.clip();
-    (this.spec.lines || []).forEach(m => { c.strokeStyle = "#8c959f"; c.setLineDash([4, 4]);
+    (this.spec.lines || []).forEach(m => { c.strokeStyle = EDGE; c.setLineDash([4, 4]);
       if (m.x !== undefined) { const x = this.X(this.spec.x.log ? Math.log10(m.x) : m.x); line(c, [[x, top], [x, top + py]]); }
-      else line(c, [[left, this.Y(m.y)], [w - right, this.Y(m.y)]]);
+      else { const y = this.Y(this.spec.y.log ? Math.log10(m.y) : m.y); line(c, [[left, y], [w - right, y]]); }
       c.setLineDash([]); });
+    (this.spec.modes || []).forEach(m => { c.fillStyle = paint("quiet"); wedge(c, this.X(Math.log10(m.x)), top); });
     this.series.forEach((s, k) => { if (!this.hidden.has(k)) this.trace(c, s, left, px); });
     this.drawCursor(c, top, py);
+    this.marks.forEach((mark, k) => { mark.style.borderTopColor = seen(this.series[k].colour); });
     if (this.drag) { c.fillStyle = "rgba(9,105,218,.15)"; c.fillRect(this.drag[0], top, this.drag[1] - this.drag[0], py); }
     c.restore();
     this.read();
   }
   trace(c, s) {
-    c.strokeStyle = c.fillStyle = s.colour; c.lineWidth = s.width || 1.7;
+    c.strokeStyle = c.fillStyle = seen(s.colour); c.lineWidth = s.width || 1.7;
     if (this.spec.points && !s.line) {
       s.x.forEach((x, i) => { if (isFinite(x) && isFinite(s.y[i])) mark(c, this.X(x), this.Y(s.y[i]), s.mark || "x"); });
       return;
@@ -165,22 +175,26 @@ class Chart {
   drawCursor(c, top, py) {
     const at = this.group.cursor;
     if (this.spec.points) {
-      if (this.nearest) { c.strokeStyle = INK; c.lineWidth = 1.5; c.beginPath();
+      if (this.nearest) { c.strokeStyle = paint("ink"); c.lineWidth = 1.5; c.beginPath();
         c.arc(this.X(this.nearest.x), this.Y(this.nearest.y), 7, 0, 7); c.stroke(); }
     } else if (at !== null && this.spec.cursor !== false) {
       const x = this.X(this.spec.x.log ? Math.log10(at) : at);
-      c.strokeStyle = "#57606a"; c.lineWidth = 1; line(c, [[x, top], [x, top + py]]);
+      c.strokeStyle = paint("quiet"); c.lineWidth = 1; line(c, [[x, top], [x, top + py]]);
     }
   }
   read() {  // what is under the cursor, beside the names
     if (this.spec.points) { this.where.textContent = this.nearest ? this.nearest.text : ""; return; }
     const at = this.group.cursor;
-    this.where.textContent = at === null ? "" : "at " + short(at) + " " + (this.spec.x.unit || "");
+    this.where.textContent = at === null ? "" : "at " + short(at) + " " + (this.spec.x.unit || "") + this.mode(at);
     this.series.forEach((s, k) => {
       const i = at === null ? -1 : locate(s.x, this.spec.x.log ? Math.log10(at) : at);
       const y = i < 0 ? NaN : s.y[i];
       this.buttons[k].textContent = isFinite(y) ? short(this.spec.y.log ? 10 ** y : y, 4) : "";
     });
+  }
+  mode(at) {  // which mode it is, beside its frequency
+    const off = m => Math.abs(Math.log(m.x / at)), near = (this.spec.modes || []).reduce((a, b) => a && off(a) <= off(b) ? a : b, null);
+    return near && off(near) < 0.08 ? ", " + near.text : "";
   }
   point(q, z) {
     let best = null, least = 900;
@@ -238,6 +252,7 @@ function mark(c, x, y, kind) {
   if (kind === "x") { c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y + 4); c.moveTo(x - 4, y + 4); c.lineTo(x + 4, y - 4); c.stroke(); }
   else { c.arc(x, y, 3.5, 0, 7); kind === "o" ? c.stroke() : c.fill(); }
 }
+function wedge(c, x, y) { c.beginPath(); c.moveTo(x - 4, y); c.lineTo(x + 4, y); c.lineTo(x, y + 6); c.fill(); }
 function locate(x, at) {  // the last one not beyond
   let low = 0, high = x.length - 1;
   if (!x.length || at < x[0]) return -1;
@@ -249,109 +264,3 @@ class Group {
   redraw() { this.charts.forEach(chart => chart.draw()); }
   moved(from) { this.charts.forEach(chart => chart.draw()); if (this.film && from !== this.film) this.film.to(this.cursor); }
 }
-
-// ---- the arm in motion; in space it turns with the pointer
-class Film {
-  constructor(spec, group) {
-    this.spec = spec; this.group = group; this.k = 0; this.playing = false; this.turn = [-0.9, 0.45]; this.n = spec.t.length;
-    this.canvas = make("canvas", {ariaLabel: "the arm in motion", tabIndex: 0}); this.canvas.setAttribute("role", "img");
-    this.play = make("button", {type: "button", textContent: "play"});
-    this.slider = make("input", {type: "range", min: 0, max: this.n - 1, value: 0, ariaLabel: spec.label});
-    this.speed = make("select", {ariaLabel: "speed"});
-    [0.05, 0.1, 0.25, 0.5, 1, 2].forEach(x => this.speed.append(make("option", {value: x, textContent: x + " x", selected: x === spec.speed})));
-    this.factor = make("input", {type: "range", min: 0, max: 100, value: this.toSlider(spec.magnified), ariaLabel: "magnification of deflections"});
-    this.clock = make("span", {className: "read"});
-    this.bar = make("div", {className: "bar"}, this.play, this.speed, this.slider, this.clock);
-    this.note = make("span", {className: "read"});
-    this.bar.append(make("label", {className: "bar"}, this.note, this.factor));
-    this.node = make("figure", {}, make("figcaption", {textContent: spec.title}), this.canvas, this.bar);
-    this.play.onclick = () => { this.playing = !this.playing; this.play.textContent = this.playing ? "pause" : "play"; this.before = null;
-      if (this.playing) requestAnimationFrame(now => this.tick(now)); };
-    this.slider.oninput = () => this.show(+this.slider.value, true);
-    this.factor.oninput = () => this.draw();
-    this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
-  }
-  toSlider(x) { return 100 * Math.log(x) / Math.log(1000); }
-  magnification() { return +this.factor.value === 0 ? 1 : Math.exp(this.factor.value / 100 * Math.log(1000)); }
-  tick(now) {
-    if (!this.playing) return;
-    if (this.before !== null) {
-      const whole = this.spec.t[this.n - 1] - this.spec.t[0];
-      this.at = (this.at ?? this.spec.t[this.k]) + (now - this.before) / 1e3 * +this.speed.value;
-      if (this.at > this.spec.t[this.n - 1]) this.at -= whole;
-      this.show(Math.max(0, locate(this.spec.t, this.at)), true);
-    }
-    this.before = now;
-    requestAnimationFrame(next => this.tick(next));
-  }
-  to(t) { if (!this.playing) { const k = locate(this.spec.t, t); if (k >= 0) this.show(k, false); } }
-  show(k, tell) {
-    this.k = k; this.slider.value = k;
-    if (!this.playing) this.at = this.spec.t[k];
-    this.draw();
-    if (tell) { this.group.cursor = this.spec.t[k]; this.group.moved(this); }
-  }
-  bent(points, factor) {  // what a link is off the chord between its ends, magnified
-    const a = points[0], b = points[points.length - 1], m = points.length - 1;
-    return points.map((p, i) => p.map((x, d) => {
-      const straight = a[d] + (b[d] - a[d]) * i / m;
-      return straight + factor * (x - straight);
-    }));
-  }
-  flat(p) {
-    if (p.length === 2) return p;
-    const [a, e] = this.turn, x = Math.cos(a) * p[0] + Math.sin(a) * p[1], y = -Math.sin(a) * p[0] + Math.cos(a) * p[1];
-    return [x, Math.cos(e) * p[2] + Math.sin(e) * y];
-  }
-  draw() {
-    const ratio = window.devicePixelRatio || 1, w = this.canvas.clientWidth, h = Math.round(Math.max(240, Math.min(460, 0.7 * w)));
-    if (!w) return;
-    this.canvas.style.height = h + "px"; this.canvas.width = w * ratio; this.canvas.height = h * ratio;
-    const c = this.canvas.getContext("2d"), room = 26; c.scale(ratio, ratio);
-    const corners = this.spec.low.length === 2 ? [this.spec.low, this.spec.high]
-      : [0, 1, 2, 3, 4, 5, 6, 7].map(k => this.spec.low.map((x, d) => k >> d & 1 ? this.spec.high[d] : x));
-    const seen = corners.map(p => this.flat(p)), low = [0, 1].map(d => Math.min(...seen.map(p => p[d]))),
-      high = [0, 1].map(d => Math.max(...seen.map(p => p[d])));
-    const scale = Math.min((w - 2 * room) / (high[0] - low[0] || 1), (h - 2 * room) / (high[1] - low[1] || 1));
-    const at = p => { const q = this.flat(p); return [w / 2 + scale * (q[0] - (low[0] + high[0]) / 2), h / 2 - scale * (q[1] - (low[1] + high[1]) / 2)]; };
-    const wanted = this.spec.bar * scale;
-    c.strokeStyle = c.fillStyle = INK; c.lineWidth = 2; c.font = "12px system-ui, sans-serif";
-    line(c, [[room, h - 12], [room + wanted, h - 12]]); c.fillText(short(this.spec.bar) + " m", room + wanted + 6, h - 8);
-    c.lineWidth = 1.2;
-    c.setLineDash([2, 4]); (this.spec.still || []).forEach(points => line(c, points.map(at))); c.setLineDash([]);
-    c.strokeStyle = "#D55E00"; c.lineWidth = 1.6; line(c, this.spec.tip.slice(0, this.k + 1).map(at));
-    const factor = this.magnification(), links = this.spec.links[this.k];
-    links.forEach((points, i) => { c.strokeStyle = "#0072B2"; c.lineWidth = 4.5; c.lineCap = "round"; line(c, this.bent(points, factor).map(at)); });
-    c.fillStyle = INK; links.forEach(points => { const [x, y] = at(points[0]); c.beginPath(); c.arc(x, y, 4.5, 0, 7); c.fill(); });
-    const [x, y] = at(this.spec.tip[this.k]); c.fillStyle = "#D55E00"; c.beginPath(); c.arc(x, y, 4, 0, 7); c.fill();
-    this.clock.textContent = this.spec.unit ? short(this.spec.t[this.k], 4) + " " + this.spec.unit : "";
-    this.note.textContent = "deflections × " + short(factor, 2);
-  }
-  listen() {
-    let last = null;
-    if (this.spec.low.length === 2) return;
-    this.canvas.onpointerdown = e => { last = [e.clientX, e.clientY]; this.canvas.setPointerCapture(e.pointerId); };
-    this.canvas.onpointermove = e => { if (!last) return;
-      this.turn = [this.turn[0] - (e.clientX - last[0]) / 150, Math.max(-1.5, Math.min(1.5, this.turn[1] + (e.clientY - last[1]) / 150))];
-      last = [e.clientX, e.clientY]; this.draw(); };
-    this.canvas.onpointerup = () => { last = null; };
-    this.canvas.onkeydown = e => { const d = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[e.key];
-      if (d) { this.turn = [this.turn[0] + 0.1 * d[0], this.turn[1] + 0.1 * d[1]]; this.draw(); e.preventDefault(); } };
-  }
-}
-function charts(block) {
-  const group = new Group(block.linked), node = make("div", {className: "charts"});
-  if (block.film) { group.film = new Film(block.film, group); node.append(group.film.node); }
-  group.charts = block.charts.map(spec => new Chart(spec, group));
-  group.charts.forEach(chart => node.append(chart.node));
-  return node;
-}
-
-const D = JSON.parse(document.getElementById("data").textContent), main = document.getElementById("main");
-D.blocks.forEach(block => {
-  if (block.kind === "heading") main.append(make("h2", {textContent: block.text}));
-  else if (block.kind === "text") main.append(make("p", {textContent: block.text, className: block.mood || ""}));
-  else if (block.kind === "table") main.append(table(block));
-  else if (block.kind === "charts") main.append(charts(block));
-});

@@ -136,7 +136,9 @@ def write(path: str | Path, title: str, blocks: Sequence[Block]) -> Path:
 </main>
 <script id="data" type="application/json">{safe}</script>
 <script>
-{_read("page.js")}</script>
+{_read("page.js")}
+{_read("film.js")}
+{_read("show.js")}</script>
 </body>
 </html>
 """

@@ -38,13 +38,25 @@ def of_frequency(found: FrequencyResponse, title: str = "Frequency response") ->
             late.append(page.curve(words(name), f, phases[i, j], colour))
             drawn += 1
         if loud:
-            hertz = page.axis("frequency", "Hz", log=True)
+            hertz, known = page.axis("frequency", "Hz", log=True), _known_modes(found)
             blocks.append(page.charts([
-                page.chart(f"{words(drive)}: magnitude", hertz, page.axis("magnitude", "dB"), loud),
-                page.chart(f"{words(drive)}: phase", hertz, page.axis("phase", "deg", step=45.0), late),
+                page.chart(f"{words(drive)}: magnitude", hertz, page.axis("magnitude", "dB"), loud, modes=known),
+                page.chart(f"{words(drive)}: phase", hertz, page.axis("phase", "deg", step=45.0), late, modes=known),
             ]))
     left = int(np.any(found.response, axis=2).sum()) - drawn
     return [*blocks, page.text(f"{left} channels more are not shown.", "quiet")] if left > 0 else blocks
+
+
+def _known_modes(found: FrequencyResponse) -> list[dict[str, Any]]:
+    """Return the flexible modes of the plant behind a response that lie in its range, numbered from the lowest."""
+    if found.poles is None or not found.omega.size:
+        return []
+    ordered = sorted((s for s in found.poles if s.imag > 0.0), key=abs)
+    every = [(k, float(abs(s)), float(-s.real / abs(s))) for k, s in enumerate(ordered, 1)]
+    return [
+        {"x": w / (2.0 * np.pi), "text": f"mode {k}: {w / (2.0 * np.pi):.4g} Hz, damping {zeta:.3g}"}
+        for k, w, zeta in every if found.omega[0] <= w <= found.omega[-1]
+    ]
 
 
 def of_modes(found: Modes, plant: Any = None) -> list[page.Block]:
