@@ -15,7 +15,7 @@ import flexctl
 
 project, author = "flexctl", "The flexctl developers"
 version = release = flexctl.__version__
-copyright = "BSD 3-clause"
+html_show_copyright = False
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
@@ -57,7 +57,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "image_scrapers": ("tools.scraper.figures_and_films",),
-    "reset_modules": (),
+    "reset_modules": ("tools.scraper.plain_warnings",),
     "write_computation_times": False,  # that page loads scripts from elsewhere
     "notebook_extensions": set(),
     "show_memory": False,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,14 @@ def figures_and_films(block: Any, variables: dict[str, Any], settings: dict[str,
         pages.append(FRAME.format(name=page.name, title=page.stem.replace("_", " ")))
     title = " ".join(Path(variables["src_file"]).stem.split("_")[1:])
     return (figure_rst(paths, settings["src_dir"], title) if paths else "") + "".join(pages)
+
+
+def plain_warnings(settings: dict[str, Any], file: str) -> None:
+    """Let warnings of an example say what they say, without the place of the file on this machine."""
+    def told(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
+        return textwrap.fill(f"{category.__name__}: {message}", 110) + "\n"
+
+    warnings.formatwarning = told
 
 
 def _figures(names: dict[str, Any]) -> list[Any]:

@@ -25,7 +25,8 @@ EXTRAS = (
 )
 """Module, extra of flexctl that installs it, what it is for."""
 PROGRAMS = (
-    (("cc", "gcc", "clang"), "a C compiler: apt install gcc"),
+    (("cc", "gcc", "clang"), "a C compiler, for laws and arms as C code or FMUs that run here: apt install gcc"),
+    (("ffmpeg",), "films as .mp4: apt install ffmpeg"),
     (("octave-cli", "octave"), "GNU Octave, which the tests of MATLAB files use: apt install octave octave-control"),
     (("arm-none-eabi-gcc",), "a compiler for ARM microcontrollers: apt install gcc-arm-none-eabi"),
     (("qemu-system-arm",), "an emulator of them: apt install qemu-system-arm"),

@@ -38,7 +38,8 @@ flexctl new model first_model
 def new(what: str, name: str, plant: str | None, place: str, force: bool) -> None:
     """Write a commented starting file that works: NAME.toml of an arm, NAME.py of a controller or a model.
 
-    A controller is made for a plant: a PID of every joint, as fast as this plant lets it, to be changed from there.
+    A controller is made for a plant: a PID of every joint, a third as fast as the first mode with the joints held or as
+    the plant lets it, to be changed from there.
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise DefinitionError(f'NAME "{name}" must be letters, digits and underscores, a letter first; e.g. my_{what}')
@@ -75,7 +76,7 @@ def _numbers(name: str, folder: Path) -> dict[str, str]:
     drives = _drives(plant, linear)
     joints, motors = [drive.partition("_")[0] for drive in drives], drives[0].endswith(MOTORS)
     frequency = float(lock(linear, joints).modes(1).frequencies_hz[0])
-    crossover, margin = _crossover(linear, 2.0 * np.pi * frequency / 5.0)
+    crossover, margin = _crossover(linear, np.pi * frequency)
     duration = float(f"{max(3.0 / frequency, 8.0 / crossover):.2g}")
     load, links = plant.arm.payload.mass, sum(link.mass for link in plant.arm.links)
     payloads = load, float(f"{1.5 * load if load > 0.0 else 0.1 * links:.4g}")
@@ -85,9 +86,15 @@ def _numbers(name: str, folder: Path) -> dict[str, str]:
     )
     return {
         "PLANT": _shown(name, folder), "CROSSOVER": f"{crossover:.3g}", "MOVE": f"{MOVE:g}", "MARGIN": f"{margin:.1f}",
-        "DURATION": f"{duration:g}", "PAYLOADS": ", ".join(dict.fromkeys(f"{mass:.4g}" for mass in payloads)) + ",",
+        "DURATION": f"{duration:g}", "PAYLOADS": _listed(payloads),
         **dict(zip(("LIMIT", "UNIT", "LARGEST"), limit, strict=True)),
     }
+
+
+def _listed(masses: tuple[float, ...]) -> str:
+    """Return what stands between the brackets of a tuple of different masses [kg]."""
+    found = list(dict.fromkeys(f"{mass:.4g}" for mass in masses))
+    return ", ".join(found) + ("," if len(found) == 1 else "")
 
 
 def _drives(plant: Any, linear: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import replace
@@ -17,6 +18,7 @@ import flexctl as fx
 from flexctl.io.films import film, film_of
 from flexctl.io.report import page
 from flexctl.io.report.certificates import _both
+from flexctl.io.report.plants import pole_map
 from flexctl.judging.validity import LinearValidity
 from flexctl.model import names
 
@@ -27,7 +29,16 @@ def blocks(path: Path) -> list[dict[str, Any]]:
     assert match is not None
     found = json.loads(match[1])["blocks"]
     assert isinstance(found, list)
+    for one in (s for b in found if b["kind"] == "charts" for c in b["charts"] for s in c["series"]):
+        one.update({key: unpacked(one[key]) for key in "xy"})
     return found
+
+
+def unpacked(values: Any) -> list[float | None]:
+    """Return the numbers of a curve, which may be written as 32-bit floats."""
+    if not isinstance(values, str):
+        return list(values)
+    return [None if np.isnan(x) else float(x) for x in np.frombuffer(base64.b64decode(values), "<f4")]
 
 
 def series(path: Path) -> dict[str, Any]:
@@ -73,7 +84,9 @@ def test_a_page_of_many_runs_stays_small_and_says_how(tmp_path: Path) -> None:
     curve = series(path)["joint1 rate"]
     assert max(curve["y"]) == pytest.approx(long["joint1_rate"].max(), rel=1e-5)
     film = next(b["film"] for b in told if b["kind"] == "charts" and b["film"])
-    assert len(film["t"]) == len(film["links"]) == len(film["tip"])
+    wide = len(film["low"])
+    assert len(unpacked(film["tip"])) == wide * len(film["t"])
+    assert len(unpacked(film["links"])) == wide * sum(film["counts"]) * len(film["t"])
     assert film["t"][-1] == 3.0
 
 
@@ -136,7 +149,10 @@ def test_every_kind_of_result(tmp_path: Path) -> None:
     assert "11.74 Hz, damping 0.01" in " ".join(poles["texts"])
     compared = fx.compare(["tokhi_azad_pd", "tokhi_azad_lqg"], only=["5 deg, 0 g"], workers=1)
     tables = [b for b in blocks(fx.report(compared, tmp_path / "c.html")) if b["kind"] == "table"]
-    assert [row[0] for row in tables[0]["rows"]] == ["tokhi_azad_pd", "tokhi_azad_lqg"]
+    assert [row[1] for row in tables[0]["rows"]] == ["tokhi_azad_pd", "tokhi_azad_lqg"]
+    assert [row[2] for row in tables[0]["rows"]] == [run.disk_margin for run in compared.runs]
+    assert [column["name"] for column in tables[1]["columns"]] == ["score", "tokhi_azad_pd", "tokhi_azad_lqg"]
+    assert "chord1 angle: to 1 % [s]" in [row[0] for row in tables[1]["rows"]]
 
 
 def test_a_certificate_says_first_whether_and_for_what_it_holds(tmp_path: Path) -> None:
@@ -266,6 +282,21 @@ def test_how_far_a_linear_plant_holds(tmp_path: Path) -> None:
     assert table["rows"][0][:3] == ["tip y", 0.01, 0.06]
     assert table["rows"][0][4] == 1e-3
     assert len(table["columns"]) == len(table["rows"][0]) == 6
+
+
+def test_nine_runs_are_told_apart() -> None:
+    """There are seven colours: the eighth curve looked like the first."""
+    looks = [tuple(page.one_of(k).values()) for k in range(20)]
+    assert len(set(looks)) == len(looks)
+
+
+def test_a_pole_map_shows_the_slow_poles_first() -> None:
+    slow, fast = np.arange(1, 15) * (-0.1 + 10.0j), np.array([-9e3 + 0j])
+    view = pole_map({"loop": np.concatenate([slow, fast])})["view"]
+    assert -3.0 < view["x"][0] < -1.2
+    assert 120.0 < view["y"][1] < 150.0
+    assert "view" not in pole_map({"loop": slow})
+    assert "view" not in pole_map({"loop": np.zeros(0, complex)})
 
 
 def test_refusals(tmp_path: Path) -> None:

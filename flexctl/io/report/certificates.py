@@ -66,7 +66,7 @@ def _loops(found: Certificate) -> page.Block:
         zeta, hertz = loop.least_damped
         for drive, m in loop.margins.items():
             numbers = (m.gain_margin, m.gain_reduction, m.phase_margin_deg, 1e3 * m.delay_margin, m.disk_margin)
-            state = drive if loop.stable else page.cell(f"{drive}: {loop.state}", "bad")
+            state = words(drive) if loop.stable else page.cell(f"{words(drive)}: {loop.state}", "bad")
             rows.append([
                 loop.variant or "nominal", state, loop.decay, zeta, hertz, *(numbers if loop.stable else [None] * 5)
             ])
@@ -96,7 +96,7 @@ def _disk(found: Certificate) -> Any:
     if not rows:
         return None
     series = [
-        page.curve(f"frequencies {100 * change:+.3g} %", x[:, 0], x[:, 1], PALETTE[k % len(PALETTE)])
+        page.curve(f"frequencies {100 * change:+.3g} %", x[:, 0], x[:, 1], **page.one_of(k))
         for k, (change, x) in enumerate(sorted(rows.items()))
     ]
     return page.chart("Disk margin; 0: unstable", page.axis("payload", "g"), page.axis("disk margin"), series)
@@ -120,19 +120,28 @@ def _limits(found: Certificate) -> list[page.Block]:
     return blocks
 
 
+def _units(found: Certificate) -> dict[str, str]:
+    return {s.name: s.unit for run in found.responses.values() for s in (*run.outputs, *run.inputs)}
+
+
 def _loads(found: Certificate) -> list[page.Block]:
+    units = _units(found)
     rows = [
-        [x.variant or "nominal", x.drive, x.size, x.output, x.peak, x.left, x.recovery]
+        [x.variant or "nominal", words(x.drive), x.size, units.get(x.drive, ""), words(x.output), x.peak, x.left,
+         units.get(x.output, ""), {"text": "not in this run", "key": 1e308} if np.isinf(x.recovery) else x.recovery]
         for x in found.loads if not x.failure
     ]
-    heads = ["plant<", "load at<", "size", "gives way<", "largest", "left at\nthe end", "back to\n0.1 % [s]"]
+    heads = [
+        "plant<", "load at<", "size", "unit<", "gives way<", "largest", "left at\nthe end", "unit<",
+        "back to\n0.1 % [s]",
+    ]
     title = "A constant load that comes on while the arm holds still"
     return [page.heading(title), page.table("", heads, rows)] if rows else []
 
 
 def _events(found: Certificate) -> list[page.Block]:
     told = {x.name: f"{x.name} ({x.about})" if x.about else x.name for x in found.events}
-    rows = [[told[x.name], x.time, x.output, x.largest, x.left] for x in found.events if not x.failure]
+    rows = [[told[x.name], x.time, words(x.output), x.largest, x.left] for x in found.events if not x.failure]
     heads = ["what<", "at\n[s]", "followed<", "largest error\n[parts of the move]", "at the end"]
     return [page.heading("When something happens on the way"), page.table("", heads, rows)] if rows else []
 
@@ -147,7 +156,7 @@ def _encoders(found: Certificate) -> list[page.Block]:
 def _runs(found: Certificate) -> list[page.Block]:
     blocks: list[page.Block] = []
     if found.runs:
-        units = {s.name: s.unit for run in found.responses.values() for s in (*run.outputs, *run.inputs)}
+        units = _units(found)
         every = dict.fromkeys(key for scores in found.runs.values() for key in scores)
         values = {key: [scores.get(key) for scores in found.runs.values()] for key in every}
         rows: list[Sequence[Any]] = [
@@ -169,7 +178,7 @@ def _both(responses: Mapping[str, Any]) -> page.Block:
             if name in known or name in names(run.inputs):
                 # the prediction counts from the operating point, at which the run begins
                 shift = full[name][0] - run[name][0] if name in known else 0.0
-                series.append(page.curve(label, run.t, run[name] + shift, PALETTE[k], dash=k > 0))
+                series.append(page.curve(label, run.t, run[name] + shift, PALETTE[k], dash=int(k > 0)))
         if np.ptp(full[name]) > 0.0:
             drawn.append(page.chart(words(name), page.axis("time", "s"), page.axis("", full.unit(name)), series))
     return page.charts(drawn)

@@ -2,7 +2,7 @@
 const FROM = [-0.9, 0.45], TIP = "#D55E00";  // as film_files.py
 class Film {
   constructor(spec, group) {
-    this.spec = spec; this.group = group; this.k = 0; this.playing = false; this.n = spec.t.length; this.near = 1;
+    this.spec = spec = unpacked(spec); this.group = group; this.k = 0; this.playing = false; this.n = spec.t.length; this.near = 1;
     this.space = spec.low.length === 3; this.turn = [...FROM]; this.box = this.boxed();
     this.canvas = make("canvas", {tabIndex: 0, ariaLabel: "the arm in motion" + (this.space ? ". Drag or press the arrow keys to turn it, " +
       "+ and - for its size, 0 for the first view." : "")}); this.canvas.setAttribute("role", "img");
@@ -134,5 +134,12 @@ class Film {
       e.preventDefault();
     };
   }
+}
+function unpacked(spec) {  // places, frame by frame
+  const wide = spec.low.length, flat = numbers(spec.links), tip = numbers(spec.tip);
+  const points = (from, at, count) => Array.from({length: count}, (_, i) => from.slice(at + wide * i, at + wide * (i + 1)));
+  const frame = wide * spec.counts.reduce((a, b) => a + b, 0);
+  const links = spec.t.map((_, k) => { let at = k * frame; return spec.counts.map(n => { at += wide * n; return points(flat, at - wide * n, n); }); });
+  return {...spec, links, tip: points(tip, 0, spec.t.length)};
 }
 function dot(c, [x, y], radius, colour) { c.fillStyle = colour; c.beginPath(); c.arc(x, y, radius, 0, 7); c.fill(); }

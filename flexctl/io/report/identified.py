@@ -72,7 +72,7 @@ def _gains(data: MeasuredResponse, model: ComplexArray, title: str) -> list[page
             page.curve("what is left", f, np.abs(H - G), PALETTE[2]),
         ]
         if np.isfinite(data.sigma[i, k]).all():
-            sizes.append(page.curve("standard deviation", f, data.sigma[i, k], GREY, dash=True))
+            sizes.append(page.curve("standard deviation", f, data.sigma[i, k], GREY, dash=1))
         phases = [
             page.curve(word, f, np.degrees(np.angle(x)), colour)
             for word, x, colour in (("measured", H, PALETTE[0]), ("model", G, PALETTE[1]))

@@ -11,8 +11,13 @@ const make = (tag, props, ...inside) => {
   return node;
 };
 const short = (x, digits = 5) => x === null || x === undefined ? "" : typeof x === "string" ? x
-  : !isFinite(x) ? (x > 0 ? "∞" : x < 0 ? "-∞" : "") : String(+x.toPrecision(digits));
+  : !isFinite(x) ? (x > 0 ? "∞" : x < 0 ? "-∞" : "")
+  : x && Math.abs(x) < 1e-3 ? (+x.toPrecision(digits)).toExponential() : String(+x.toPrecision(digits));
 const number = x => x === null ? NaN : x;  // JSON has no NaN
+const DASHES = [[], [6, 4], [2, 3], [9, 3, 2, 3]];
+// many numbers stand in a page as 32-bit floats in base 64, half as long as their digits
+const numbers = x => typeof x !== "string" ? x.map(number)
+  : Array.from(new Float32Array(Uint8Array.from(atob(x), c => c.charCodeAt(0)).buffer));
 
 // ---- tables
 function table(block) {
@@ -22,7 +27,7 @@ function table(block) {
     const tr = make("tr");
     row.forEach((cell, j) => {
       const rich = cell !== null && typeof cell === "object";
-      const td = make("td", {textContent: rich ? cell.text : short(cell)});
+      const td = make("td", {textContent: rich ? cell.text : short(cell, 4)});
       if (block.columns[j].left) td.classList.add("left");
       if (td.textContent.length > 48) td.classList.add("long");
       if (rich && cell.mood) td.classList.add(cell.mood);
@@ -69,16 +74,17 @@ function logTicks(low, high) {
 }
 class Chart {
   constructor(spec, group) {
-    this.spec = spec; this.group = group; this.hidden = new Set(); this.range = null; this.drag = null;
+    this.spec = spec; this.group = group; this.hidden = new Set(); this.range = spec.view ? spec.view.x : null;
+    this.span = spec.view ? spec.view.y : null; this.drag = null;
     this.canvas = make("canvas", {tabIndex: 0, ariaLabel: spec.title + ". Drag to zoom, double-click to see " +
       "everything; left and right arrow move the cursor, + and - zoom, 0 shows everything."});
     this.canvas.setAttribute("role", "img");
     this.legend = make("div", {className: "legend"}); this.marks = [];
-    this.series = spec.series.map(s => ({...s, x: s.x.map(number).map(x => spec.x.log ? Math.log10(x) : x),
-      y: s.y.map(number).map(y => spec.y.log ? Math.log10(Math.max(y, 1e-300)) : y)}));
+    this.series = spec.series.map(s => ({...s, x: numbers(s.x).map(x => spec.x.log ? Math.log10(x) : x),
+      y: numbers(s.y).map(y => spec.y.log ? Math.log10(Math.max(y, 1e-300)) : y)}));
     this.buttons = this.series.map((s, k) => {
       const mark = make("i"), read = make("span", {className: "read"});
-      if (s.dash) mark.style.borderTopStyle = "dashed";
+      if (s.dash) mark.style.borderTopStyle = +s.dash === 2 ? "dotted" : "dashed";
       const button = make("button", {type: "button", ariaPressed: "true"}, mark, s.name + " ", read);
       button.onclick = () => {
         this.hidden.has(k) ? this.hidden.delete(k) : this.hidden.add(k);
@@ -105,6 +111,7 @@ class Chart {
   }
   view() { return this.range || (this.group.linked && this.group.range) || this.full; }
   heights([low, high]) {
+    if (this.span) return this.span;
     let a = Infinity, b = -Infinity;
     this.series.forEach((s, k) => { if (!this.hidden.has(k)) s.y.forEach((y, i) => {
       if (isFinite(y) && s.x[i] >= low && s.x[i] <= high) { a = Math.min(a, y); b = Math.max(b, y); } }); });
@@ -130,6 +137,7 @@ class Chart {
     }
     this.X = x => left + px * (x - a) / (b - a); this.Y = y => top + py * (1 - (y - y0) / (y1 - y0));
     this.back = q => a + (q - left) / px * (b - a);
+    this.level = z => y0 + (1 - (z - top) / py) * (y1 - y0);
     c.fillStyle = INK; c.strokeStyle = paint("grid"); c.lineWidth = 1; c.textBaseline = "middle";
     (this.spec.y.log ? logTicks(y0, y1) : this.spec.y.step ? multiples(y0, y1, this.spec.y.step) : ticks(y0, y1, 5)).forEach(y => {
       line(c, [[left, this.Y(y)], [w - right, this.Y(y)]]); c.textAlign = "right";
@@ -151,7 +159,10 @@ class Chart {
     this.series.forEach((s, k) => { if (!this.hidden.has(k)) this.trace(c, s, left, px); });
     this.drawCursor(c, top, py);
     this.marks.forEach((mark, k) => { mark.style.borderTopColor = seen(this.series[k].colour); });
-    if (this.drag) { c.fillStyle = "rgba(9,105,218,.15)"; c.fillRect(this.drag[0], top, this.drag[1] - this.drag[0], py); }
+    if (this.drag) {
+      const [q, r, z, y] = this.drag; c.fillStyle = "rgba(9,105,218,.15)";
+      if (this.spec.points) c.fillRect(q, z, r - q, y - z); else c.fillRect(q, top, r - q, py);
+    }
     c.restore();
     this.read();
   }
@@ -161,7 +172,7 @@ class Chart {
       s.x.forEach((x, i) => { if (isFinite(x) && isFinite(s.y[i])) mark(c, this.X(x), this.Y(s.y[i]), s.mark || "x"); });
       return;
     }
-    c.setLineDash(s.dash ? [6, 4] : []); c.beginPath();
+    c.setLineDash(DASHES[+(s.dash || 0) % DASHES.length]); c.beginPath();
     let begun = false, before = 0;
     s.x.forEach((x, i) => {
       const y = s.y[i];
@@ -206,24 +217,27 @@ class Chart {
     this.nearest = best; this.draw();
   }
   put(x) { this.group.cursor = this.spec.x.log ? 10 ** x : x; this.group.moved(this); }
-  zoom(range) {
+  zoom(range, span = null) {
     if (range && !(range[1] - range[0] > 1e-9 * (this.full[1] - this.full[0]))) return;
     if (this.group.linked && !this.spec.points) { this.group.range = range; this.group.redraw(); }
-    else { this.range = range; this.draw(); }
+    else { this.range = range; this.span = span; this.draw(); }
   }
   listen() {
-    const v = this.canvas, place = e => e.clientX - v.getBoundingClientRect().left;
+    const v = this.canvas, place = e => e.clientX - v.getBoundingClientRect().left, down = e => e.clientY - v.getBoundingClientRect().top;
     v.onpointermove = e => {
       const q = place(e);
-      if (this.drag) { this.drag[1] = q; this.draw(); return; }
-      if (this.spec.points) this.point(q, e.clientY - v.getBoundingClientRect().top);
+      if (this.drag) { this.drag[1] = q; this.drag[3] = down(e); this.draw(); return; }
+      if (this.spec.points) this.point(q, down(e));
       else this.put(Math.min(Math.max(this.back(q), this.view()[0]), this.view()[1]));
     };
-    v.onpointerdown = e => { if (e.button === 0) { this.drag = [place(e), place(e)]; v.setPointerCapture(e.pointerId); } };
+    v.onpointerdown = e => {
+      if (e.button === 0) { this.drag = [place(e), place(e), down(e), down(e)]; v.setPointerCapture(e.pointerId); } };
     v.onpointerup = () => {
-      const [a, b] = (this.drag || [0, 0]).map(this.back).sort((p, q) => p - q), wide = this.drag && Math.abs(this.drag[1] - this.drag[0]) > 8;
+      const [q, r, z, y] = this.drag || [0, 0, 0, 0], up = (p, q) => p - q;
       this.drag = null;
-      if (wide) this.zoom([a, b]); else this.draw();
+      if (!(Math.abs(r - q) > 8)) { this.draw(); return; }
+      const tall = this.spec.points && Math.abs(y - z) > 8;  // points are far apart in both directions
+      this.zoom([q, r].map(this.back).sort(up), tall ? [z, y].map(this.level).sort(up) : null);
     };
     v.onpointercancel = () => { this.drag = null; this.draw(); };
     v.ondblclick = () => this.zoom(null);
@@ -232,8 +246,8 @@ class Chart {
         : this.spec.x.log ? Math.log10(this.group.cursor) : this.group.cursor;
       if (e.key === "ArrowRight") this.put(Math.min(now + step, b));
       else if (e.key === "ArrowLeft") this.put(Math.max(now - step, a));
-      else if (e.key === "+" || e.key === "=") this.zoom([now - 0.35 * (b - a), now + 0.35 * (b - a)]);
-      else if (e.key === "-") this.zoom([Math.max(a - 0.3 * (b - a), this.full[0]), Math.min(b + 0.3 * (b - a), this.full[1])]);
+      else if (e.key === "+" || e.key === "=") this.zoom([now - 0.35 * (b - a), now + 0.35 * (b - a)], this.span);
+      else if (e.key === "-") this.zoom([Math.max(a - 0.3 * (b - a), this.full[0]), Math.min(b + 0.3 * (b - a), this.full[1])], this.span);
       else if (e.key === "0") this.zoom(null);
       else return;
       e.preventDefault();

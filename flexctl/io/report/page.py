@@ -7,9 +7,11 @@ taken for HTML.
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +23,14 @@ import numpy.typing as npt
 from ...model import FloatArray
 from ...support.files import write_atomically
 from ...support.tabular import Tabular
+from ..plot.canvas import PALETTE
 
 HERE = Path(__file__).parent
 POINTS = 1200
 """Most points of a curve: more than a screen has columns."""
 DIGITS = 5
+SOME = 30
+"""Points from which on a curve is written as 32-bit floats."""
 LIMIT = 1_400_000
 """Bytes of data from which on curves and films are thinned."""
 THINNED = ((800, 160), (500, 120), (300, 90), (200, 60), (120, 40), (80, 30), (50, 20))
@@ -60,7 +65,7 @@ def tabular(title: str, result: Tabular, leave: Sequence[str] = ()) -> Block:
     columns = [c for c in columns if any(_there(x) for x in list(c.values))]
     left = [any(isinstance(x, str) for x in c.values) for c in columns]
     heads = [
-        c.name.replace("_", " ").replace(".", "\n") + (f"\n[{c.unit}]" if c.unit else "") + ("<" if on_left else "")
+        re.sub("[.:]", "\n", c.name.replace("_", " ")) + (f"\n[{c.unit}]" if c.unit else "") + ("<" if on_left else "")
         for c, on_left in zip(columns, left, strict=True)
     ]
     return table(title, heads, zip(*(list(c.values) for c in columns), strict=True))
@@ -71,10 +76,15 @@ def axis(label: str, unit: str = "", *, log: bool = False, step: float = 0.0) ->
     return {"label": f"{label} [{unit}]" if unit else label, "unit": unit, "log": log, "step": step}
 
 
+def one_of(k: int) -> dict[str, Any]:
+    """Return colour and dashes of the k-th of many curves: no two look alike."""
+    return {"colour": PALETTE[k % len(PALETTE)], "dash": k // len(PALETTE)}
+
+
 def curve(
-    name: str, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, *, dash: bool = False, held: bool = False
+    name: str, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, *, dash: int = 0, held: bool = False
 ) -> dict[str, Any]:
-    """Return a curve; `held`: it stays where it is until the next point."""
+    """Return a curve; `held`: it stays where it is until the next point; `dash`: 1 or more: which kind of dashes."""
     x, y = (np.asarray(a, float) for a in (x, y))
     keep = kept(y)
     return {"name": name, "x": short(x[keep]), "y": short(y[keep]), "colour": colour, "dash": dash, "held": held}
@@ -93,6 +103,11 @@ def points(
 def chart(title: str, x: Mapping[str, Any], y: Mapping[str, Any], series: Sequence[Any], **more: Any) -> dict[str, Any]:
     """Return a chart; more: points, equal, lines, as `page.js` has them."""
     return {"title": title, "x": dict(x), "y": dict(y), "series": list(series), **more}
+
+
+def films(found: Sequence[Any]) -> Block:
+    """Return films beside each other, each by itself."""
+    return {"kind": "films", "films": list(found)}
 
 
 def charts(found: Sequence[Any], *, linked: bool = True, film: Any = None) -> Block:
@@ -147,14 +162,48 @@ def write(path: str | Path, title: str, blocks: Sequence[Block]) -> Path:
 
 def _fitting(blocks: list[Block]) -> str:
     """Return the data of the page, of many runs with fewer points and frames, which is said."""
-    data = json.dumps({"blocks": blocks}, allow_nan=False, separators=(",", ":"))
+    data = _told(blocks)
     for most, frames in THINNED:
         if len(data) <= LIMIT:
             break
         told = f"So that the page stays small, curves have at most {most} points, extremes kept, films {frames} frames."
         thin = [text(told, "quiet"), *(_thinned(block, most, frames) for block in blocks)]
-        data = json.dumps({"blocks": thin}, allow_nan=False, separators=(",", ":"))
+        data = _told(thin)
     return data
+
+
+def _told(blocks: Sequence[Block]) -> str:
+    """Return blocks as JSON, their curves and films as 32-bit floats in base 64: half as long as digits."""
+    return json.dumps({"blocks": [_packed(block) for block in blocks]}, allow_nan=False, separators=(",", ":"))
+
+
+def _packed(block: Block) -> Block:
+    if block["kind"] == "films":
+        return {**block, "films": [_packed_film(film) for film in block["films"]]}
+    if block["kind"] != "charts":
+        return block
+    drawn = [{**chart, "series": [_packed_curve(one) for one in chart["series"]]} for chart in block["charts"]]
+    return {**block, "charts": drawn, "film": _packed_film(block["film"])}
+
+
+def _packed_curve(series: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "texts" in series or len(series["x"]) < SOME:
+        return series
+    return {**series, "x": floats(series["x"]), "y": floats(series["y"])}
+
+
+def _packed_film(film: Any) -> Any:
+    if not film:
+        return film
+    counts = [len(points) for points in film["links"][0]]
+    flat = [x for frame in film["links"] for points in frame for place in points for x in place]
+    return {**film, "links": floats(flat), "counts": counts, "tip": floats([x for place in film["tip"] for x in place])}
+
+
+def floats(values: Sequence[float | None]) -> str:
+    """Return numbers, None for what is not a number, as `page.js` reads many of them."""
+    whole = np.array([math.nan if x is None else x for x in values], "<f4")
+    return base64.b64encode(whole.tobytes()).decode()
 
 
 def _thinned(block: Block, most: int, frames: int) -> Block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from . import page
 
 NEAR = 5.0
 """|L| up to which a Nyquist plot is drawn."""
+SLOW = 12
+"""Poles near the origin that a map shows at first."""
 FILMS = 6
 """Modes that are shown in motion."""
 CHANNELS = 12
@@ -33,9 +36,8 @@ def of_frequency(found: FrequencyResponse, title: str = "Frequency response") ->
         for i, name in enumerate(names(found.outputs)):
             if drawn >= CHANNELS or not np.any(found.response[i, j]):
                 continue
-            colour = PALETTE[i % len(PALETTE)]
-            loud.append(page.curve(words(name), f, decibels[i, j], colour))
-            late.append(page.curve(words(name), f, phases[i, j], colour))
+            loud.append(page.curve(words(name), f, decibels[i, j], **page.one_of(i)))
+            late.append(page.curve(words(name), f, phases[i, j], **page.one_of(i)))
             drawn += 1
         if loud:
             hertz, known = page.axis("frequency", "Hz", log=True), _known_modes(found)
@@ -68,14 +70,13 @@ def of_modes(found: Modes, plant: Any = None) -> list[page.Block]:
     linear, shown = arm.linearise(), range(1, min(FILMS, found.frequencies_hz.size) + 1)
     films = [film for k in shown if (film := mode_film(arm.model, arm.arm, linear, k))]
     heading = [page.heading("Shapes, not to scale")] if films else []
-    return [*blocks, *heading, *(page.charts([], film=film) for film in films)]
+    return [*blocks, *heading, *([page.films(films)] if films else [])]
 
 
 def pole_map(every: dict[str, ComplexArray], title: str = "Poles") -> Any:
     """Return poles in the s plane [rad/s], the upper half, each with frequency and damping."""
-    series = []
-    for k, (name, s) in enumerate(every.items()):
-        s = np.asarray(s)[np.imag(s) >= 0.0]
+    series, upper = [], {name: np.asarray(s)[np.imag(s) >= 0.0] for name, s in every.items()}
+    for k, (name, s) in enumerate(upper.items()):
         size = np.abs(s)
         zeta = np.divide(-s.real, size, out=np.ones_like(size), where=size > 0.0)
         texts = [
@@ -84,7 +85,20 @@ def pole_map(every: dict[str, ComplexArray], title: str = "Poles") -> Any:
         ]
         series.append(page.points(name, s.real, s.imag, PALETTE[k % len(PALETTE)], texts))
     real, imaginary = page.axis("real part", "rad/s"), page.axis("imaginary part", "rad/s")
-    return page.chart(title, real, imaginary, series, points=True, lines=[{"x": 0.0}])
+    return page.chart(title, real, imaginary, series, points=True, lines=[{"x": 0.0}]) | _slow(upper)
+
+
+def _slow(every: Mapping[str, ComplexArray]) -> dict[str, Any]:
+    """Return what a pole map shows at first: the slowest poles, where those of filters and fast modes are far away."""
+    near = np.concatenate([s[np.argsort(np.abs(s))[:SLOW]] for s in every.values()] or [np.zeros(0, complex)])
+    far = max((float(np.abs(s).max()) for s in every.values() if s.size), default=0.0)
+    if not near.size or far < 3.0 * float(np.abs(near).max()):
+        return {}
+    up = max(float(near.imag.max()), 1e-3 * far)
+    most = max(float(-near.real.min()), 0.02 * up)
+    right = max(float(near.real.max()), 0.0)
+    view = {"x": [-1.1 * most, max(1.1 * right, 0.1 * most)], "y": [-0.06 * up, 1.1 * up]}
+    return {"view": view, "title": "Poles, the slowest; double-click for all"}
 
 
 def of_loop(design: Any) -> list[page.Block]:

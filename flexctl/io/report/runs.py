@@ -15,7 +15,7 @@ from ...simulation.response import Response
 from ...simulation.score_words import active, by_signal, spoken, unit_of
 from ...simulation.score_words import heading as spell
 from ..films import film_of
-from ..plot.canvas import PALETTE, words
+from ..plot.canvas import words
 from . import page
 
 TELL = 0.01
@@ -89,13 +89,21 @@ def _by_signal(kinds: Sequence[str], signals: Sequence[str], run: Response) -> p
 
 def of_comparison(found: Comparison) -> list[page.Block]:
     """Return the table of all runs and, for each scenario, the runs over each other."""
-    blocks = [page.heading("All runs"), page.tabular("", found)]
+    blocks = [page.heading("All runs"), *_compared(found)]
     blocks += [page.text(line) for line in found.differences]
     for name, runs in found.scenarios.items():
         drawn = _over_each_other(runs)
         if drawn:
             blocks += [page.heading(name), page.charts(drawn)]
     return blocks
+
+
+def _compared(found: Comparison) -> list[page.Block]:
+    """Return margins and failures, and a table for each scenario: a row for each score, a column for each run."""
+    rows = [[x.scenario, x.label, x.disk_margin, page.cell(x.failure, "bad")] for x in found.runs]
+    margins = page.table("", ["scenario<", "run<", "disk\nmargin", "failure<"], rows)
+    tables = [(name, table) for name, runs in found.scenarios.items() for table in scores(runs)]
+    return [margins, *({**table, "title": name} for name, table in tables if table["rows"])]
 
 
 def _about(run: Response) -> str:
@@ -120,11 +128,10 @@ def _own(run: Response) -> list[Any]:
     for (held, unit, _), members in list(panels.items())[:MOST]:
         series = []
         for k, name in enumerate(members):
-            colour = PALETTE[k % len(PALETTE)]
-            series.append(page.curve(words(name), run.t, run[name], colour, held=held))
+            series.append(page.curve(words(name), run.t, run[name], **page.one_of(k), held=held))
             if name in names(run.references):
                 wanted = run[f"reference:{name}"]
-                series.append(page.curve(f"{words(name)}, reference", run.t, wanted, "#57606a", dash=True))
+                series.append(page.curve(f"{words(name)}, reference", run.t, wanted, "#57606a", dash=1))
         drawn.append(page.chart(_panel(members, unit), page.axis("time", "s"), page.axis("", unit), series))
     return drawn
 
@@ -146,6 +153,6 @@ def _over_each_other(runs: Mapping[str, Response]) -> list[Any]:
             held = name in names(run.inputs)
             if held or name in names(run.outputs):
                 unit = run.unit(name)
-                series.append(page.curve(label, run.t, run[name], PALETTE[k % len(PALETTE)], held=held))
+                series.append(page.curve(label, run.t, run[name], **page.one_of(k), held=held))
         drawn.append(page.chart(words(name), page.axis("time", "s"), page.axis("", unit), series))
     return drawn

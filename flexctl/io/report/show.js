@@ -13,5 +13,7 @@ D.blocks.forEach(block => {
   if (block.kind === "heading") main.append(make("h2", {textContent: block.text}));
   else if (block.kind === "text") main.append(make("p", {textContent: block.text, className: block.mood || ""}));
   else if (block.kind === "table") main.append(table(block));
+  else if (block.kind === "films") main.append(make("div", {className: "charts"},
+    ...block.films.map(film => new Film(film, new Group(false)).node)));
   else if (block.kind === "charts") main.append(charts(block));
 });

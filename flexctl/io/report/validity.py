@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...judging.validity import PARTED, LinearValidity
-from ..plot.canvas import PALETTE, words
+from ..plot.canvas import words
 from . import page
 
 
@@ -15,7 +15,7 @@ def of_validity(found: LinearValidity) -> list[page.Block]:
     told = f"Linear plant and arm part ({100 * PARTED:g} %) {found.where(found.parting)}."
     size, part = page.axis("times the signals", log=True), page.axis("parts of the predicted range", log=True)
     series = [
-        page.curve(words(name), found.amplitudes, _there(off), PALETTE[k % len(PALETTE)])
+        page.curve(words(name), found.amplitudes, _there(off), **page.one_of(k))
         for k, (name, off) in enumerate(found.outputs.items())
     ]
     drawn = page.chart("Deviation from the linear prediction", size, part, series, lines=[{"y": PARTED}])
