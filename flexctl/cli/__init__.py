@@ -18,8 +18,8 @@ def cli() -> None:
 
     \b
     First steps:
-      flexctl demo                                   the whole job on one arm, pictures in out/
-      flexctl list                                   plants, controllers and models there are
+      flexctl demo                                   the whole workflow on one arm; pictures in out/
+      flexctl list                                   all plants, controllers and models
       flexctl modes tokhi_azad_1994                  natural frequencies
       flexctl bode tokhi_azad_1994 -o bode.png       frequency response
       flexctl run tokhi_azad_lqg                     a controller through its scenarios

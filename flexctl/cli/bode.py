@@ -54,7 +54,7 @@ flexctl bode tokhi_azad_1994 --json > bode.json
     type=click.IntRange(2, 1_000_000),
     default=400,
     show_default=True,
-    help="Points of the grid, peaks extra.",
+    help="Grid points, besides those at peaks.",
 )
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .png, .pdf, .svg, .csv or .json; repeatable.")
 @points.point_options
@@ -67,12 +67,12 @@ def bode(
 ) -> None:
     """Draw or tabulate the frequency response, peaks resolved.
 
-    The grid contains every lightly damped peak, of a discretised arm to the tenth mode unless --to says otherwise;
-    picture, table and JSON tell what lies outside. Without -o or --json: a table of the peaks. Numbers in .csv, .json
-    and --json are of all channels unless some are named.
+    The grid resolves every lightly damped peak; for a discretised arm it ends at the tenth mode unless --to says
+    otherwise. Picture, table and JSON state which modes lie outside. Without -o or --json: a table of the peaks.
+    Numbers in .csv, .json and --json cover all channels unless some are named.
 
     JSON: omega_rad_s, inputs, outputs, modes_outside_hz, response.real and response.imag as [output][input][frequency];
-    plant, model, overrides, version, and of pose, load, held and joint_rates what was given.
+    plant, model, overrides, version, and whichever of pose, load, held and joint_rates was given.
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, a plant file of matrices, or a measured
     response in a .mat, .npz or .json file, which is drawn at its own frequencies.

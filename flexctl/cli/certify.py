@@ -115,7 +115,7 @@ def pose(text: str, arm: Any) -> list[float]:
 flexctl certify tokhi_azad_lqg
 flexctl certify tokhi_azad_lqg -o out                        numbers and pictures in out/
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require chord1_angle.settle_1pct_s=1.2
-flexctl certify tokhi_azad_order4 --model finite_segment:segments=20  designed on its own plant, examined on another
+flexctl certify tokhi_azad_order4 --model finite_segment:segments=20  designed on one formulation, examined on another
 flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g all at once
 flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=16:0.03 --json
 """,
@@ -125,18 +125,18 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @common.plant_options
 @click.option("--payload", metavar="LOW,HIGH", help="Payloads over which the loop must be stable, e.g. 0,25g.")
 @click.option(
-    "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies likewise, e.g. -10%,10%."
+    "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies, likewise, e.g. -10%,10%."
 )
 @click.option(
     "--require", "required", multiple=True, metavar="NAME=BOUND",
-    help="A requirement, beside those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
+    help="A requirement in addition to those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
     "gain_margin, phase_margin_deg, delay_margin, damping, decay_rate, linear_amplitude, vibration_ratio (at least); "
     "mu, load_recovery_s, peak_over_limit, OUTPUT.SCORE (at most); ripple_at_bits=BITS:RIPPLE; repeatable.",
 )
 @click.option(
     "--vary", "varied", multiple=True, metavar="KEY=LOW..HIGH",
-    help="A parameter of the plant file over which the loop must be stable, absolute values in SI units, e.g. "
-    "joint.1.stiffness=0.5..2; repeatable, all vary at once.",
+    help="A range of a parameter of the plant file over which the loop must be stable, in absolute values and SI "
+    "units, e.g. joint.1.stiffness=0.5..2; repeatable, all vary at once.",
 )
 @click.option(
     "--draws", type=click.IntRange(min=0),
@@ -145,19 +145,20 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 )
 @click.option(
     "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
-    help="A constant load that comes on while the arm holds still, e.g. joint1_torque=0.05; repeatable.  "
+    help="A constant load that sets in while the arm holds still, e.g. joint1_torque=0.05; repeatable.  "
     "[default: a sixth of each limit, or largest command]",
 )
 @click.option(
-    "--scenario", metavar="NAME", help="Scenario for other payloads, encoders and amplitudes.  [default: the first]"
+    "--scenario", metavar="NAME",
+    help="Scenario to run with other payloads, encoders and amplitudes.  [default: the first]"
 )
 @click.option(
     "--pose", "poses", multiple=True, metavar="ANGLES",
-    help="Joint angles at which the linear loop is examined too, e.g. 0,90deg; repeatable.",
+    help="Joint angles at which the linear loop is examined as well, e.g. 0,90deg; repeatable.",
 )
 @click.option(
     "--float32", "single", is_flag=True,
-    help="What single precision costs the law in the scenario: the change of every signal, and its bound.",
+    help="Show how single precision changes every signal of the scenario, with a bound.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .json, .png, .pdf or .svg.")
@@ -172,24 +173,24 @@ def certify(
     """Examine a controller on its plant; exit code 1 when it falls short.
 
     On the whole plant, sampled and with the computation delay of the law: poles, margins of every loop and of all
-    at once, spill-over; other payloads and stiffnesses, in poses too, with the limits of stability and the
-    uncertainty that every command tolerates at any payload; other dampings, and ranges of any parameters (--vary);
-    encoder resolution, saturation, a load that comes on, and the amplitude at which the run on the full model parts
-    from the linear prediction.
+    at once, spill-over; other payloads and stiffnesses, also in other poses, with the limits of stability
+    and the uncertainty that every command tolerates at any payload; other damping, and ranges of
+    any parameter (--vary); encoder resolution, saturation, a sudden load, and the amplitude at which the full model
+    departs from the linear prediction.
 
-    One sentence says for which set the certificate holds, and names the nearest plant for which it does not. The
-    requirements are judged over that set; what was not examined is never met, nor what is closer to its bound than the
-    error of the run: every scenario is run once more at a finer tolerance.
+    One sentence states the set for which the certificate holds and the nearest plant for which it does not.
+    Requirements are judged over that set; a requirement is never met by what was not examined, nor by a value closer to
+    its bound than the error of the run: every scenario is run again at a finer tolerance.
 
-    With --model the controller is designed on the plant as its file has it and examined in another formulation of it;
-    the law reads and drives what stands for its signals there. Options of that model follow a colon: a coarse mesh is
+    With --model the controller is designed on the plant as its file has it and examined in another
+    formulation, in which the signals have the same names. Options of the formulation follow a colon: a coarse mesh is
     too stiff in its higher modes, and the margins are smaller than they should be.
 
     PLANT may also be a linear plant: a .mat, .npz, .json or .mtx file, or a plant file of matrices. Its frequencies are
     varied by --frequency, and by --vary mode.1.frequency_hz, mode.1.damping, modes.damping_factor, input.NAME.gain and
     the like (`flexctl show PLANT --all`); payloads, poses and large motion are named as not examined.
 
-    A script states what it must reach in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
+    A script states its requirements in REQUIREMENTS = {"disk_margin": 0.3, "payload_kg": (0, 0.02)}. Stability on
     every variant of the plant that its scenarios use is always required.
 
     JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, drawn,

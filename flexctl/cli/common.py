@@ -165,7 +165,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 report_option = click.option(
     "--report", "page", metavar="FILE.html", callback=lambda ctx, option, value: value and target(value, (".html",)),
-    help="Write a page that opens in any browser, without a network: verdicts, tables that sort, charts to zoom, the "
+    help="Write a report that opens in any browser, offline: verdicts, sortable tables, charts to zoom, the "
     "arm in motion.",
 )
 
@@ -189,8 +189,8 @@ def plant_options(function: F) -> F:
     )
     kind = click.option(
         "--model", "kind", metavar="KIND[:KEY=VALUE,...]",
-        help="Another solver than the plant file's, and its options; see `flexctl list`. Or file.py:Class, "
-        "module:Class.",
+        help="Use another solver than the plant file's, with its options; see `flexctl list`. file.py:Class "
+        "and module:Class work too.",
     )
     return changes(kind(function))
 
@@ -202,8 +202,8 @@ def law_option(function: F) -> F:
     """Add --law-as."""
     return click.option(
         "--law-as", "law_kind", type=click.Choice(LAWS_AS), default="python", show_default=True,
-        help="What the law runs as: c is the code that `export law --to c` writes, built by the compiler of this "
-        "machine; c-float the same in single precision.",
+        help="How the law runs: c compiles the code that `export law --to c` writes and runs it; c-float "
+        "does the same in single precision.",
     )(function)
 
 

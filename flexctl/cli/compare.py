@@ -33,7 +33,7 @@ flexctl compare tokhi_azad_lqg --model finite_difference --model timoshenko_plan
 )
 @click.option(
     "--model", "models", multiple=True, metavar="KIND",
-    help="Run in this formulation, options after a colon: ancf:elements=16; repeatable; see `flexctl list`.",
+    help="Run in this formulation, with options after a colon: ancf:elements=16; repeatable; see `flexctl list`.",
 )
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
@@ -46,10 +46,10 @@ def compare(
 ) -> None:
     """Compare controllers on one plant, or one controller on several plants or formulations.
 
-    Every controller is designed once, on the plant as its file has it, and goes through the scenarios that all of them
-    have. With --model the same arm is run in other formulations, which have the same names for the same signals.
+    Every controller is designed once, on the plant as its file has it, and runs through the scenarios that all of
+    them have in common. With --model the same arm is run in other formulations; its signals keep their names.
 
-    Laws that follow different channels have the scores of their own; a line below the table names what is missing.
+    Laws that follow different channels are scored on their own; a line below the table names missing scores.
 
     JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); differences; controllers,
     version.

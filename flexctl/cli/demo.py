@@ -47,7 +47,7 @@ flexctl demo -o pictures
 )
 @click.option("-o", "output", default="out", show_default=True, metavar="FOLDER", help="Folder for the pictures.")
 def demo(output: str) -> None:
-    """Do the whole job on one arm: modes, Bode plot, control.
+    """Show the whole workflow on one arm: modes, Bode plot, control.
 
     The 0.96 m aluminium arm of Tokhi and Azad (1994): linear plant, modes and peak-resolved Bode plot beside the exact
     beam; a joint PD and an LQG tuned over nine plants, designed on the linear plant, in closed loop on the

@@ -43,9 +43,9 @@ flexctl doctor --json
 )
 @json_option
 def doctor(as_json: bool) -> None:
-    """Say what is installed here, where compiled code is kept, and what is missing for what.
+    """Report what is installed, where compiled code is kept, and what is missing for which feature.
 
-    Exit code 1 where something that flexctl cannot do without is missing or broken.
+    The exit code is 1 if something flexctl needs is missing or broken.
     """
     packages, broken = _packages()
     extras = [{"name": m, "found": find_spec(m) is not None, "extra": e, "for": use} for m, e, use in EXTRAS]

@@ -26,15 +26,15 @@ flexctl excite tokhi_azad_1994 --doublets 0.3s --limit 0.15Nm --count 4 -o doubl
 )
 @common.plant_argument
 @common.plant_options
-@click.option("--input", "name", metavar="NAME", help="Input that is driven.  [default: the first torque of the plant]")
+@click.option("--input", "name", metavar="NAME", help="Driven input.  [default: the first torque of the plant]")
 @click.option("--band", metavar="LOW..HIGH", help="Frequencies of the multisine, e.g. 0.5Hz..60Hz.")
-@click.option("--limit", required=True, metavar="VALUE", help="Largest torque (or whatever the input is), e.g. 0.1Nm.")
+@click.option("--limit", required=True, metavar="VALUE", help="Largest torque, or other input, e.g. 0.1Nm.")
 @click.option("--period", default="4.096", show_default=True, metavar="SECONDS", help="Period of the multisine.")
 @click.option("--periods", default=5, show_default=True, help="Number of periods; the first is lost to the transient.")
 @click.option("--crest", default=1.5, show_default=True, help="Largest crest factor.")
-@click.option("--shape", metavar="HZ:AMPLITUDE,...", help="Relative amplitudes over frequency; equal by default.")
+@click.option("--shape", metavar="HZ:AMPLITUDE,...", help="Relative amplitudes over frequency. [default: equal]")
 @click.option(
-    "--doublets", "width", metavar="SECONDS", help="Pulses of either sign of this width in place of a multisine."
+    "--doublets", "width", metavar="SECONDS", help="Use pulses of both signs, of this width, instead of a multisine."
 )
 @click.option("--count", default=3, show_default=True, help="Number of doublets.")
 @click.option("--growth", default=1.0, show_default=True, help="Factor from one doublet to the next.")
@@ -136,14 +136,14 @@ flexctl measure my_arm.toml multisine.csv --output chord1_angle --noise chord1_a
 @common.plant_argument
 @click.argument("excitation", metavar="EXCITATION")
 @common.plant_options
-@click.option("--input", "name", metavar="NAME", help="Input that is driven.  [default: the column of the file]")
+@click.option("--input", "name", metavar="NAME", help="Driven input.  [default: the column of the file]")
 @click.option(
-    "--output", "outputs", multiple=True, metavar="NAME", help="Sensor that is recorded; repeatable.  [default: all]"
+    "--output", "outputs", multiple=True, metavar="NAME", help="Sensor to record; repeatable.  [default: all]"
 )
-@click.option("--delay", default=0, show_default=True, metavar="SAMPLES", help="Samples by which the input comes late.")
+@click.option("--delay", default=0, show_default=True, metavar="SAMPLES", help="Delay of the input in samples.")
 @click.option("--encoder", default=0, metavar="BITS", help="Bits per turn of the encoders of joint angles; 0: none.")
 @click.option(
-    "--quantum", "quanta", multiple=True, metavar="NAME=STEP", help="Step in which an output is read; repeatable."
+    "--quantum", "quanta", multiple=True, metavar="NAME=STEP", help="Resolution of an output; repeatable."
 )
 @click.option("--noise", "noises", multiple=True, metavar="NAME=SIGMA", help="White noise of a sensor; repeatable.")
 @click.option("--input-noise", default="0", metavar="SIGMA", help="White noise of the torque sensor.")
@@ -170,9 +170,9 @@ def measure(
     files: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a synthetic record of an arm under an excitation: delay, encoders, noise, the friction of its joints.
+    """Make a synthetic record of an arm under an excitation, with delay, encoders, noise and joint friction.
 
-    EXCITATION is a file of `flexctl excite`, or one of your own with time and input.
+    EXCITATION is a file from `flexctl excite`, or your own with time and input.
 
     JSON: samples, sample_time_s, inputs, outputs, ranges, engine, seed; plant, version.
     """

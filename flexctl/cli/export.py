@@ -56,15 +56,15 @@ flexctl export law my_controller.py my_arm.toml --set payload.mass=10g --to c -o
 @click.argument("plant", metavar="[PLANT]", required=False)
 @plant_options
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"Format: {_formats('law')}.")
-@click.option("-o", "output", required=True, metavar="DIR", help="Folder to be made.")
+@click.option("-o", "output", required=True, metavar="DIR", help="Folder to create.")
 @click.option("--name", default="", metavar="NAME", help="Name of files, types and functions.  [default: the script's]")
 @click.option("--sample-time", metavar="SECONDS", callback=_seconds, help="Sample a continuous law, e.g. 1ms.")
 @click.option("--method", metavar="METHOD", help="How to sample it: tustin or zoh.")
 @click.option("--scenario", metavar="NAME", help="Put the references of this scenario into the code as a table.")
 @click.option("--tables", is_flag=True, default=None, help="Allow tables above 64 kB.")
-@click.option("--certificate", metavar="FILE", help="Certificate (.json of certify) whose verdict goes into the code.")
-@click.option("--test-steps", type=click.IntRange(2, 1_000_000), help="Periods in the recorded test.  [default: 200]")
-@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
+@click.option("--certificate", metavar="FILE", help="Certificate (.json) whose verdict is written into the code.")
+@click.option("--test-steps", type=click.IntRange(2, 1_000_000), help="Periods of the recorded test.  [default: 200]")
+@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources only.")
 @json_option
 def law(
     controller: str, plant: str | None, settings: tuple[str, ...], kind: str | None, form: str, output: str, name: str,
@@ -72,7 +72,7 @@ def law(
 ) -> None:
     """Write a sampled control law for another program.
 
-    NAME is a controller of the catalogue or the path of a .py file; PLANT is by default what the script names in PLANT.
+    NAME is a controller of the catalogue or the path of a .py file; PLANT defaults to the plant that the script names.
     The law is designed on that plant, with the values of --set.
 
     JSON: folder, files, notes, and the numbers of the export (bytes of state and constants, operations per period).
@@ -102,18 +102,18 @@ flexctl export plant plant.mat --to json -o out/json
 @plant_options
 @points.point_options
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"Format: {_formats('plant')}.")
-@click.option("-o", "output", required=True, metavar="DIR", help="Folder to be made.")
+@click.option("-o", "output", required=True, metavar="DIR", help="Folder to create.")
 @click.option("--name", default="", metavar="NAME", help="Name of the export.  [default: the plant's]")
-@click.option("--modes", type=click.IntRange(min=0), help="Keep the rigid and this many of the lowest flexible modes.")
+@click.option("--modes", type=click.IntRange(min=0), help="Keep the rigid modes and so many flexible ones, the lowest.")
 @click.option(
     "--step", metavar="SECONDS", callback=_seconds,
-    help="FMU: the step that importers start with; nonlinear: the longest inner step too.  [default there: 1ms]",
+    help="FMU: default step for importers; with --nonlinear also the longest inner step,  1ms by default.",
 )
-@click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: the time that importers simulate at first.")
-@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources alone.")
+@click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: default stop time for importers.")
+@click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources only.")
 @click.option(
     "--nonlinear", is_flag=True, default=None,
-    help="FMU for co-simulation of the arm itself, large motions and all, in place of its linear plant.",
+    help="FMU for co-simulation of the arm itself, large motions included, instead of its linear plant.",
 )
 @json_option
 def plant(
@@ -123,8 +123,9 @@ def plant(
     """Write the linear plant of an arm, or with --nonlinear the arm itself, for another program.
 
     PLANT is a name of the catalogue (see `flexctl list`), the path of a TOML file, or a linear plant in a .mat, .npz or
-    .json file. It is taken about rest under the weight, or where --pose, --hold, --load and --spin say. An arm itself
-    begins in its reference pose without inputs; with --pose or --load in equilibrium there, held by its inputs.
+    .json file. It is linearised about the equilibrium under gravity, or where --pose, --hold, --load and --spin say.
+    With --nonlinear the arm starts in its reference pose without inputs, or, with --pose or --load, in equilibrium
+    there, held by its inputs.
 
     JSON: folder, files, notes, and the numbers of the export.
     """

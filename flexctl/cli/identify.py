@@ -34,13 +34,13 @@ def identify() -> None:
     """Find models from measurements: parameters of a plant file, modal models, state space models.
 
     \b
-      flexctl identify PLANT DATA... --free KEY      parameters of a plant file, written back with their deviations
+      flexctl identify PLANT DATA... --free KEY      parameters of a plant file, written back with standard deviations
       flexctl identify frf RECORD                    frequency responses
-      flexctl identify modal DATA                    a modal model of them, over orders
+      flexctl identify modal DATA                    a modal model fitted to them, over a range of orders
       flexctl identify subspace RECORD --order N     a sampled state space model
 
-    DATA are records or frequency responses in .csv (with units in the head), .npz, .mat, .json or universal files
-    (.uff). A joint that rubs is identified from records of two amplitudes at least.
+    DATA are records or frequency responses in .csv (with units in the header), .npz, .mat, .json or universal files
+    (.uff). A joint with dry friction needs records at two amplitudes or more.
 
     \b
     Examples:
@@ -55,11 +55,11 @@ identify.params.append(common.debug_option())
 def record_options(function: Any) -> Any:
     """Add what says how a record is to be read."""
     for option in (
-        click.option("--input", "inputs", multiple=True, metavar="NAME", help="Column that is an input; repeatable."),
-        click.option("--reference", "references", multiple=True, metavar="NAME", help="Column that is a reference."),
-        click.option("--unit", "units", multiple=True, metavar="NAME=UNIT", help="Unit of a column that states none."),
-        click.option("--rename", "names", multiple=True, metavar="OLD=NEW", help="Call a column as the plant does."),
-        click.option("--period", metavar="SECONDS", help="Period of the excitation; 0: none.  [default: found]"),
+        click.option("--input", "inputs", multiple=True, metavar="NAME", help="Column to use as an input; repeatable."),
+        click.option("--reference", "references", multiple=True, metavar="NAME", help="Column to use as a reference."),
+        click.option("--unit", "units", multiple=True, metavar="NAME=UNIT", help="Unit of a column without one."),
+        click.option("--rename", "names", multiple=True, metavar="OLD=NEW", help="Rename a column as in the plant."),
+        click.option("--period", metavar="SECONDS", help="Period of the excitation; 0: none.  [default: detected]"),
     ):
         function = option(function)
     return function
@@ -124,18 +124,18 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
     multiple=True,
     required=True,
     metavar="KEY[=START],...",
-    help="Parameter that is identified, and where to start.",
+    help="Parameter to identify, with an optional start value.",
 )
 @click.option(
-    "--delay", default="scan", show_default=True, metavar="SAMPLES", help="Samples by which inputs come late."
+    "--delay", default="scan", show_default=True, metavar="SAMPLES", help="Delay of the inputs in samples."
 )
 @click.option(
-    "--validate", "others", multiple=True, metavar="FILE", help="Record that the result is tried on; repeatable."
+    "--validate", "others", multiple=True, metavar="FILE", help="Record for validation; repeatable."
 )
-@click.option("--no-mesh", is_flag=True, help="Leave out the check of the mesh.")
+@click.option("--no-mesh", is_flag=True, help="Skip the mesh check.")
 @click.option(
     "--engine", type=click.Choice(["auto", "linear", "full"]), default="auto", show_default=True,
-    help="Model of records: linear about rest with dry friction, the full one, or full where joints have play, "
+    help="Model for records: linear (with dry friction), full, or auto: full only if joints have play, "
     "stiffening springs or lossy gears.",
 )
 @click.option(
@@ -168,11 +168,11 @@ def parameters(
 ) -> None:
     """Find parameters of a plant file from records and frequency responses together.
 
-    Prints each value with its standard deviation; what is to be known of it (correlation, misfits that are no noise,
-    parameters that the data do not tell) comes as warnings. The plant file written with -o has the values, where they
-    are from, and an [uncertainty] table that sweeps and certificates draw from.
+    Prints each value with its standard deviation; correlations, misfits beyond noise and parameters that the data do
+    not determine are reported as warnings. The plant file written with -o holds the values, their origin,
+    and an [uncertainty] table from which sweeps and certificates draw.
 
-    Where the model does not explain the data, a line in capitals says so, and "unexplained" in JSON is not 0.
+    If the model does not explain the data, a line in capitals says so, and "unexplained" in JSON is not 0.
 
     JSON: values, sigma, start, correlation, delay_samples, chi2, unexplained, times_noise, condition, fit_percent,
     whiteness, validation_percent, cautions; plant, model, overrides, version.

@@ -133,8 +133,8 @@ flexctl identify modal frf.uff --most 20 -o plant.mat
 @click.argument("data", metavar="DATA")
 @record_options
 @click.option("--band", metavar="LOW..HIGH", help="Frequencies, e.g. 0.5Hz..60Hz.")
-@click.option("--pairs", type=click.IntRange(min=1), help="Number of pole pairs.  [default: as many as pay]")
-@click.option("--most", default=12, show_default=True, help="Highest order that is tried.")
+@click.option("--pairs", type=click.IntRange(min=1), help="Number of pole pairs.  [default: as many as pay off]")
+@click.option("--most", default=12, show_default=True, help="Highest order to try.")
 @click.option("--delay", default="scan", show_default=True, metavar="SECONDS", help="Delay in the data.")
 @click.option(
     "-o",
@@ -161,7 +161,7 @@ def modal(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Fit a modal model to frequency responses, or to those of a record: common poles, order by order.
+    """Fit a modal model with common poles to frequency responses, or to those of a record, order by order.
 
     JSON: frequencies_hz, damping, sigma_frequency_hz, sigma_damping, stable, chi2, delay_s, orders; version.
     """
@@ -236,8 +236,8 @@ flexctl identify subspace record.csv --order 4 --split 0.5
 @click.argument("path", metavar="RECORD")
 @record_options
 @click.option("--order", type=click.IntRange(min=1), required=True, help="Number of states.")
-@click.option("--split", metavar="PART", help="Fit to this part of the record, validate on the rest, e.g. 0.5.")
-@click.option("--no-refine", is_flag=True, help="Leave out the output error.")
+@click.option("--split", metavar="PART", help="Fit to this fraction of the record and validate on the rest, e.g. 0.5.")
+@click.option("--no-refine", is_flag=True, help="Skip the output-error refinement.")
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write the plant (.npz, .mat, .json) or a picture.")
 @report_option
 @json_option

@@ -53,8 +53,8 @@ flexctl modes tokhi_azad_1994 --json | jq .frequencies_hz
     type=click.IntRange(min=1),
     help="Number of flexible modes, from the lowest.  [default: 10, all with --json]",
 )
-@click.option("--mode", "number", type=click.IntRange(min=1), default=1, show_default=True, help="Mode of --animate.")
-@common.animate_option("a mode of the arm about rest")
+@click.option("--mode", "number", type=click.IntRange(min=1), default=1, show_default=True, help="Mode to animate.")
+@common.animate_option("a mode of the arm about its equilibrium")
 @common.report_option
 @points.point_options
 @common.json_option
@@ -62,13 +62,13 @@ def modes(
     plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, number: int, film: Path | None,
     page: Path | None, as_json: bool, where: points.Where,
 ) -> None:
-    """Print natural frequencies and damping ratios about rest under the weight, every joint held by its drive.
+    """Print natural frequencies and damping ratios about the equilibrium under gravity, every joint held by its drive.
 
-    Frequencies are |lambda| of the poles, damping included; those without damping are shown where they differ. Poles of
+    Frequencies are |lambda| of the damped poles; undamped frequencies are shown where they differ. Poles of
     actuators are marked with their joint.
 
     JSON: frequencies_hz, damping, rigid_modes, real_poles, undamped_hz, owners, real_owners; plant, model, overrides,
-    version, and of pose, load, held and joint_rates what was given.
+    version, and whichever of pose, load, held and joint_rates was given.
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices.
     """
@@ -118,7 +118,8 @@ flexctl linearise spatial_3r --pose 0,-30deg,60deg -o bent.mat
 @common.plant_argument
 @common.plant_options
 @click.option(
-    "--modes", "count", type=click.IntRange(min=0), help="Keep the rigid and this many flexible modes; first order."
+    "--modes", "count", type=click.IntRange(min=0),
+    help="Keep the rigid modes and this many flexible ones; first order."
 )
 @click.option("--form", help="First-order form: modal, energy or physical.  [default: the second-order plant]")
 @click.option("-o", "files", multiple=True, metavar="FILE", help="Write .mat, .npz or .json; repeatable.")
@@ -128,12 +129,12 @@ def linearise(
     plant: str, settings: tuple[str, ...], kind: str | None, count: int | None, form: str | None,
     files: tuple[str, ...], as_json: bool, where: points.Where,
 ) -> None:
-    """Write the linear plant about rest under the weight, or print a summary of it.
+    """Write the linear plant about the equilibrium under gravity, or print a summary of it.
 
     The file holds A, B, C, D and M, D, K with names, operating point and provenance.
 
-    JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and of
-    pose, load, held and joint_rates what was given.
+    JSON: coordinates or states, inputs, outputs, poles_rad_s.real and .imag; plant, model, overrides, version, and
+    whichever of pose, load, held and joint_rates was given.
     """
     targets = [common.target(name, WRITTEN) for name in files]
     with common.patiently(f"linear plant of {plant}"):

@@ -47,11 +47,11 @@ flexctl margins tokhi_azad_pd tokhi_azad_1994 --set damping.kind=modal --set dam
 @common.plant_options
 @click.option(
     "--unstable", type=click.IntRange(min=0), metavar="COUNT",
-    help="Unstable poles of a measured plant, and needed for one; integrators and rigid modes do not count.",
+    help="Number of unstable poles of a measured plant, required for one; integrators and rigid modes do not count.",
 )
 @click.option(
     "--design", "designed", metavar="PLANT",
-    help="Plant for which the law is designed.  [default: PLANT; for a measured response what the script names]",
+    help="Plant for which the law is designed.  [default: PLANT; for a measured response the script's own]",
 )
 @common.json_option
 def margins(
@@ -62,9 +62,9 @@ def margins(
 
     PLANT is an arm, a linear plant (.mat, .npz, .json, .mtx, or a plant file of matrices) or a measured frequency
     response: a .mat, .npz or .json file with omega [rad/s] or frequency_hz, response (outputs, inputs, lines), and
-    sigma, inputs, outputs where they are known. Between its lines the log of the magnitude and the unwrapped phase are
-    interpolated, sigma gives the standard deviation of every margin, and stability is counted from the number of
-    unstable poles that is given: flexctl margins my_law.py frf.mat --unstable 0 --design plant.mat
+    sigma, inputs and outputs if they are known. Between its lines the log of the magnitude and the unwrapped phase are
+    interpolated, sigma gives the standard deviation of every margin, and stability is decided from the number of
+    unstable poles given with --unstable: flexctl margins my_law.py frf.mat --unstable 0 --design plant.mat
 
     JSON: margins by input (gain_margin, gain_reduction, phase_margin_deg, delay_margin [s], disk_margin,
     sensitivity_peak, each with _frequency [rad/s], and sigma of measured ones), stable (null: not known), controller,

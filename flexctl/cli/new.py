@@ -32,14 +32,14 @@ flexctl new model first_model
 )
 @click.argument("what", type=click.Choice(["arm", "controller", "model"]))
 @click.argument("name")
-@click.option("--plant", metavar="PLANT", help="For a controller: the plant it is made for.")
-@click.option("-o", "--output", "place", default=".", metavar="FOLDER", help="Where to write; here by default.")
-@click.option("--force", is_flag=True, help="Replace a file of that name.")
+@click.option("--plant", metavar="PLANT", help="The plant that a controller is made for.")
+@click.option("-o", "--output", "place", default=".", metavar="FOLDER", help="Folder to write to. [default: here]")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def new(what: str, name: str, plant: str | None, place: str, force: bool) -> None:
-    """Write a commented starting file that works: NAME.toml of an arm, NAME.py of a controller or a model.
+    """Write a commented, working starting file: NAME.toml for an arm, NAME.py for a controller or a model.
 
-    A controller is made for a plant: a PID of every joint, a third as fast as the first mode with the joints held or as
-    the plant lets it, to be changed from there.
+    A controller is made for a plant: a PID for every joint to start from, a third as fast as the first mode with the
+    joints held, or as fast as the plant allows.
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise DefinitionError(f'NAME "{name}" must be letters, digits and underscores, a letter first; e.g. my_{what}')

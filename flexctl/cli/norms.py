@@ -34,12 +34,12 @@ def norms(
     plant: str, settings: tuple[str, ...], kind: str | None, inputs: tuple[str, ...], outputs: tuple[str, ...],
     as_json: bool, where: points.Where,
 ) -> None:
-    """Print the H2 and H-infinity norms of the linear plant, in SI units, each found in two ways.
+    """Print the H2 and H-infinity norms of the linear plant, in SI units, each computed in two ways.
 
     They are infinite where a pole that the channels see does not decay (a rigid mode, an undamped or unstable one),
-    the H2 norm also where inputs are fed through.
+    and the H2 norm also where an input is fed straight through.
 
-    JSON: h2 and hinf with value, error (part by which the two ways differ), frequency_rad_s and why; plant, model,
+    JSON: h2 and hinf with value, error (relative difference of the two ways), frequency_rad_s and why; plant, model,
     overrides, version. An infinite value is null.
     """
     linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)

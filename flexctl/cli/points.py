@@ -48,22 +48,22 @@ def point_options(function: F) -> F:
     options = (
         click.option(
             "--pose", multiple=True, metavar="JOINT=VALUE",
-            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, 10deg,30deg; rad, or m of "
-            "a slide; repeatable.  [default: the plant file's]",
+            help="Joint variables of the pose, e.g. joint2=30deg,joint3=0.2, or all of them, e.g. 10deg,30deg; in rad, "
+            "or m for a slide; repeatable.  [default: the plant file's]",
         ),
         click.option(
             "--hold", "--lock", "hold", multiple=True, metavar="JOINT",
-            help='A joint that does not move, e.g. joint1, or "all"; repeatable.',
+            help='Joint to hold fixed, e.g. joint1, or "all"; repeatable.',
         ),
         click.option(
             "--load", multiple=True, metavar="INPUT=VALUE",
-            help="Constant inputs under which the arm is in equilibrium, e.g. tip_force_y=5,tip_force_x=2; SI units; "
+            help="Constant inputs that act at the equilibrium, e.g. tip_force_y=5,tip_force_x=2; SI units; "
             "repeatable.",
         ),
         click.option("--spin", metavar="RATE,...", help="Steady rate of every joint [rad/s], e.g. 6 or 6,0."),
         click.option(
             "--friction", type=click.Choice(["viscous", "stick"]), default="viscous", show_default=True,
-            help="Dry friction and play at rest: viscous leaves them out, stick takes them as they are.",
+            help="Dry friction and play at rest: viscous leaves them out, stick linearises them too.",
         ),
     )
     for option in reversed(options):

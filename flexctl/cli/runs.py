@@ -35,14 +35,14 @@ flexctl run tip_circle --only PD --also :model.elements=4      the same law on o
 @click.argument("plant", metavar="[PLANT]", required=False)
 @common.plant_options
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
-@click.option("--method", help="Integrate every run by this method, e.g. march, instead of the scenario's own.")
+@click.option("--method", help="Integrate every run with this method, e.g. march, instead of the scenario's own.")
 @common.law_option
 @click.option(
     "--also",
     "others",
     multiple=True,
     metavar="[PLANT][:KEY=VALUE,..]",
-    help="Run the same controller on this plant too, by default on the same one with other values; repeatable.",
+    help="Run the same controller on this plant too; without PLANT, on the same plant with other values; repeatable.",
 )
 @click.option("-o", "output", metavar="PATH", help="A folder for everything, or a file .png, .pdf, .svg or .json.")
 @common.report_option
@@ -53,8 +53,8 @@ def run(
 ) -> None:
     """Design a controller and run it through its scenarios.
 
-    CONTROLLER is a name of the catalogue or the path of a .py file; PLANT is by default what the script names in PLANT.
-    The controller is designed once, on the plant as given; each scenario may change the plant that is run.
+    CONTROLLER is a name of the catalogue or the path of a .py file; PLANT defaults to the plant that the script names.
+    The controller is designed once, on the plant as given; each scenario may change the plant it runs on.
 
     JSON: scores, duration_s and vibration_ratios by scenario, margins by variant of the plant, stability along the path
     by scenario where the tip follows one, controller; plant, model, overrides, version; scores and identity by plant

@@ -81,13 +81,13 @@ flexctl show tokhi_azad_lqg
 )
 @click.argument("name", metavar="NAME")
 @plant_options
-@click.option("--all", "everything", is_flag=True, help="Show values left at their default too.")
+@click.option("--all", "everything", is_flag=True, help="Show default values too.")
 @json_option
 def show(name: str, settings: tuple[str, ...], kind: str | None, everything: bool, as_json: bool) -> None:
     """Show a plant's numbers and their sources, or a controller.
 
-    NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file. Where both have
-    that name, both are shown.
+    NAME is a plant or a controller of the catalogue, or the path of a .toml or .py file. If a plant and
+    a controller share the name, both are shown.
     """
     from .. import __version__
     from ..catalogue import list_controllers, list_plants, locate

@@ -63,7 +63,7 @@ flexctl simulate spatial_3r --torque joint1_torque=bang-bang:50,0.25 --duration 
     "references",
     multiple=True,
     metavar="[NAME=]MOTION",
-    help=f"What the controller follows. MOTION: {specs.usage(specs.MOTIONS)}.",
+    help=f"Reference of the controller. MOTION: {specs.usage(specs.MOTIONS)}.",
 )
 @click.option(
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the run.  [default: twice the command's]"
@@ -73,7 +73,7 @@ flexctl simulate spatial_3r --torque joint1_torque=bang-bang:50,0.25 --duration 
 )
 @click.option(
     "--rtol", default="0.01", show_default=True, callback=to_part, metavar="PART",
-    help="Largest error, as a part of the range of each output.",
+    help="Largest error, as a fraction of the range of each output.",
 )
 @click.option(
     "--method", default="auto", show_default=True, help="exact, march, generalised_alpha, newmark or trapezoidal."
@@ -83,7 +83,7 @@ flexctl simulate spatial_3r --torque joint1_torque=bang-bang:50,0.25 --duration 
     "changes",
     multiple=True,
     metavar="TIME:MASS[,INERTIA]",
-    help="Another payload from a time on, e.g. 0.5:20g; repeatable.",
+    help="Change the payload at a time, e.g. 0.5:20g; repeatable.",
 )
 @common.law_option
 @click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
@@ -100,12 +100,12 @@ def simulate(
     method: str, changes: tuple[str, ...], law_kind: str, states: bool, files: tuple[str, ...], film: Path | None,
     page: Path | None, as_json: bool,
 ) -> None:
-    """Simulate an arm under torques or a controller.
+    """Simulate an arm driven by torques or by a controller.
 
     Numbers may carry a unit: 60deg, 250ms, 20g.
 
     JSON: scores, error (estimated, by output; null where none is estimated), method, step_s, duration_s, steps taken;
-    plant, model, overrides, version. A settling time that is not reached within the run is null.
+    plant, model, overrides, version. A settling time is null where the output does not settle within the run.
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices: it is propagated
     exactly, and has no payload to change.

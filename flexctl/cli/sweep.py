@@ -86,11 +86,11 @@ flexctl sweep tokhi_azad_pd --over controller.LIMIT=0.2..0.4/3 --only "60 deg, 0
 @click.option("--count", type=click.IntRange(min=1), help="Number of points of random and lhs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of random and lhs.")
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Run this scenario only; repeatable.")
-@click.option("--redesign", is_flag=True, help="Design the controller anew on the plant of every case.")
+@click.option("--redesign", is_flag=True, help="Design the controller again on the plant of every case.")
 @click.option("--linear", is_flag=True, help="Add stability and margins of the linear loop.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.  [default: one per core]")
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the cases, e.g. tcp://host:8786.")
-@click.option("--fresh", is_flag=True, help="Start anew where an interrupted sweep could be continued.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers run the cases, e.g. tcp://host:8786.")
+@click.option("--fresh", is_flag=True, help="Start over instead of resuming an interrupted sweep.")
 @click.option("-o", "output", metavar="FILE", help="Write .csv, .nc or .parquet; needed to resume a sweep.")
 @common.report_option
 @common.json_option
@@ -102,10 +102,10 @@ def sweep(
 ) -> None:
     """Run a controller over many values of plant or controller parameters.
 
-    Every case is a closed-loop run of every scenario. A case that fails is a row with its reason, and the exit code is
-    1. The controller is designed on the plant as given and does not know what changes, unless --redesign is there.
+    Every case is a closed-loop run of every scenario. A case that fails becomes a row with its reason, and the exit
+    code is 1. The controller is designed once, on the plant as given, unless --redesign is set.
 
-    With -o the cases that are done are kept as they come: after an interruption the same command goes on from there.
+    With -o finished cases are kept as they come: after an interruption the same command resumes there.
 
     JSON: columns, rows, failed; controller, version.
     """

@@ -31,7 +31,7 @@ flexctl validity tokhi_azad_1994 --torque bang-bang:0.1,0.3 --report validity.ht
 @click.option(
     "--input", "signals", multiple=True, metavar="[NAME=]SIGNAL", help="Signal of any input, as for --torque."
 )
-@click.option("--times", default="0.25,0.5,1,2,4", show_default=True, help="Factors on the signals.")
+@click.option("--times", default="0.25,0.5,1,2,4", show_default=True, help="Factors by which the signals are scaled.")
 @click.option(
     "--duration", metavar="SECONDS", callback=to_number, help="Length of the runs.  [default: twice the signals']"
 )
@@ -44,11 +44,11 @@ def validity(
 ) -> None:
     """Compare the linear plant with the full model under signals of growing size.
 
-    Without a law. Of every output the largest deviation from the linear prediction is shown, in parts of the range
-    through which it is predicted to go, and the size at which it passes 5 %.
+    There is no law in the loop. For every output the table gives the largest deviation from the linear prediction,
+    as a fraction of the predicted range, and the size at which it exceeds 5 %.
 
     JSON: amplitudes, deviation, parting, agreed, outputs, partings, errors, failures; plant, model, overrides, version.
-    A size that is not reached is null; they agree up to `agreed` whatever the errors of the runs are.
+    A size that is not reached is null; up to `agreed` they agree whatever the errors of the runs.
     """
     from ..judging.validity import linear_validity
 

@@ -148,7 +148,7 @@ def export_law(
         Name or path of a controller script, or a law: a `Design`, a law in its wrappers, a `FirstOrder`, a
         `control.StateSpace`.
     folder : path
-        Folder to be made. One that an earlier export made is replaced; any other with something in it is refused.
+        Folder to create. One that an earlier export made is replaced; any other with something in it is refused.
     to : str
         "c": C99 source; further formats as `flexctl export law --help` lists them.
     plant : Plant, str or Path, optional
@@ -200,7 +200,7 @@ def export_plant(
     plant : Plant, MechanicalModel, linear plant, str or Path
         The arm, its name or file, or its linear plant.
     folder : path
-        Folder to be made. One that an earlier export made is replaced; any other with something in it is refused.
+        Folder to create. One that an earlier export made is replaced; any other with something in it is refused.
     to : str
         Format, as `flexctl export plant --help` lists them.
     name : str, optional

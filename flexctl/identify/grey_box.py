@@ -65,7 +65,7 @@ class Identified(Tabular):
     correlation : ndarray
         Correlation of the parameters (of their logarithms), in the order of `values`.
     delay : int
-        Samples by which the input comes late.
+        Delay of the input in samples.
     late : int
         1 if sensors read before the input jumps, 0 if after; matters for outputs with feed-through.
     chi2 : float

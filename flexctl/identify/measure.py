@@ -55,7 +55,7 @@ def measure(
     outputs : sequence of str, optional
         Sensors; by default all of the plant.
     delay : int
-        Samples by which the input comes late.
+        Delay of the input in samples.
     encoder_bits : int
         Bits per turn of the encoders of all joint angles; 0: none.
     quanta : mapping, optional

@@ -158,7 +158,7 @@ def modal(
     pairs : int, optional
         Number of pole pairs; by default as many as pay, up to `most`.
     most : int
-        Highest order that is tried.
+        Highest order to try.
     rigid : bool, optional
         Whether there are terms 1/s and 1/s^2 (a joint that turns freely); by default where a channel falls like that
         at the low end.

@@ -215,7 +215,7 @@ def linear_validity(
     at : OperatingPoint, optional
         By default where the arm is linearised by itself.
     amplitudes : sequence of float
-        Factors on the signals.
+        Factors by which the signals are scaled.
     outputs : sequence of str, optional
         Names of the judged outputs; all by default.
     step : float, optional
