@@ -32,7 +32,7 @@ from ..model import FloatArray, index_of, names
 class DesignModel:
     """A plant reduced to its rigid modes and the first flexible ones: what most laws are designed on.
 
-    It also holds how the arm bends under the steady torques of a motion, so that a reference does not fight the bending.
+    It also holds how the arm bends under the steady torques of a motion: a reference then does not fight the bending.
 
     Attributes
     ----------
