@@ -53,7 +53,10 @@ class NoArm(NotAvailable, AttributeError):
 
 
 class LinearSystem(Plant):
-    """A linear plant as a `Plant`; see the module docstring for what of it can be changed.
+    """A linear plant in the place of an arm: matrices of the user's own, of a file, or of measurements.
+
+    Its natural frequencies, damping and gains can be changed: mode.N.frequency_hz, mode.N.damping,
+    modes.frequency_factor, modes.damping_factor, modes.damping, input.NAME.gain, output.NAME.gain.
 
     Made by `load_plant` of a .mat, .npz, .json or .mtx file (one that holds a measured response is fitted), or of a
     plant file with ``[model] kind = "matrices"``, and of a `SecondOrder`, `FirstOrder` or control.StateSpace wherever a

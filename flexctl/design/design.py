@@ -31,7 +31,10 @@ from ..model import ComplexArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Design(_Wrapper):
-    """A law with what it was designed for; see the module docstring.
+    """A finished design: the law, the plant it was made for, what was assumed, and what came out.
+
+    Poles and margins are those of the law on the whole plant that the design function was given, sampled exactly, with
+    the computation delay; not on the few modes of the design model. It stands in the place of a controller.
 
     Attributes
     ----------

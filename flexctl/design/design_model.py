@@ -30,7 +30,9 @@ from ..model import FloatArray, index_of, names
 
 @dataclass(frozen=True, eq=False)
 class DesignModel:
-    """A plant reduced to its rigid modes and the first flexible ones; see the module docstring.
+    """A plant reduced to its rigid modes and the first flexible ones: what most laws are designed on.
+
+    It also holds how the arm bends under the steady torques of a motion: a reference then does not fight the bending.
 
     Attributes
     ----------

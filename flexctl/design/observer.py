@@ -108,7 +108,9 @@ class Estimates(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class Observer:
-    """An estimator; see the module docstring.
+    """An estimator of what no sensor reads, from what some sensors read and the applied torques: a Kalman filter.
+
+    It runs beside any law, or after a run on what was recorded (`over`).
 
     Attributes
     ----------

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Blended(SameSignals):
-    """The blended law; see the module docstring.
+    """Laws of several configurations, blended by a reading between them: u = sat(sum of w_i u_i).
+
+    All laws run all the time and receive the command that is really applied; at a design point the loop is that
+    design, beyond the first and the last it stays as it is.
 
     Attributes
     ----------

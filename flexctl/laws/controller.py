@@ -124,7 +124,10 @@ def _left_out() -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LinearLaw:
-    """A linear law with limits; see the module docstring for the equations.
+    """A linear law with limits: x+ = A x + By y + Br r + Bu u, u = sat(C x + Dy y + Dr r).
+
+    y are the measured outputs, r the references with three numbers per followed channel: value, rate, acceleration.
+    `Bu` feeds the command after its limits back, as an observer or an anti-windup needs.
 
     Attributes
     ----------

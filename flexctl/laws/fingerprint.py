@@ -26,7 +26,7 @@ _ALIKE = 1e-5
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The signals and numbers by which two laws differ; see the module docstring.
+    """The signals, and samples of the responses, by which two laws differ.
 
     Attributes
     ----------

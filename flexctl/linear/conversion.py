@@ -35,7 +35,8 @@ def discretise(controller: FirstOrder, dt: float, method: str = "tustin", omega:
     dt : float
         Sample time [s].
     method : str
-        "tustin", "prewarped", "matched" (one input and output only) or "zoh"; see the module docstring.
+        "tustin" (a notch lands too low), "prewarped" (exact at omega), "matched" (every pole and zero exact; one
+        input and output only) or "zoh" (input held constant: half a sample of delay).
     omega : float, optional
         "prewarped": the frequency that is kept exactly [rad/s], required. "matched": where the gain is kept; by default
         at zero frequency if the gain is finite and not zero there, else below all other poles and zeros.

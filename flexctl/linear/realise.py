@@ -47,7 +47,8 @@ def first_order(
         M may be singular where s^2 M + s D + K is regular: massless coordinates held by springs alone are condensed;
         with massless dampers the result is a balanced form (`provenance["form"]` is "deflated") whatever `form` says.
     form : str
-        "modal" (default), "energy" or "physical"; see the module docstring.
+        "modal" (default): of each mode omega eta and its rate, all entries of the size of the natural frequencies;
+        "energy": states whose squares are energies; "physical": (q, v), whose digits fine meshes lose.
     modes : int, optional
         Keep the rigid and unstable modes and this many of the lowest flexible ones (modal form only; default: all).
     static_correction : bool
