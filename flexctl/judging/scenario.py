@@ -32,9 +32,9 @@ from ..laws.linear_part import linear_law
 from ..machine.given import as_plant
 from ..motion.moves import InputSignal, Motion
 from ..motion.track import Track, track_of
-from ..simulation.defaults import DEFAULT
+from ..simulation.defaults import DEFAULT, LEAST_RTOL
 from ..simulation.response import Response
-from ..simulation.simulate import LEAST_RTOL, simulate
+from ..simulation.simulate import simulate
 from ..support.checks import table
 from ..support.kinds import AnyLaw, LawGiven
 from .workers import frames_of

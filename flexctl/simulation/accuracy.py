@@ -12,6 +12,7 @@ from ..errors import AccuracyWarning, caution
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
+from .claims import MOVES, ROUNDING, Claim, warn_of
 from .defaults import CLAIM, DEFAULT, MEMORY
 from .growth import Growth
 
@@ -135,7 +136,7 @@ class Accuracy:
     def within(self, rtol: float) -> bool:
         """Whether the estimate of every displacement is below `rtol` of its range, or of a range of its unit."""
         own = self.kind == state.CONTROLLED
-        floor = 1e-5 * self.gauge.widest[self.group] + 1e-14
+        floor = MOVES * self.gauge.widest[self.group] + ROUNDING
         return bool(np.all(self.gauge.error[own] <= rtol * np.maximum(self.ranges, floor)[own]))
 
     @property
@@ -180,7 +181,7 @@ class Accuracy:
 
     def _moves(self) -> npt.NDArray[np.bool_]:
         """Return whose range is more than rounding."""
-        return np.asarray(self.ranges > 1e-5 * self.gauge.widest[self.group] + 1e-14)
+        return np.asarray(self.ranges > MOVES * self.gauge.widest[self.group] + ROUNDING)
 
     def _lost(self) -> npt.NDArray[np.bool_]:
         """Return what the smallest steps could not follow."""
@@ -211,53 +212,42 @@ class Accuracy:
         own = (self.kind == state.CONTROLLED) & self._moves()
         return bool(np.all(self.halved[own] <= rtol * self.ranges[own]))
 
-    def told(self) -> dict[str, Any]:
-        """Return what the provenance of a run says of its accuracy."""
-        known, ranges, estimate = self.gauge.number, self.ranges, self.estimate
+    def told(self, found: Sequence[Claim]) -> dict[str, Any]:
+        """Return what the provenance of a run says of its accuracy: its steps, and the worst of its claims."""
         if not self._estimated:
             return {}
-        own = np.flatnonzero((self.kind == state.CONTROLLED) & self._moves())
-        shortest, longest = (float(known[i]) for i in (state.SHORTEST, state.LONGEST))
-        found: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
-        if own.size:
-            worst = int(own[np.argmax(estimate[own] / ranges[own])])
-            found |= {"worst_output": self.outputs[worst].name, "worst_error": float(estimate[worst])}
-        return found
+        shortest, longest = (float(self.gauge.number[i]) for i in (state.SHORTEST, state.LONGEST))
+        known: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
+        if found:
+            known |= {"worst_output": found[0].signal.name, "worst_error": found[0].error}
+        return known
 
-    def warn(self, rtol: float, length: float) -> None:
-        """Warn where the estimate of an output is above `rtol` of its range (0: steps were given)."""
-        parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
-        bent = self.curved if self._estimated else max(self.curved, float(parts.max(initial=0.0)))
-        if bent > (rtol or DEFAULT):
-            text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
-            caution(text, AccuracyWarning)
-        if not self._estimated:
-            return
-        if self.rising is not None:
-            text = f"{self.rising}: the loop is unstable there, and errors grow with the motion; that it grows is right"
-            caution(text, AccuracyWarning)
-        ranges, lost, wanted = self.ranges, self._lost(), rtol or DEFAULT
-        poor = ~(self.estimate <= wanted * ranges) & (self.kind == state.CONTROLLED) & self._moves() & ~lost
-        said = [self._say(int(i)) for i in np.flatnonzero(poor)]
-        longest = float(self.gauge.number[state.LONGEST])
-        if said:
-            fixed = f"step < {longest:.3g} s, or leave step out: it then follows rtol"
-            remedy = f"rtol = {0.2 * rtol:.2g}" if rtol else fixed
-            caution(f"not within {wanted:.3g} of the range: {', '.join(said)}; {remedy}", AccuracyWarning)
-        if lost.any():
-            band = self._band(length)
-            names = ", ".join(self.outputs[i].name for i in np.flatnonzero(lost))
+    def warn(self, found: Sequence[Claim], rtol: float, length: float) -> None:
+        """Warn of what the run claims above `rtol` of its range (0: steps were given), and why where it is known."""
+        longest, lost = 0.0, []
+        if self._estimated:
+            longest = float(self.gauge.number[state.LONGEST])
+            lost = [self.outputs[i].name for i in np.flatnonzero(self._lost())]
+            lost += [one.signal.name for one in found if lost and not one.resolved and one.signal.name not in lost]
+        if lost:
             caution(
-                f"a force jumps on an arm whose high modes are not damped: {names} are right below {band:.3g} Hz and "
-                "not resolved above; add damping or hub inertia, or round the jump",
+                f"a force jumps on an arm whose high modes are not damped: {', '.join(lost)} are right below "
+                f"{self._band(length):.3g} Hz and not resolved above; add damping or hub inertia, or round the jump",
                 AccuracyWarning,
             )
+        if self.rising is not None and self._estimated:
+            text = f"{self.rising}: the loop is unstable there, and errors grow with the motion; that it grows is right"
+            caution(text, AccuracyWarning)
+        warn_of(found, rtol, self._bent(), longest, lost)
+
+    def _bent(self) -> float:
+        """Return the part of the range that may be wrong because inputs are no parabolas within a step."""
+        if self._estimated:
+            return self.curved
+        parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
+        return max(self.curved, float(parts.max(initial=0.0)))
 
     def _band(self, length: float) -> float:
         """Return the frequency [Hz] up to which modes keep their phase in the steps that are taken then."""
         h = COARSER * float(self.gauge.number[state.SHORTEST])
         return float((12.0 * BAND / (h * h * length)) ** (1.0 / 3.0) / (2.0 * np.pi))
-
-    def _say(self, i: int) -> str:
-        estimate, unit = float(self.estimate[i]), self.outputs[i].unit
-        return f"{self.outputs[i].name} (estimated error {estimate:.2g} {unit}, {estimate / self.ranges[i]:.1%})"

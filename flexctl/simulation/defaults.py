@@ -8,3 +8,5 @@ MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
 CLAIM = 0.1
 """No error below this part of rtol is claimed."""
+LEAST_RTOL = 1e-6
+"""No smaller tolerance is taken."""

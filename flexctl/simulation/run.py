@@ -23,6 +23,7 @@ from ..motion.moves import InputSignal, Motion
 from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
+from .claims import claims
 from .defaults import DEFAULT
 from .given import errors_of_inputs, told_why
 from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
@@ -255,6 +256,7 @@ class Run:
         try:
             self._pass(lambda part: report((1.0 + 2.0 * part) / 3.0))
             self.accuracy.halve(self.record.y, spare.y)
+            self.accuracy.hides = 0.0 if self._longest() <= SEES else self.accuracy.hides
             self.changed = 2.0 * np.abs(spare.u - self.record.u).max(axis=0)
         except ConvergenceError:
             self.accuracy.halve(self.record.y, np.full_like(self.record.y, np.nan))
@@ -418,8 +420,10 @@ class Run:
         error = self.accuracy.error(outputs, setup.method, setup.rtol)
         found, why = errors_of_inputs(self, self.accuracy.error(setup.model.outputs, setup.method, 0.0))
         error |= found
-        provenance.update(self.accuracy.told(), **told_why(error, why | self.accuracy.why(outputs, setup.method)))
-        self.accuracy.warn(setup.rtol, float(self.t[-1]))
+        claimed = claims((*outputs, *inputs), np.hstack([y, u]), error)
+        why |= self.accuracy.why(outputs, setup.method)
+        provenance.update(self.accuracy.told(claimed), **told_why(error, why))
+        self.accuracy.warn(claimed, setup.rtol, float(self.t[-1]))
         return Response(
             self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
         )

@@ -54,12 +54,11 @@ from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
 from .curved import compare_halves
-from .defaults import DEFAULT
+from .defaults import DEFAULT, LEAST_RTOL
 from .path_stability import warn_if_unstable
 from .response import Response
 from .run import Run, Setup
 
-LEAST_RTOL = 1e-6
 SMALL_RTOL = 3e-3
 """Below this SDIRK4 takes less time than generalised-alpha, for most arms, and is far more accurate."""
 SLOW = 5e-4
@@ -144,7 +143,7 @@ def simulate(
     Warns
     -----
     AccuracyWarning
-        When the estimated error of a displacement is above `rtol` of its range, or a jump excites modes that nothing
+        When the estimated error of any signal is above `rtol` of its range, or a jump excites modes that nothing
         damps: the message names the outputs, the estimate or the band, and what to do.
     HiddenInstability
         When the tip follows a path (`flexctl.motion.track`) and the linear loop is unstable there although the run is

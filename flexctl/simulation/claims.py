@@ -1,0 +1,95 @@
+"""What a run claims of its errors: the one place that decides which signals it warns of.
+
+A claim is the estimated largest error of a signal, as it stands in `run.error`. Whatever the signal is (an angle, a
+rate, a torque, friction, a current, a command), a claim above the tolerance times the range of the signal is said, with
+what to do about it. Estimates of different kinds come together here, so that none of them goes past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import AccuracyWarning, caution
+from ..model import FloatArray, Signal
+from .defaults import DEFAULT, LEAST_RTOL
+
+MOVES, ROUNDING = 1e-5, 1e-14
+"""A signal moves if its range is more than this part of the widest range of its unit, and more than this."""
+FINER = 0.2
+"""Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The estimated largest error of a signal, and its range, both in its unit."""
+
+    signal: Signal
+    error: float
+    extent: float
+
+    @property
+    def part(self) -> float:
+        """The error as a part of the range."""
+        return self.error / self.extent
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the error is less than the range, so that anything is known of the signal."""
+        return self.error < self.extent
+
+    def __str__(self) -> str:
+        said = f"{self.part:.1%}" if self.resolved else f"not resolved: its range is {self.extent:.2g}"
+        return f"{self.signal.name} (estimated error {self.error:.2g} {self.signal.unit}, {said})"
+
+
+def claims(signals: Sequence[Signal], series: FloatArray, error: Mapping[str, float]) -> list[Claim]:
+    """Return the claims of the signals that move and have one, the worst first."""
+    extents = np.ptp(series, axis=0)
+    widest: dict[str, float] = {}
+    for signal, extent in zip(signals, extents, strict=True):
+        widest[signal.unit] = max(widest.get(signal.unit, 0.0), float(extent))
+    found = [
+        Claim(signal, error[signal.name], float(extent)) for signal, extent in zip(signals, extents, strict=True)
+        if extent > MOVES * widest[signal.unit] + ROUNDING and not np.isnan(error.get(signal.name, np.nan))
+    ]
+    return sorted(found, key=lambda one: -one.part)
+
+
+def warn_of(found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str]) -> None:
+    """Warn of all claims above `rtol` of the range, or `DEFAULT` where steps were given (0).
+
+    Parameters
+    ----------
+    found : sequence of Claim
+        The claims of a run.
+    rtol : float
+        What was asked for; 0 where steps were given.
+    bent : float
+        Part of its range by which an input is not what steps are told of it.
+    longest : float
+        The longest step [s]; 0 where it is not known.
+    known : collection of str
+        Signals that another warning names.
+    """
+    wanted = rtol or DEFAULT
+    poor = [one for one in found if not one.error <= wanted * one.extent and one.signal.name not in known]
+    listed = ", ".join(map(str, poor))
+    if bent > wanted:
+        text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
+        caution(text + (f": {listed}" if poor else ""), AccuracyWarning)
+    elif poor:
+        caution(f"not within {wanted:.3g} of the range: {listed}; {_remedy(rtol, longest)}", AccuracyWarning)
+
+
+def _remedy(rtol: float, longest: float) -> str:
+    """Return what makes the error smaller."""
+    if FINER * rtol >= LEAST_RTOL:
+        return f"rtol = {FINER * rtol:.2g}"
+    if rtol:
+        return f"no smaller rtol than {LEAST_RTOL:g} is taken; give a step that is shorter"
+    if longest:
+        return f"step < {longest:.3g} s, or leave step out: it then follows rtol"
+    return "give a shorter step"

@@ -1,0 +1,106 @@
+"""Whatever a run claims to be further off than was asked for is named in a warning, of whatever kind it is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from accuracy_cases import CASES, Case, sampled_pd
+
+import flexctl as fx
+from flexctl.errors import AccuracyWarning
+from flexctl.model import Signal
+from flexctl.simulation.claims import claims, warn_of
+
+SIGNALS = (
+    Signal("joint1_angle", "rad"), Signal("joint1_rate", "rad/s"), Signal("joint1_friction", "N m"),
+    Signal("joint1_current", "A"), Signal("joint1_torque", "N m"), Signal("tip_acceleration_x", "m/s^2"),
+)
+
+
+def claimed(**errors: float) -> Any:
+    """Return claims of signals that all have the range 2, right to 1e-9 but for those given."""
+    series = np.outer([-1.0, 1.0], np.ones(len(SIGNALS)))
+    return claims(SIGNALS, series, {**dict.fromkeys((s.name for s in SIGNALS), 1e-9), **errors})
+
+
+@pytest.mark.parametrize("name", [s.name for s in SIGNALS])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3, 0.0])
+def test_a_signal_of_any_kind_above_the_tolerance_is_named(name: str, rtol: float) -> None:
+    bound = 2.0 * (rtol or 1e-2)
+    with pytest.warns(AccuracyWarning, match=name + r" \(estimated error"):
+        warn_of(claimed(**{name: 1.01 * bound}), rtol, 0.0, 1e-3, ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of(claimed(**{name: 0.99 * bound}), rtol, 0.0, 1e-3, ())
+
+
+def test_the_worst_comes_first_and_what_is_not_resolved_is_called_so() -> None:
+    found = claimed(joint1_rate=0.1, joint1_friction=3.0)
+    assert [one.signal.name for one in found[:2]] == ["joint1_friction", "joint1_rate"]
+    with pytest.warns(AccuracyWarning, match=r"joint1_friction .*not resolved: its range is 2\), joint1_rate .*5\.0%"):
+        warn_of(found, 1e-2, 0.0, 1e-3, ())
+
+
+def test_what_another_warning_names_is_not_named_twice() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of(claimed(joint1_rate=3.0), 1e-2, 0.0, 1e-3, ["joint1_rate"])
+
+
+def test_what_does_not_move_and_what_has_no_estimate_claims_nothing() -> None:
+    series = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1e-9, 1.0, 1.0, 1.0]])
+    found = claims(SIGNALS, series, {**dict.fromkeys((s.name for s in SIGNALS), 0.5), "tip_acceleration_x": np.nan})
+    assert {one.signal.name for one in found} == {"joint1_rate", "joint1_current", "joint1_torque"}
+
+
+class Given(NamedTuple):
+    """A run, and what of it is known to be worse than the tolerance."""
+
+    run: Callable[[], fx.Response]
+    poor: str
+
+
+def undamped() -> fx.Response:
+    """Return a run after jumps that excite what nothing damps."""
+    return Case("rotating_link", 0.1, {"joint1_torque": fx.bang_bang(1e-4, 0.03)}).run()
+
+
+def driven() -> fx.Response:
+    """Return a run of a motor with friction in steps that are too long for it."""
+    plant = fx.load_plant("quanser_flexible_link", overrides={"model.elements": 4})
+    return fx.simulate(plant, inputs={"joint1_voltage": fx.Sine(5.0, 25.0)}, duration=0.15, step=4e-3)
+
+
+def sampled() -> fx.Response:
+    """Return a run under a slow law, on an arm that nothing damps."""
+    law, reference = sampled_pd(kp=(6.0, 0.8), kv=(4.0, 0.5), time=0.2, period=5e-3)
+    plant = fx.load_plant("planar_2r_flexible", overrides={"model.elements": 4, "payload.mass": 0.3})
+    return fx.simulate(plant, law, reference, duration=0.3)
+
+
+RUNS = {
+    "rates of an undamped arm": Given(undamped, "joint1_rate"),
+    "steps that are given": Given(lambda: CASES["A"].run(step=1e-3), "joint1_rate"),
+    "currents and friction": Given(driven, "joint1_current"),
+    "a sampled law": Given(sampled, "joint1_rate"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_claim_above_the_tolerance_is_silent(name: str) -> None:
+    """A friction was 3 % off and 59 % was claimed: rates, and what reads them, were not looked at."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = RUNS[name].run()
+    said = " ".join(str(w.message) for w in caught if issubclass(w.category, AccuracyWarning))
+    found = claims((*run.outputs, *run.inputs), np.hstack([run.y, run.u]), run.error)
+    poor = [one.signal.name for one in found if one.error > 1e-2 * one.extent]
+    assert RUNS[name].poor in poor
+    assert [output for output in poor if f"{output} (" not in said and f"{output}, " not in said
+            and f"{output} are" not in said] == []
+    assert run.provenance["worst_output"] == found[0].signal.name
+    assert run.provenance["worst_error"] == run.error[found[0].signal.name]
