@@ -112,6 +112,10 @@ flexctl export plant plant.mat --to json -o out/json
 @click.option("--stop", metavar="SECONDS", callback=_seconds, help="FMU: default stop time for importers.")
 @click.option("--no-binary", "binary", flag_value=False, type=bool, default=None, help="FMU: sources only.")
 @click.option(
+    "--plain-states", is_flag=True, default=None,
+    help="FMU: in model exchange importers integrate the plant's own states, even where their solvers do badly.",
+)
+@click.option(
     "--nonlinear", is_flag=True, default=None,
     help="FMU for co-simulation of the arm itself, large motions included, instead of its linear plant.",
 )

@@ -119,7 +119,7 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "fmu.law", ("sample_time", "method", "scenario", "references", "tables", "binary"), "FMI 2.0, co-simulation"
     ),
     ("plant", "fmu"): Writer(
-        "fmu.plant", ("modes", "step", "stop", "binary", "nonlinear", "pose", "load"),
+        "fmu.plant", ("modes", "step", "stop", "binary", "plain_states", "nonlinear", "pose", "load"),
         "FMI 2.0: linear, co-simulation and model exchange; nonlinear, co-simulation",
     ),
     ("law", "matlab"): Writer(
@@ -207,7 +207,8 @@ def export_plant(
         Name of the export; by default that of the plant.
     **options
         modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the step and
-        the time that importers begin with; binary=False leaves the sources alone. nonlinear=True writes the arm itself,
+        the time that importers begin with; binary=False leaves the sources alone; plain_states=True gives importers the
+        plant's own states to integrate, even where their solvers do badly. nonlinear=True writes the arm itself,
         with `step` (1 ms) as its longest inner step; it begins at rest in its reference pose without inputs, or in
         equilibrium at pose={"joint2": 0.5} [rad or m] under load={"tip_force_y": 5.0} [unit of the input].
 

@@ -11,7 +11,6 @@ import scipy.linalg as sla
 
 import flexctl as fx
 from flexctl.export.fmu import package
-from flexctl.export.fmu.exchange import GAIN, POWER, expected_error, tolerance_for
 from flexctl.export.fmu.nominal import nominals
 from flexctl.linear import FirstOrder
 from flexctl.linear.discrete import zero_order_hold
@@ -171,7 +170,7 @@ def test_directional_derivatives_are_the_matrices(exported, name):
     with opened(*exported(name, plant)) as unit:
         unit.begin()
         u, y = unit.group("input"), unit.group("output")
-        x = unit.group("local")
+        x = unit.integrated()
         rates = [f"der({state})" for state in x]
         for matrix, unknown, known in ((plant.A, rates, x), (plant.B, rates, u), (plant.C, y, x), (plant.D, y, u)):
             for j, one in enumerate(known):
@@ -225,60 +224,6 @@ def test_instances_do_not_disturb_each_other_and_reset_begins_anew(exported):
 
 
 @needs_compiler
-def test_model_exchange_with_the_importers_defaults(tmp_path):
-    """Without nominals the hub rate is wrong by 213 % at a relative tolerance of 1e-4."""
-    plant = fx.load_plant("tokhi_azad_1994").linearise()
-    fx.export_plant(plant, tmp_path / "out", "fmu", name="arm")
-    path = str(tmp_path / "out" / "arm.fmu")
-    first = plant.first_order()
-    for tolerance, limit in ((1e-4, 1e-3), (None, 1e-6)):
-        found = fmpy.simulate_fmu(
-            path, fmi_type="ModelExchange", start_values={"joint1_torque": 0.1}, relative_tolerance=tolerance,
-            stop_time=0.2, output_interval=1e-3, output=["joint1_angle", "joint1_rate", "tip_displacement"],
-        )
-        exact, x, wanted = zero_order_hold(first, 1e-3), np.zeros(len(first.states)), []
-        for _ in range(len(found)):
-            wanted.append((exact.C @ x)[:3])
-            x = exact.A @ x + exact.B[:, 0] * 0.1
-        error = np.abs(np.array([list(row)[1:] for row in found]) - wanted).max(axis=0)
-        assert np.all(error <= limit * np.abs(wanted).max(axis=0))
-    description = fmpy.read_model_description(path)
-    assert float(description.defaultExperiment.tolerance) <= 1e-6
-
-
-@needs_compiler
-def test_the_tolerance_of_the_unit_serves_undamped_links(tmp_path):
-    """RALF, 64 periods of its fastest mode: 1e-6 takes a relative tolerance of 1e-10, at 1e-4 it is told to be off."""
-    first = fx.load_plant("ralf").linearise().first_order("modal")
-    made = fx.export_plant(first, tmp_path / "out", "fmu", name="arm")
-    assert any("relative tolerance of 1e-4" in note for note in made.notes)
-    stop, outputs = made.facts["stop"], [s.name for s in first.outputs]
-    exact = zero_order_hold(first, stop / 500)
-    for j, signal in enumerate(first.inputs):
-        found = fmpy.simulate_fmu(
-            str(tmp_path / "out" / "arm.fmu"), fmi_type="ModelExchange", start_values={signal.name: 0.1},
-            stop_time=stop, output_interval=stop / 500, output=outputs,
-        )
-        x, wanted = np.zeros(len(first.states)), []
-        for _ in range(len(found)):
-            wanted.append(exact.C @ x + exact.D[:, j] * 0.1)
-            x = exact.A @ x + exact.B[:, j] * 0.1
-        error = np.abs(np.array([list(row)[1:] for row in found]) - wanted).max(axis=0)
-        assert np.all(error <= 1e-6 * np.abs(wanted).max(axis=0))
-
-
-def test_the_expected_error_counts_the_periods_that_are_seen():
-    """k x(t) = 1 - exp(-s t) (cos w t + s/w sin w t): its amplitude beside the first peak, one period a second."""
-    for damping, lasting in ((0.0, 10.0), (4.0, 0.5)):
-        plant = fx.from_matrices([[1.0]], [[damping]], [[4.0 * np.pi**2 + 0.25 * damping**2]], B=[[1.0]], C=[[1.0]])
-        part = np.hypot(1.0, damping / (4.0 * np.pi)) / (1.0 + np.exp(-0.25 * damping))
-        swing = expected_error(plant.first_order("physical"), 10.0, 1e-6) / (GAIN * 1e-6**POWER)
-        assert swing == pytest.approx(part * lasting, rel=0.06)
-    rigid = fx.from_matrices([[1.0]], [[0.0]], [[0.0]], B=[[1.0]], C=[[1.0]]).first_order("physical")
-    assert tolerance_for(rigid, 1.0) == 1e-6
-
-
-@needs_compiler
 def test_nominals_in_description_and_function_are_the_same(exported):
     from fmpy.fmi2 import FMU2Model
 
@@ -286,7 +231,7 @@ def test_nominals_in_description_and_function_are_the_same(exported):
     description = fmpy.read_model_description(path)
     if not folder.exists():
         fmpy.extract(path, folder)
-    told = [float(v.nominal) for v in description.modelVariables if v.causality == "local" and v.derivative is None]
+    told = [float(v.derivative.nominal) for v in description.modelVariables if v.derivative is not None]
     model = FMU2Model(
         guid=description.guid, unzipDirectory=str(folder), instanceName="me",
         modelIdentifier=description.modelExchange.modelIdentifier,

@@ -33,6 +33,10 @@ class Unit:
             v.name for v in self.description.modelVariables if v.causality == causality and v.derivative is None
         ]
 
+    def integrated(self) -> list[str]:
+        """Names of what importers integrate in model exchange."""
+        return [v.derivative.name for v in self.description.modelVariables if v.derivative is not None]
+
     def begin(self, start: dict[str, float] | None = None, stop: float | None = None) -> Unit:
         self.slave.setupExperiment(startTime=0.0, stopTime=stop)
         self.slave.enterInitializationMode()

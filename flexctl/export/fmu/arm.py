@@ -33,7 +33,8 @@ def write(request: Request) -> Written:
     from .. import Written
 
     options = dict(request.options)
-    require(options.get("modes") is None, "modes has no effect on a nonlinear arm; leave it out")
+    for key in ("modes", "plain_states"):
+        require(options.get(key) is None, f"{key} has no effect on a nonlinear arm; leave it out")
     model = _arm(request.thing)
     step, stop = (_seconds(key, options.get(key), usual) for key, usual in (("step", STEP), ("stop", STOP)))
     q, u = _begin(model, options)

@@ -115,11 +115,24 @@ class Description:
         outputs = [i for i, v in enumerate(self.variables) if v.causality == "output"]
         rates = [i for i, v in enumerate(self.variables) if v.derivative_of is not None]
         lines = ["  <ModelStructure>"]
-        for word, group in (("Outputs", outputs), ("Derivatives", rates), ("InitialUnknowns", [*outputs, *rates])):
+        for word, group in (("Outputs", outputs), ("Derivatives", rates)):
             if group:
                 unknowns = [_unknown(i, self.variables[i].depends) for i in group]
                 lines += [f"    <{word}>", *unknowns, f"    </{word}>"]
-        return [*lines, "  </ModelStructure>"]
+        return [*lines, *self._initial(outputs, rates), "  </ModelStructure>"]
+
+    def _initial(self, outputs: Sequence[int], rates: Sequence[int]) -> list[str]:
+        """Return what is computed at the start, by what may be set there: a state that is computed stands for those."""
+        computed = {
+            i: self.variables[i].depends or () for i in (self.variables[rate].derivative_of for rate in rates)
+            if i is not None and self.variables[i].start is None
+        }
+        unknowns = []
+        for i in sorted({*outputs, *rates, *computed}):
+            given = self.variables[i].depends
+            known = None if given is None else tuple(k for one in given for k in computed.get(one, (one,)))
+            unknowns.append(_unknown(i, known))
+        return ["    <InitialUnknowns>", *unknowns, "    </InitialUnknowns>"] if unknowns else []
 
 
 def dated() -> dict[str, str]:

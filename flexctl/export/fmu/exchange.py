@@ -31,28 +31,47 @@ MOST = 5.0
 """Periods between two points of output after which CVode, with its 500 steps, gives up."""
 
 
-def notes_of(plant: FirstOrder, step: float, stop: float, tolerance: float) -> list[str]:
+def departs(plant: FirstOrder, step: float, stop: float) -> bool:
+    """Return whether importers' solvers need help: they might be off by over 1e-3 at 1e-4, or give up."""
+    return plant.dt == 0.0 and bool(_might_be_off(plant, stop) or _periods(plant, step) > MOST)
+
+
+def _might_be_off(plant: FirstOrder, stop: float) -> bool:
+    return SAFETY * expected_error(plant, stop, 1e-4) > 1e-3
+
+
+def notes_of(plant: FirstOrder, step: float, stop: float, tolerance: float, departures: bool) -> list[str]:
     """Return what must be known of model exchange with this unit."""
-    if plant.dt:
+    if not departs(plant, step, stop):
         return []
+    usual, periods = expected_error(plant, stop, 1e-4), _periods(plant, step)
     told = []
-    usual = expected_error(plant, stop, 1e-4)
-    if usual > 1e-3:
+    if _might_be_off(plant, stop):
         told.append(
-            f"model exchange: weakly damped modes go through many periods in {stop:g} s, and importers' solvers are "
-            f"off by {usual:.0e} of an output's peak, or up to {SAFETY:g} times that, at a relative tolerance of "
-            f"1e-4; the unit asks for {tolerance:g}. Co-simulation is exact at any step; --modes N "
-            "keeps the lowest modes"
+            f"weakly damped modes go through many periods in {stop:g} s, and importers' solvers are then off by about "
+            f"{min(usual, 1.0):.0e} of an output's peak, or up to {SAFETY:g} times that, at a relative tolerance of "
+            f"1e-4; the unit asks for {tolerance:g}"
         )
+    if periods > MOST:
+        told.append(
+            f"modes up to {periods / step:.3g} Hz go through {periods:.3g} periods in a step of {step:g} s, of which "
+            "solvers such as CVode give up (500 steps)"
+        )
+    if not departures:
+        return [f"model exchange: {one}. Co-simulation is exact at any step; --modes N keeps the lowest modes"
+                for one in told]
+    return [
+        "model exchange: solvers integrate how far each state departs from the motion that held inputs lead to "
+        "(NAME_departure), which is exact at any tolerance while inputs change at events or ends of steps. Where an "
+        f"importer changes inputs within its steps they integrate the states: {'; '.join(told)}. --modes N keeps the "
+        "lowest modes, --plain-states leaves departures out"
+    ]
+
+
+def _periods(plant: FirstOrder, step: float) -> float:
+    """Return through how many periods the fastest oscillation goes in a step [s]."""
     poles = plant.poles()
-    fastest = float(np.abs(poles[np.abs(poles.imag) > 0.1 * np.abs(poles)]).max(initial=0.0))
-    if fastest * step > 2.0 * math.pi * MOST:
-        told.append(
-            f"model exchange: modes up to {fastest / (2.0 * math.pi):.3g} Hz go through "
-            f"{fastest * step / (2.0 * math.pi):.3g} periods in a step of {step:g} s, of which solvers such as CVode "
-            "give up (500 steps); use co-simulation, or keep the lowest modes (--modes N)"
-        )
-    return told
+    return float(np.abs(poles[np.abs(poles.imag) > 0.1 * np.abs(poles)]).max(initial=0.0)) * step / (2.0 * math.pi)
 
 
 def expected_error(plant: FirstOrder, stop: float, tolerance: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +17,11 @@ RUNTIME = tuple(f"flexctl_{name}" for name in ("fmi2.h", "unit.h", "unit.c", "li
 """Files of `csource` that go with the data."""
 
 
-def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str:
+MOTION = "flexctl_motion.c"
+"""The file that goes with them where importers integrate departures from the motion that held inputs lead to."""
+
+
+def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray, departures: bool = False) -> str:
     """Return the C file of a plant, without its GUID.
 
     Parameters
@@ -27,6 +32,8 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
         Name in C; what the plant is called in the comment.
     nominal : ndarray
         Nominal values of the states.
+    departures : bool
+        Whether importers integrate departures (`MOTION`).
     """
     n, p, ny = len(plant.states), len(plant.inputs), len(plant.outputs)
     lines = [
@@ -40,6 +47,7 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
         f"#define N_STATES {n}",
         f"#define MODEL_EXCHANGE {int(plant.dt == 0.0)}",
         "#define HAS_DIRECTIONS",
+        *(["#define HELD_MOTION"] if departures else ()),
         *([f"#define SAMPLE_TIME {plant.dt.hex()} /* {plant.dt!r} s */"] if plant.dt else ()),
         '#include "flexctl_linear.h"',
         '#include "flexctl_unit.h"',
@@ -50,7 +58,8 @@ def source(plant: FirstOrder, name: str, title: str, nominal: FloatArray) -> str
     lines += [_doubles("NOMINAL", nominal), ""]
     if plant.dt == 0.0:
         lines += _blocks(plant.A)
-    return "\n".join([*lines, '#include "flexctl_linear.c"', '#include "flexctl_unit.c"', ""])
+    parts = ("flexctl_linear.c", *([MOTION] if departures else ()), "flexctl_unit.c")
+    return "\n".join([*lines, *(f'#include "{part}"' for part in parts), ""])
 
 
 def _comment(text: str) -> str:
@@ -90,9 +99,11 @@ def _blocks(A: FloatArray) -> list[str]:
     sizes = np.bincount(label, minlength=count)
     groups = np.split(np.array(order), np.cumsum(sizes)[:-1]) if count else []
     series = [int(not (A[np.ix_(g, g)] @ A[np.ix_(g, g)]).any()) for g in groups]
-    balance = np.ones(n)
-    for group in groups:
-        balance[group] = _balance(A[np.ix_(group, group)])
+    balance, longest = np.ones(n), np.ones(count)
+    for k, group in enumerate(groups):
+        part = A[np.ix_(group, group)]
+        balance[group] = _balance(part)
+        longest[k] = _step_of(part * balance[group] / balance[group][:, None])
     still = np.asarray(~A.any(axis=0))
     ramp = np.asarray(~still & ~A[~still].any(axis=0))
     return [
@@ -103,8 +114,17 @@ def _blocks(A: FloatArray) -> list[str]:
         _integers("BLOCK_IS_SERIES", series),
         _integers("INTEGRATES", (still | ramp).tolist()),
         _doubles("BALANCE", balance),
+        "#ifdef HELD_MOTION",
+        _doubles("BLOCK_STEP", longest),
+        "#endif",
         "",
     ]
+
+
+def _step_of(A: FloatArray) -> float:
+    """Return a power of two [s] with which A times it has a norm of at most 1."""
+    norm = float(np.abs(A).sum(axis=1).max(initial=0.0))
+    return 2.0 ** -math.ceil(math.log2(norm)) if norm > 0.0 else 1.0
 
 
 def _balance(A: FloatArray) -> FloatArray:

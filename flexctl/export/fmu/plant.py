@@ -17,7 +17,7 @@ from ...support.checks import number
 from ..given import first_order_of
 from . import linear
 from .description import Description, Variable, distinct
-from .exchange import notes_of, tolerance_for
+from .exchange import departs, notes_of, tolerance_for
 from .nominal import horizon, nominals
 from .package import packed, runtime
 from .page import page
@@ -39,32 +39,43 @@ def write(request: Request) -> Written:
         require(not options.get(key), f"{key} is of nonlinear=True; a linear plant is taken where it was linearised")
     found = as_linear(request.thing)
     plant = first_order_of(found, options.get("modes"))
-    stop = horizon(plant) if options.get("stop") is None else _positive("stop", options["stop"])
+    shows = horizon(plant)
+    stop = shows if options.get("stop") is None else _positive("stop", options["stop"])
     step = _step(plant, options.get("step"), stop)
-    nominal, sizes = nominals(plant, stop)
+    require(
+        plant.dt == 0.0 or options.get("plain_states") is None,
+        "plain_states is of model exchange, which a sampled plant does not have; leave it out",
+    )
+    nominal, sizes = nominals(plant, min(stop, shows))  # a plant that runs away is not to be called that large
+    departures = departs(plant, step, stop) and not options.get("plain_states")
     groups, notes = distinct([
         ("input", names(plant.inputs)), ("output", names(plant.outputs)), ("state", names(plant.states)),
+        ("departure", [f"{name}_departure" for name in names(plant.states)]),
     ])
     offsets = _operating_inputs(found)
     if any(offsets):
         at = ", ".join(f"{s.name} = {v:.6g} {s.unit}" for s, v in zip(plant.inputs, offsets, strict=True) if v)
         notes.append(f"all values are deviations from the operating point, where {at}")
     tolerance = tolerance_for(plant, stop)
-    notes += notes_of(plant, step, stop, tolerance)
-    variables = _variables(plant, groups, nominal, sizes, offsets)
+    notes += notes_of(plant, step, stop, tolerance, departures)
+    variables = _variables(plant, groups, nominal, sizes, offsets, departures)
     title = request.title or request.name
     text = _text(plant, title)
     description = Description(
         request.name, text, variables, (f"{request.name}.c",), step, stop, exchange=plant.dt == 0.0,
         variable_step=plant.dt == 0.0, directional=True, tolerance=tolerance, version=__version__,
     )
-    sources = {f"{request.name}.c": linear.source(plant, request.name, title, nominal), **runtime(linear.RUNTIME)}
+    files = (*linear.RUNTIME, *([linear.MOTION] if departures else ()))
+    sources = {
+        f"{request.name}.c": linear.source(plant, request.name, title, nominal, departures), **runtime(files),
+    }
     kind = "x[k+1] = A x[k] + B u[k], y = C x + D u" if plant.dt else "x' = A x + B u, y = C x + D u"
     told = page(request.name, (text, f"{kind}, {len(plant.states)} states."), variables, notes)
     content, lacking, guid = packed(description, sources, told, bool(options.get("binary", True)))
     facts: dict[str, Any] = {
         "states": len(plant.states), "inputs": len(plant.inputs), "outputs": len(plant.outputs), "guid": guid,
-        "step": step, "stop": stop, "tolerance": tolerance, "binary": not lacking, "bytes": len(content),
+        "step": step, "stop": stop, "tolerance": tolerance, "departures": departures,
+        "binary": not lacking, "bytes": len(content),
     }
     return Written({f"{request.name}.fmu": content}, (*notes, *lacking), facts)
 
@@ -97,10 +108,13 @@ def _operating_inputs(found: SecondOrder | FirstOrder) -> list[float]:
 
 def _variables(
     plant: FirstOrder, groups: Sequence[Sequence[str]], nominal: FloatArray, sizes: FloatArray,
-    offsets: Sequence[float],
+    offsets: Sequence[float], departures: bool,
 ) -> list[Variable]:
-    """Return inputs, outputs, states and rates, in the order of the value references."""
-    u, y, x = groups
+    """Return inputs, outputs, states and rates, in the order of the value references.
+
+    With departures these stand in place of the states, and the states come last.
+    """
+    u, y, x, e = groups
     p, ny = len(u), len(y)
     at_x = p + ny
     found = [
@@ -115,17 +129,30 @@ def _variables(
             name, "output", s.unit, _about(s, "output of the plant"), nominal=float(sizes[i]),
             depends=tuple(int(k) for k in depends),
         ))
-    sampled = plant.dt > 0.0
-    for i, (name, s) in enumerate(zip(x, plant.states, strict=True)):
+    kind = "discrete" if plant.dt > 0.0 else "continuous"
+    states = [
+        Variable(name, "local", s.unit, _about(s, "state of the plant"), kind, 0.0, float(nominal[i]))
+        for i, (name, s) in enumerate(zip(x, plant.states, strict=True))
+    ]
+    if departures:
+        about = "departure of {} from the motion that held inputs lead to"
+        shown = at_x + 2 * len(x)
+        found += [
+            Variable(e[i], "local", one.unit, about.format(one.name), nominal=one.nominal, depends=(shown + i,))
+            for i, one in enumerate(states)
+        ]
+        return [*found, *_rates(plant, e, at_x), *states]
+    return [*found, *states, *(_rates(plant, x, at_x) if plant.dt == 0.0 else ())]
+
+
+def _rates(plant: FirstOrder, integrated: Sequence[str], at: int) -> list[Variable]:
+    """Return the derivatives of what importers integrate; `at` is the place of the first of these variables."""
+    found = []
+    for i, (name, s) in enumerate(zip(integrated, plant.states, strict=True)):
+        depends = (*np.flatnonzero(plant.B[i]), *(at + np.flatnonzero(plant.A[i])))
         found.append(Variable(
-            name, "local", s.unit, _about(s, "state of the plant"), "discrete" if sampled else "continuous", 0.0,
-            float(nominal[i]),
-        ))
-    for i, (name, s) in enumerate(zip(x, plant.states, strict=True) if not sampled else ()):
-        depends = (*np.flatnonzero(plant.B[i]), *(at_x + np.flatnonzero(plant.A[i])))
-        found.append(Variable(
-            f"der({name})", "local", f"{s.unit}/s" if s.unit not in ("", "1") else "1/s", f"rate of {s.name}",
-            derivative_of=at_x + i, depends=tuple(int(k) for k in depends),
+            f"der({name})", "local", f"{s.unit}/s" if s.unit not in ("", "1") else "1/s", f"rate of {name}",
+            derivative_of=at + i, depends=tuple(int(k) for k in depends),
         ))
     return found
 

@@ -148,12 +148,11 @@ static fmi2Status model_advance(unit *c, double h)
     return status;
 }
 
-static void model_outputs(unit *c, double y[])
+static fmi2Status model_outputs(unit *c, double y[])
 {
-    if (c->now.mode == INITIALISING) {
-        (void)begin(c);
-    }
+    const fmi2Status status = c->now.mode == INITIALISING ? begin(c) : fmi2OK;
     memcpy(y, ARM_READINGS(c), N_OUTPUTS * sizeof *y);
+    return status;
 }
 
 static fmi2Status model_derivatives(unit *c, double rates[])

@@ -31,7 +31,11 @@ static fmi2Status model_advance(unit *c, double h)
     return fmi2OK;
 }
 
-static void model_outputs(unit *c, double y[]) { memcpy(y, c->now.model.command, sizeof c->now.model.command); }
+static fmi2Status model_outputs(unit *c, double y[])
+{
+    memcpy(y, c->now.model.command, sizeof c->now.model.command);
+    return fmi2OK;
+}
 
 static fmi2Status model_derivatives(unit *c, double rates[])
 {

@@ -34,16 +34,33 @@ static void model_start(unit *c) { (void)c; }
 
 static const double *model_nominals(void) { return NOMINAL; }
 
-static void model_outputs(unit *c, double y[])
+#ifdef HELD_MOTION
+static void inputs_beyond(unit *c, double u[]);
+#else
+static fmi2Status model_shown(unit *c, double x[])
 {
-    times(&C, c->now.model.x, y, 0);
+    memcpy(x, c->now.model.x, sizeof c->now.model.x);
+    return fmi2OK;
+}
+
+static void inputs_beyond(unit *c, double u[]) { memcpy(u, c->now.u, sizeof c->now.u); }
+#endif
+
+static fmi2Status model_outputs(unit *c, double y[])
+{
+    double x[AT_LEAST_ONE(N_STATES)];
+    const fmi2Status status = model_shown(c, x);
+    times(&C, x, y, 0);
     times(&D, c->now.u, y, 1);
+    return status;
 }
 
 static fmi2Status model_derivatives(unit *c, double rates[])
 {
+    double u[AT_LEAST_ONE(N_INPUTS)];
+    inputs_beyond(c, u);
     times(&A, c->now.model.x, rates, 0);
-    times(&B, c->now.u, rates, 1);
+    times(&B, u, rates, 1);
     for (int i = 0; i < N_STATES; i++) {
         if (!is_finite(rates[i])) {
             return tell(c, fmi2Discard, "the rate of state %d is not finite", i + 1);
@@ -322,14 +339,14 @@ static int pair(const int *states, double h, double *phi, double *gamma)
     return 1;
 }
 
-static int general(const int *states, int n, double h, double *phi, double *gamma)
+/* exp([A B; 0 0] h) of a group, balanced, the column of input j times 2^-scale[j]; NULL where there is none. */
+static wide *balanced_exponential(const int *states, int n, double h, int scale[])
 {
     const int m = n + N_INPUTS;
     wide *w = (wide *)calloc((size_t)m * (size_t)m, sizeof *w);
     double norm = 0.0;
-    int scale[AT_LEAST_ONE(N_INPUTS)] = {0}, done;
     if (w == NULL) {
-        return 0;
+        return NULL;
     }
     for (int i = 0; i < n; i++) {
         double sum = 0.0;
@@ -345,6 +362,7 @@ static int general(const int *states, int n, double h, double *phi, double *gamm
             w[i * m + n + j] = (wide)h * (entry(&B, states[i], j) / BALANCE[states[i]]);
             sum += fabs((double)w[i * m + n + j]);
         }
+        scale[j] = 0;
         if (sum > 0.0 && norm > 0.0) {
             (void)frexp(sum / norm, &scale[j]);
         }
@@ -352,8 +370,17 @@ static int general(const int *states, int n, double h, double *phi, double *gamm
             w[i * m + n + j] *= (wide)ldexp(1.0, -scale[j]);
         }
     }
-    done = exponentiate(m, w);
-    for (int i = 0; i < n && done; i++) {
+    if (!exponentiate(m, w)) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+static void unbalanced(const wide *w, const int *states, int n, double h, const int scale[], double *phi, double *gamma)
+{
+    const int m = n + N_INPUTS;
+    for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
             phi[i * n + j] = (double)w[i * m + j] * (BALANCE[states[i]] / BALANCE[states[j]]);
         }
@@ -362,12 +389,44 @@ static int general(const int *states, int n, double h, double *phi, double *gamm
         }
     }
     /* columns of states that only integrate, without rounding */
-    for (int j = 0; j < n && done; j++) {
+    for (int j = 0; j < n; j++) {
         for (int i = 0; i < n && INTEGRATES[states[j]]; i++) {
             phi[i * n + j] = (i == j ? 1.0 : 0.0) + h * entry(&A, states[i], states[j]);
         }
     }
+}
+
+static int general(const int *states, int n, double h, double *phi, double *gamma)
+{
+    int scale[AT_LEAST_ONE(N_INPUTS)];
+    wide *w = balanced_exponential(states, n, h, scale);
+    if (w == NULL) {
+        return 0;
+    }
+    unbalanced(w, states, n, h, scale, phi, gamma);
     free(w);
+    return 1;
+}
+
+static int block_exponential(int b, double h, double *phi, double *gamma)
+{
+    const int *states = BLOCK_STATE + BLOCK_START[b];
+    const int n = BLOCK_START[b + 1] - BLOCK_START[b];
+    int done = 0;
+    if (BLOCK_IS_SERIES[b]) {
+        done = series(states, n, h, phi, gamma);
+    } else if (n == 2) {
+        done = pair(states, h, phi, gamma);
+    }
+    if (!done && !BLOCK_IS_SERIES[b]) {
+        done = general(states, n, h, phi, gamma);
+    }
+    for (int k = 0; k < n * n && done; k++) {
+        done = is_finite(phi[k]);
+    }
+    for (int k = 0; k < n * N_INPUTS && done; k++) {
+        done = is_finite(gamma[k]);
+    }
     return done;
 }
 
@@ -375,24 +434,8 @@ static int exponential_of(double h, exponential *found)
 {
     double *phi = found->phi, *gamma = found->gamma;
     for (int b = 0; b < N_BLOCKS; b++) {
-        const int *states = BLOCK_STATE + BLOCK_START[b];
         const int n = BLOCK_START[b + 1] - BLOCK_START[b];
-        int done = 0;
-        if (BLOCK_IS_SERIES[b]) {
-            done = series(states, n, h, phi, gamma);
-        } else if (n == 2) {
-            done = pair(states, h, phi, gamma);
-        }
-        if (!done && !BLOCK_IS_SERIES[b]) {
-            done = general(states, n, h, phi, gamma);
-        }
-        for (int k = 0; k < n * n && done; k++) {
-            done = is_finite(phi[k]);
-        }
-        for (int k = 0; k < n * N_INPUTS && done; k++) {
-            done = is_finite(gamma[k]);
-        }
-        if (!done) {
+        if (!block_exponential(b, h, phi, gamma)) {
             return 0;
         }
         phi += n * n;
@@ -401,6 +444,10 @@ static int exponential_of(double h, exponential *found)
     return 1;
 }
 
+#ifdef HELD_MOTION
+static void forget_doubled(unit *c);
+#endif
+
 static void model_forget(unit *c)
 {
     for (int k = 0; k < KEPT; k++) {
@@ -408,6 +455,9 @@ static void model_forget(unit *c)
         c->cache.kept[k].phi = NULL;
         c->cache.kept[k].h = 0.0;
     }
+#ifdef HELD_MOTION
+    forget_doubled(c);
+#endif
 }
 
 /* The exponential for a step, made once for each of the last few lengths. */

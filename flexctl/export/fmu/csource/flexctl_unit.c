@@ -156,6 +156,10 @@ fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], s
     unit *c = (unit *)component;
     double y[AT_LEAST_ONE(N_OUTPUTS)], rates[AT_LEAST_ONE(N_STATES)] = {0.0};
     int has_y = 0, has_rates = 0;
+#ifdef HELD_MOTION
+    double shown[AT_LEAST_ONE(N_STATES)];
+    int has_shown = 0;
+#endif
     if (!may(c, ANY_MODE, "fmi2GetReal")) {
         return fmi2Error;
     }
@@ -168,12 +172,26 @@ fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], s
             value[i] = c->now.u[at];
         } else if (at < FIRST_STATE) {
             if (!has_y) {
-                model_outputs(c, y);
+                fmi2Status status = model_outputs(c, y);
+                if (status != fmi2OK) {
+                    return status;
+                }
                 has_y = 1;
             }
             value[i] = y[at - FIRST_OUTPUT];
         } else if (at < FIRST_RATE) {
-            value[i] = *model_state(c, at - FIRST_STATE);
+            value[i] = N_SHOWN > 0 && c->type == fmi2CoSimulation ? 0.0 : *model_state(c, at - FIRST_STATE);
+#ifdef HELD_MOTION
+        } else if (at >= FIRST_SHOWN) {
+            if (!has_shown) {
+                fmi2Status status = model_shown(c, shown);
+                if (status != fmi2OK) {
+                    return status;
+                }
+                has_shown = 1;
+            }
+            value[i] = shown[at - FIRST_SHOWN];
+#endif
         } else {
             if (!has_rates) {
                 fmi2Status status = model_derivatives(c, rates);
@@ -199,11 +217,11 @@ fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference vr[], s
         const int start = (c->now.mode & (INSTANTIATED | INITIALISING)) != 0 && STATES_MAY_BE_SET;
         if (at >= 0 && at < FIRST_OUTPUT) {
             c->now.u[at] = value[i];
-        } else if (at >= FIRST_STATE && at < FIRST_RATE && start) {
-            *model_state(c, at - FIRST_STATE) = value[i];
+        } else if (at >= FIRST_START && at < FIRST_START + N_STATES && start) {
+            *model_state(c, at - FIRST_START) = value[i];
         } else {
             return tell(c, fmi2Error, "fmi2SetReal: value reference %u is not an input%s", vr[i],
-                        at < FIRST_STATE || at >= FIRST_RATE ? ""
+                        at < FIRST_START || at >= FIRST_START + N_STATES ? ""
                         : STATES_MAY_BE_SET  ? "; start values of states are set before the run"
                                              : "; closures tie the coordinates of this arm, it begins in its pose");
         }
@@ -335,7 +353,9 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2Value
         if (at >= 0 && at < FIRST_OUTPUT) {
             u[at] = seed[i];
         } else if (at >= FIRST_STATE && at < FIRST_RATE) {
-            x[at - FIRST_STATE] = seed[i];
+            x[at - FIRST_STATE] += seed[i];
+        } else if (at >= FIRST_SHOWN && at < N_VALUES) { /* a state moves as its departure does */
+            x[at - FIRST_SHOWN] += seed[i];
         } else {
             return tell(c, fmi2Error, "directional derivatives are with respect to inputs and states, not %u", known[i]);
         }
@@ -345,7 +365,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2Value
         const long at = (long)unknown[i];
         if (at >= FIRST_OUTPUT && at < FIRST_STATE) {
             answer[i] = y[at - FIRST_OUTPUT];
-        } else if (at >= FIRST_RATE && at < N_VALUES) {
+        } else if (at >= FIRST_RATE && at < FIRST_SHOWN) {
             answer[i] = rates[at - FIRST_RATE];
         } else {
             return tell(c, fmi2Error, "directional derivatives are of outputs and rates of states, not %u", unknown[i]);
@@ -377,12 +397,22 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo *info)
         return fmi2Error;
     }
     memset(info, 0, sizeof *info); /* nothing ever happens but through the inputs */
+#ifdef HELD_MOTION
+    return model_event(c, &info->valuesOfContinuousStatesChanged);
+#else
     return fmi2OK;
+#endif
 }
 
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component)
 {
-    return enter((unit *)component, EVENT, CONTINUOUS, "fmi2EnterContinuousTimeMode");
+    const fmi2Status status = enter((unit *)component, EVENT, CONTINUOUS, "fmi2EnterContinuousTimeMode");
+#ifdef HELD_MOTION
+    if (status == fmi2OK) {
+        model_resumed((unit *)component);
+    }
+#endif
+    return status;
 }
 
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean no_earlier, fmi2Boolean *event,
@@ -395,7 +425,11 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean no_e
     }
     *event = fmi2False;
     *terminate = fmi2False;
+#ifdef HELD_MOTION
+    return model_completed(c, event);
+#else
     return fmi2OK;
+#endif
 }
 
 fmi2Status fmi2SetTime(fmi2Component component, fmi2Real time)
