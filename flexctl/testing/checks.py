@@ -263,10 +263,13 @@ def compiled_functions_are_the_plain_methods(case: Case) -> None:
 def compiled_run_is_the_plain_run(case: Case) -> None:
     """Check two methods and two step sizes; the long run has several calls of the law within one compiled call.
 
-    Both solve their steps and jumps well beyond what is compared.
+    Both solve their steps and jumps well beyond what is compared. What rounding leaves of a correction is larger with
+    closures: a step that is not solved to its tolerance for it is taken again with more care, and then meets closures
+    along other directions. That is another solution of the same order, and a law that pushes 4e-16 harder may find it.
     """
     model, law, move = case.model, _pd(case), quintic(0.0, 0.3, 8 * case.period)
-    for scheme in (generalised_alpha(tolerance=1e-14, iterations=60), trapezoidal(tolerance=1e-14, iterations=60)):
+    solved = 1e-12 if model.closures else 1e-14
+    for scheme in (generalised_alpha(tolerance=solved, iterations=60), trapezoidal(tolerance=solved, iterations=60)):
         for periods, substeps in ((12, 3), (150, 1)):
             run = partial(
                 simulate, controller=law, reference=move, duration=periods * case.period,
