@@ -79,7 +79,7 @@ class NotAvailable(FlexctlError):
 
 
 class WriteError(FlexctlError, OSError):
-    """A result cannot be written although the place is right: the disk is full, a quota is reached, a device is gone.
+    """A result cannot be written although its path is valid: the disk is full, a quota is reached, a device is gone.
 
     Nothing half-written is left behind.
 

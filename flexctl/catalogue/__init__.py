@@ -248,7 +248,7 @@ def load_plant(
     name : str or Path
         Catalogue name (see `list_plants`) or path of a `.toml` file, or of a linear plant: .mat, .npz, .json, .mtx. A
         linear plant has other overrides, see `flexctl.catalogue.linear_plant`. To a measured frequency response (these
-        files too, .csv, .uff) a linear plant is fitted, and it is said how well (`DataWarning`).
+        files too, .csv, .uff) a linear plant is fitted; a `DataWarning` states how well.
     model : str or mapping, optional
         Another solver than the file's, or options of the solver: `model={"sections": 40}`.
     overrides : mapping, optional

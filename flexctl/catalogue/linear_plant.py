@@ -58,9 +58,9 @@ class LinearSystem(Plant):
     Its natural frequencies, damping and gains can be changed: mode.N.frequency_hz, mode.N.damping,
     modes.frequency_factor, modes.damping_factor, modes.damping, input.NAME.gain, output.NAME.gain.
 
-    Made by `load_plant` of a .mat, .npz, .json or .mtx file (one that holds a measured response is fitted), or of a
-    plant file with ``[model] kind = "matrices"``, and of a `SecondOrder`, `FirstOrder` or control.StateSpace wherever a
-    plant is asked for.
+    Made by `load_plant` from a .mat, .npz, .json or .mtx file (one that holds a measured response is fitted), or from a
+    plant file with ``[model] kind = "matrices"``, and from a `SecondOrder`, `FirstOrder` or control.StateSpace wherever
+    a plant is needed.
 
     Attributes
     ----------

@@ -183,8 +183,8 @@ def certify(
     its bound than the error of the run: every scenario is run again at a finer tolerance.
 
     With --model the controller is designed on the plant as its file has it and examined in another
-    formulation, in which the signals have the same names. Options of the formulation follow a colon: a coarse mesh is
-    too stiff in its higher modes, and the margins are smaller than they should be.
+    formulation; the law reads and drives the corresponding signals there. Options of the formulation follow a colon: a
+    coarse mesh is too stiff in its higher modes, and the margins are smaller than they should be.
 
     PLANT may also be a linear plant: a .mat, .npz, .json or .mtx file, or a plant file of matrices. Its frequencies are
     varied by --frequency, and by --vary mode.1.frequency_hz, mode.1.damping, modes.damping_factor, input.NAME.gain and
@@ -276,7 +276,7 @@ def _print(found: Certificate) -> None:
         console.print(line, soft_wrap=True, markup=False)
     console.print()
     if any(not x.failure for x in found.loads):
-        common.print_table("A constant load that comes on while the arm holds still", load_steps(found))
+        common.print_table("A constant load that sets in while the arm holds still", load_steps(found))
     if any(not x.failure for x in found.events):
         common.print_table(f"When something happens on the way ({found.scenario})", happenings(found))
     if any(not q.failure for q in found.quantised):
@@ -331,7 +331,7 @@ def load_steps(found: Certificate) -> Table:
 
 def happenings(found: Certificate) -> Table:
     """Return what is left of a run in which something happens."""
-    listed = common.table("what<", "at [s]", "followed<", "largest error\n[parts of the move]", "at the end")
+    listed = common.table("what<", "at [s]", "followed<", "largest error\n[fraction of the move]", "at the end")
     for x in found.events:
         if not x.failure:
             told = f"{x.name} ({x.about})" if x.about else x.name
@@ -434,7 +434,7 @@ def vibrations(found: Certificate) -> list[str]:
 def parted(found: LinearValidity) -> list[str]:
     """Return where run and prediction part, and every output that does so within the range, the first one first."""
     each = [f"{name} {found.where(factor)}" for name, factor in found.partings.items() if math.isfinite(factor)]
-    return [f"they part (5 %) {found.where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
+    return [f"they differ by 5 % {found.where(found.parting)}{': ' if each else ''}{', '.join(each)}"]
 
 
 def predictions(found: Certificate) -> list[str]:
@@ -443,7 +443,8 @@ def predictions(found: Certificate) -> list[str]:
     if found.validity is not None:
         rows = zip(found.validity.amplitudes, found.validity.deviation, found.validity.saturated, strict=True)
         told = [f"{d:.2g} at {a:g}{' (at a limit)' if s else ''}" for a, d, s in rows]
-        lines.append(f"deviation from the linear prediction [parts of the move], at times the move: {', '.join(told)}")
+        what = "deviation from the linear prediction [fraction of the move], at times the move"
+        lines.append(f"{what}: {', '.join(told)}")
         lines += parted(found.validity)
     for drive, part in found.saturation.items():
         lines.append(f"largest {drive.replace('_', ' ')} of all scenarios: {100 * part:.3g} % of its limit")

@@ -102,7 +102,7 @@ def rest_of(where: Where, plant: Plant) -> dict[str, dict[str, float]]:
     """Return pose and load of an arm that is not linearised, by name, where they are given."""
     wrong = [f"--{key}" for key in ("hold", "spin") if getattr(where, key)]
     wrong += ["--friction"] if where.friction != "viscous" else []
-    require(not wrong, f"{', '.join(wrong)} is of linear plants and has no effect on the arm itself; leave it out")
+    require(not wrong, f"{', '.join(wrong)} is for linear plants and has no effect on the arm itself; leave it out")
     require(isinstance(plant, Plant), "--nonlinear needs the plant file of an arm; a linear plant is exact as it is")
     pose, load = _pose(where, plant), named("--load", where.load, signal_units(plant.model.inputs), "input")
     return {key: value for key, value in (("pose", pose), ("load", load)) if value}

@@ -76,7 +76,7 @@ def _columns(path: Path, heads: Sequence[str], name: str) -> tuple[int, int]:
     names = [_parts(head)[0] for head in heads]
     time = next((i for i, found in enumerate(names) if found in _TIMES), None)
     if time is None:
-        raise DefinitionError(f'{path}: no column is the time; its head is "time [s]", there are {names}')
+        raise DefinitionError(f'{path}: no column is the time; its header is "time [s]", there are {names}')
     if name in names:
         return time, names.index(name)
     if len(names) == 2:

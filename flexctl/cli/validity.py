@@ -69,7 +69,7 @@ def validity(
     for name, factor in found.partings.items():
         least = "<= " if factor <= found.amplitudes[0] else ""
         listed.add_row(name, *(compact(float(x), 2) for x in found.outputs[name]), least + compact(factor, 3))
-    common.print_table(f"{about['plant']} ({about['model']}), {length:g} s, parts of the predicted range", listed)
-    common.stdout().print(f"linear plant and arm part (5 %) {found.where(found.parting)}")
+    common.print_table(f"{about['plant']} ({about['model']}), {length:g} s, fraction of the predicted range", listed)
+    common.stdout().print(f"linear plant and arm differ by 5 % {found.where(found.parting)}")
     for factor, why in found.failures.items():
         common.stdout().print(f"no run at {factor:g} times the move: {why}")

@@ -47,9 +47,9 @@ class ServoWeights:
     Attributes
     ----------
     penalty : mapping
-        Weight of the square of what outputs or states of the plant are off their course, by name.
+        Weight of the squared deviation of outputs or states of the plant from their course, by name.
     command : float or sequence of float
-        Weight of what each command is off its course, squared.
+        Weight of each command's squared deviation from its course.
     disturbance : float or sequence of float
         Variance of a disturbance of each command.
     noise : float or sequence of float
@@ -112,7 +112,7 @@ def lqg_servo(
     measures, drives, follow = (_listed(name, x) for name, x in given.items())
     require(len(follow) == len(drives), f"{len(follow)} followed outputs for {len(drives)} inputs; give as many")
     apart = [name for name in follow if name not in measures]
-    require(not apart, f"followed outputs {apart} are not measured: nothing would tell what is left of their errors")
+    require(not apart, f"followed outputs {apart} are not measured: nothing would show their remaining errors")
     model = sampled_model(plant, measures, drives, sample_time, delay)
     rows = np.array([model.row(name) for name in follow])
     (N, U), (Nd, Ud) = _course(model, rows), _against(model, rows)

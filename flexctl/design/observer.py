@@ -52,7 +52,7 @@ class Estimates(Tabular):
     t : ndarray
         Times [s].
     values, innovations, loads, states : ndarray
-        Estimated outputs, readings less what was expected of them, loads at the inputs (empty where none are
+        Estimated outputs, readings minus their predictions, loads at the inputs (empty where none are
         estimated), modal coordinates and rates; a row for every time.
     truth : ndarray
         What the run recorded of the estimated outputs, nan where it recorded nothing.
@@ -178,7 +178,7 @@ class Observer:
 
     @property
     def deviations(self) -> dict[str, float]:
-        """Standard deviation of every estimate that white noise of the design's variances leaves, torques exact."""
+        """Standard deviation of every estimate under white noise of the design's variances, torques exact."""
         F = self.system
         k = len(self.measures)
         V = np.diag(self.noise)
@@ -187,7 +187,7 @@ class Observer:
         return {s.name: float(np.sqrt(x)) for s, x in zip(self.estimates, variance, strict=True)}
 
     def over(self, run: Response, at: Mapping[str, float] | None = None) -> Estimates:
-        """Return what the observer makes of a recorded run.
+        """Return the estimates along a recorded run.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Observer:
         """Return for every estimate the largest error that inputs up to a limit can cause on a plant, whatever they do.
 
         It is the sum of |h| of the error's impulse response, times the limit: no input within the limit does worse, and
-        one does so. The plant starts at rest and its sensors are exact.
+        one attains it. The plant starts at rest and its sensors are exact.
 
         Parameters
         ----------

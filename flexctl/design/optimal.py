@@ -68,7 +68,7 @@ class OptimalCommand:
     arrival : float
         Time from which on every plant is in the narrowest band that was minimised, as planned [s].
     bands : mapping
-        Band in parts of the move -> time from which on it is kept, as planned [s].
+        Band as a fraction of the move -> time from which on it is kept, as planned [s].
     plants : tuple of str
         Those it was made for.
     sample_time : float
@@ -128,7 +128,7 @@ class OptimalTorque:
     arrival : float
         Time from which on every plant is in the band [s].
     bands : mapping
-        Band in parts of the move -> time [s].
+        Band as a fraction of the move -> time [s].
     plants : tuple of str
         Those that one torque serves.
 
@@ -173,14 +173,14 @@ def optimal_command(
     longest : float
         Time by which the plants must have arrived [s]; the search begins there.
     within : float
-        Band whose time is made small, in parts of the move.
+        Band whose arrival time is minimised, as a fraction of the move.
     also : mapping, optional
         Further bands that must be kept from given times [s] on, e.g. ``{0.001: 0.45}``.
     limits : mapping, optional
         Input or output of the plants -> largest size, or (low, high): torque, strain, rate, travel. By default each
         driven input within 0.98 of the law's own limits.
     margin : float
-        Part of the bands that is planned for.
+        Fraction of the bands that is planned for.
     progress : callable, optional
         Called with the bracket of the arrival [s] as it becomes smaller.
 
@@ -207,7 +207,7 @@ def optimal_command(
     if np.linalg.matrix_rank(fed) < len(core.drives):
         raise NotAvailable(
             f"the law does not feed the accelerations of {list(core.follows)} forward to each of {list(core.drives)}: "
-            "an optimal command has no way into it; design it with J r'' (lqg, hinf, loop_shaping, joint_pd do)"
+            "an optimal command cannot act through it; design it with J r'' (lqg, hinf, loop_shaping, joint_pd do)"
         )
     ends = zip(core.drives, RESERVE * core.lower, RESERVE * core.upper, strict=True)
     own = {drive: (float(low), float(high)) for drive, low, high in ends if np.isfinite([low, high]).any()}
@@ -237,7 +237,7 @@ def bound(
 ) -> OptimalTorque:
     """Return the torque that brings plants that are known to the target soonest, without feedback.
 
-    One plant is what no law beats; one that is not linear is taken as linear about rest, with a warning: turning arms
+    For one plant no law is faster; a nonlinear one is linearised about rest, with a warning: turning arms
     couple their joints and change their inertia on the way. Several at once (other frequencies) are possible as long
     as their rigid inertia is the same: the angle that is reached depends on nothing else.
 
@@ -265,11 +265,11 @@ def bound(
     checks.positive("sample_time", sample_time, "s")
     bounds = limits_of(limits)
     for name in drives:
-        require(name in bounds, f"{name} has no limit: without one there is no soonest time; give limits")
+        require(name in bounds, f"{name} has no limit: without one there is no earliest arrival; give limits")
     moves = moves_of(target, tuple(target))
     systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
     tell_of_linearised(plants)
-    with telling(progress, "looking for the soonest arrival", "between {:.3f} and {:.3f} s".format) as report:
+    with telling(progress, "looking for the earliest arrival", "between {:.3f} and {:.3f} s".format) as report:
         planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
     torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
     t = tuple((sample_time * np.arange(1, torques.shape[1])).tolist())
@@ -301,8 +301,8 @@ def load_command(path: str | Path, law: LawGiven, known: SystemGiven = None) -> 
     law : Controller
         The law with which it is to run.
     known : Plant or model, optional
-        The arm whose torques the law is fed forward, for a command of nonlinear loops; another one than in the plan is
-        refused.
+        The arm whose torques the law is fed forward, for a command of nonlinear loops; any other than that of the plan
+        is refused.
 
     Examples
     --------
@@ -391,7 +391,7 @@ def _soonest(
     """Return the solution with the earliest arrival, by bisection over samples."""
     checks.positive("longest", longest, "s")
     for band in (within, *also):
-        require(0.0 < band < 1.0, f"band = {band} must lie between 0 and 1, in parts of the move")
+        require(0.0 < band < 1.0, f"band = {band} must lie between 0 and 1, as a fraction of the move")
     require(0.0 < margin <= 1.0, f"margin = {margin} must lie between 0 and 1")
     last = round(longest / dt)
     require(last >= 20, f"longest = {longest} s are {last} samples: too few")

@@ -67,7 +67,7 @@ def through_loop(
     )
     loop = closed_loop(held, delay_outputs(feedback, delay))
     grown = float(np.abs(loop.poles()).max())
-    require(grown < 1.0, f"the loop is unstable on {name} (|z| = {grown:.6f}): no command makes up for that")
+    require(grown < 1.0, f"the loop is unstable on {name} (|z| = {grown:.6f}): no command can compensate for that")
     count = 3 * len(core.follows)
     jump = np.zeros(count)
     jump[::3] = [moves.get(c, 0.0) for c in core.follows]
@@ -100,7 +100,7 @@ def tell_of_linearised(plants: Mapping[str, Any]) -> None:
     if apart:
         warnings.warn(
             f"{', '.join(apart)}: not linear; the bound is that of the linear plant about rest, which a large move "
-            "leaves. What the arm itself can do, fx.optimal_command finds with runs of it",
+            "leaves. fx.optimal_command finds what the arm itself can do, by runs of it",
             Caution, stacklevel=3,
         )
 

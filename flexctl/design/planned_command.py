@@ -39,7 +39,7 @@ class PlannedCommand:
     arrival : float
         Time from which on every plant was in the band whose time was minimised, and at rest, in its run [s].
     bands : mapping
-        Band in parts of the move -> time from which on it was kept [s].
+        Band as a fraction of the move -> time from which on it was kept [s].
     plants : tuple of str
         Those it was made for.
     sample_time : float

@@ -32,7 +32,7 @@ def held_frequency(plant: LinearGiven, measures: Names) -> float:
     """Return the lowest natural frequency [rad/s] of the plant with these outputs held still.
 
     With the joint angles it is that of the arm with its joints locked, the frequency at which feedback from the joints
-    alone can do nothing: a joint law stays well below it, a model-based one at half of it or so.
+    alone can do nothing: a joint law stays well below it, a model-based one at about half of it.
 
     Examples
     --------
@@ -98,7 +98,8 @@ def hinf_weights(
 ) -> tuple[mixed_sensitivity.HinfWeights, mixed_sensitivity.HinfScales]:
     """Return weights and scales of `mixed_sensitivity.hinf`; the parameters are those of `bryson`.
 
-    Time counts in 1/w, commands in what accelerates one joint at a time, outputs in what that moves in a time of 1/w.
+    The unit of time is 1/w, that of a command accelerates one joint at a time, that of an output is how far this moves
+    it in 1/w.
 
     Examples
     --------

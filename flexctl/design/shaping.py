@@ -203,7 +203,7 @@ def optimised_shaper(
     Raises
     ------
     ConvergenceError
-        When no shaper up to the limit does it.
+        When no shaper up to the limit suffices.
 
     Examples
     --------

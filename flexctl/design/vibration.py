@@ -57,7 +57,7 @@ def vibration_damping(
     drives: tuple[str, ...],
     sample_time: float, delay: int = 1, corner: float = 0.0, slack: float = 1.1, limit: float = np.inf,
 ) -> Design:
-    """Return the design of a law that knows nothing but its measurements, and what they read at rest.
+    """Return the design of a law that uses only its measurements and their values at rest.
 
     That is their reference, see `flexctl.judging.variations.resting`.
 

@@ -152,15 +152,15 @@ def export_law(
     to : str
         "c": C99 source; further formats as `flexctl export law --help` lists them.
     plant : Plant, str or Path, optional
-        The arm that a script designs for instead of its own; of any other law the arm that tells the units.
+        The arm that a script designs for instead of its own; for any other law the arm that gives the units.
     name : str, optional
         Name of files, types and functions; by default that of the script, or "law".
     **options
         sample_time [s] and method ("tustin" or "zoh") sample a continuous law. scenario: name of the scenario of the
         script whose references become a table in the code; references: these themselves, a motion by channel. tables:
         True allows tables above 64 kB. test_steps: periods in the recorded test. certificate: the .json file of
-        `flexctl certify` of this law, whose verdict goes into the code. binary: False leaves the sources of an FMU
-        alone.
+        `flexctl certify` of this law, whose verdict goes into the code. binary: False writes an FMU of sources
+        only.
 
     Returns
     -------
@@ -206,8 +206,8 @@ def export_plant(
     name : str, optional
         Name of the export; by default that of the plant.
     **options
-        modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the step and
-        the time that importers begin with; binary=False leaves the sources alone; plain_states=True gives importers the
+        modes: keep the rigid and this many of the lowest flexible modes. Of an FMU: step and stop [s] are the default
+        step and stop time of importers; binary=False writes sources only; plain_states=True gives importers the
         plant's own states to integrate, even where their solvers do badly. nonlinear=True writes the arm itself,
         with `step` (1 ms) as its longest inner step; it begins at rest in its reference pose without inputs, or in
         equilibrium at pose={"joint2": 0.5} [rad or m] under load={"tip_force_y": 5.0} [unit of the input].

@@ -65,7 +65,8 @@ def compiled_c(law: LawGiven, single: bool = False) -> Any:
     Parameters
     ----------
     law : Controller or linear system
-        A sampled law that `export_law` can write as C. A `Design` around it stays, and noise, which is made in Python.
+        A sampled law that `export_law` can write as C. A `Design` around it is kept, and so is noise, which is made in
+        Python.
     single : bool
         Single instead of double precision.
 

@@ -70,7 +70,7 @@ class Lost:
 
 @dataclass(frozen=True, eq=False)
 class SinglePrecision(Tabular):
-    """The cost of single precision to a law in a run.
+    """How single precision changes a run of a law.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class MirroredLaw(_Wrapper):
 
 
 def single_precision(controller: LawGiven, plant: SystemGiven, scenario: Scenario) -> SinglePrecision:
-    """Return what single precision costs a law in a scenario.
+    """Return how much single precision changes a scenario of a law.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def single_precision(controller: LawGiven, plant: SystemGiven, scenario: Scenari
     plant : Plant
         The nominal plant; the scenario runs on its own variant.
     scenario : Scenario
-        The run; how large the signals become in it is what the bound rests on.
+        The run; the bound rests on how large its signals become.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _bounds(program: Program, met: _Largest, arm: Any) -> tuple[dict[str, float]
     if not loop.radius < 1.0:
         return {}, f"the linear loop is not stable (a pole at |z| = {loop.radius:.6g})"
     if math.log(FORGOTTEN) / math.log(loop.radius) > LONGEST:
-        return {}, f"the linear loop forgets too slowly (a pole at |z| = {loop.radius:.9g})"
+        return {}, f"the linear loop decays too slowly (a pole at |z| = {loop.radius:.9g})"
     sums, peaks = loop.gains()
     more = np.zeros(len(sums))
     for _ in range(4):  # the run in single precision is larger by what is bounded

@@ -45,8 +45,8 @@ _UNSEEN = 1e-11
 def transfer(plant: LinearGiven, s: npt.ArrayLike) -> ComplexArray:
     """Return the transfer matrix, (outputs, inputs, len(s)), at complex s [rad/s] (z for a sampled plant).
 
-    The module docstring tells how. At a pole (within rounding) an entry is inf if it grows there and the finite limit
-    if it does not; no warning is given.
+    The module docstring explains how. At a pole (within rounding) an entry is inf if it grows there and the finite
+    limit if it does not; no warning is given.
 
     Examples
     --------

@@ -53,9 +53,9 @@ class MeasuredMargins(Margins):
         Standard deviation of gain_margin, gain_reduction, phase_margin_deg, delay_margin, disk_margin and
         sensitivity_peak, in their units; NaN where the response has none.
     unstable_poles : int
-        How many unstable poles plant and law have together, the plant's as it was said.
+        How many unstable poles plant and law have together, the plant's as given.
     closed_loop_unstable : int or None
-        How many the closed loop then has; None where the lines do not tell.
+        How many the closed loop then has; None where the lines do not determine it.
     why_unknown : str
         Why they do not.
     band : (low, high)
@@ -80,7 +80,7 @@ class MeasuredMargins(Margins):
 
     @property
     def stable(self) -> bool | None:
-        """Whether the closed loop is stable; None where the lines do not tell."""
+        """Whether the closed loop is stable; None where the lines do not determine it."""
         return None if self.closed_loop_unstable is None else self.closed_loop_unstable == 0
 
     def __str__(self) -> str:

@@ -54,7 +54,7 @@ class Norm(float):
     Attributes
     ----------
     error : float
-        By what part the second way differs; nan where there is none.
+        Relative difference of the second way; nan where there is none.
     frequency : float
         Where an H-infinity norm is attained [rad/s], inf at the end of the axis; nan for an H2 norm.
     why : str

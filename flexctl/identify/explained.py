@@ -50,8 +50,8 @@ class Explained(NamedTuple):
         said = ", ".join(f"{times:.3g} times ({output})" for output, times in largest.items())
         return [
             f"THE MODEL DOES NOT EXPLAIN THE DATA: what is left over is {said} the noise, and it is not noise. The "
-            "deviations hold how far records, outputs, bands and quarters disagree; they say nothing of the error that "
-            "the model makes in all of them. Try another friction law, more of the arm, or --engine full"
+            "deviations cover how far records, outputs, bands and quarters disagree; they say nothing about an "
+            "error that the model makes in all of them. Try another friction law, more of the arm, or --engine full"
         ]
 
 

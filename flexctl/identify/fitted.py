@@ -43,7 +43,7 @@ def fitted_plant(response: FrequencyResponse, name: str = "measured response", s
     response : FrequencyResponse
         The lines, with standard deviations if they are known.
     name, source : str
-        How the plant is called, and where it is from.
+        Name and origin of the plant.
 
     Returns
     -------

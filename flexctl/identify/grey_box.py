@@ -77,14 +77,14 @@ class Identified(Tabular):
     condition : float
         Of the normal equations, columns scaled; above 1e6 the data do not separate the parameters.
     cautions : tuple of str
-        What is to be known of the result, as it was warned of.
+        The warnings that came with the result.
     misfit : mapping
         (data, output) -> measured minus modelled.
     times_noise : mapping
         (data, output) -> misfit over the noise of the data, both rms: 1 where the model explains them.
     unexplained : float
-        0 where the model explains the data, else the largest of `times_noise` that is no sensor's noise: the
-        deviations then hold how far parts of the data disagree, not what the model has wrong throughout.
+        0 where the model explains the data, else the largest of `times_noise` that sensor noise does not explain:
+        the deviations then cover how far parts of the data disagree, not errors that the model makes throughout.
     substeps : int
         Steps in a sample with which the full model follows records; 0: they are those of the linear one.
 
@@ -221,7 +221,7 @@ def parameters(
     start : mapping, optional
         Other values to begin with.
     delay : int or "scan"
-        Samples by which inputs come late; "scan" finds it.
+        Delay of the inputs in samples; "scan" finds it.
     mesh : bool
         Whether to find out how far the parameters depend on the mesh of the model, and to refine it where they do by
         more than 0.1 % and half their deviation; the result says so.
@@ -234,9 +234,9 @@ def parameters(
     Warns
     -----
     DataWarning
-        For records on which linear and full model part by more than is left unexplained, for parameters that the data
-        do not tell apart or hardly determine, misfits that are not noise, modes that are not excited, outputs that the
-        plant does not have, a mesh that is too coarse.
+        For records on which linear and full model differ by more than is left unexplained, for parameters that the
+        data cannot separate or hardly determine, misfits that are not noise, modes that are not excited, outputs that
+        the plant does not have, a mesh that is too coarse.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def measure(
     Parameters
     ----------
     plant : Plant, str or Path
-        The arm, with the friction that its file says.
+        The arm, with the friction that its file states.
     excitation : Excitation
         What drives it; it names the input.
     outputs : sequence of str, optional

@@ -156,7 +156,7 @@ def modal(
     response : MeasuredResponse
         The gains with their standard deviations; without these all lines count with the same relative error.
     pairs : int, optional
-        Number of pole pairs; by default as many as pay, up to `most`.
+        Number of pole pairs; by default as many as improve the fit, up to `most`.
     most : int
         Highest order to try.
     rigid : bool, optional

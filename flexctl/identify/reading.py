@@ -126,10 +126,10 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
             about = _json(text.removeprefix("# about:"), "about")
         elif text and not text.startswith("#"):
             rows.append((number, next(csv.reader([line], delimiter=_separator(lines)))))
-    require(bool(rows), "is empty; its head is: time [s],torque [N m],angle [rad]")
+    require(bool(rows), "is empty; it begins with a header: time [s],torque [N m],angle [rad]")
     heads = [bracketed(head.strip()) for head in rows[0][1]]
     numeric = all(is_number(head) for head in heads)
-    require(not numeric, "has no head with names and units; write one: time [s],torque [N m],angle [rad]")
+    require(not numeric, "has no header with names and units; write one: time [s],torque [N m],angle [rad]")
     rows = rows[1:]
     if rows and _is_units(heads, rows[0][1]):
         heads = [f"{name} [{unit.strip().strip('[]()')}]" for name, unit in zip(heads, rows[0][1], strict=True)]
@@ -137,7 +137,7 @@ def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
     comma = _separator(lines) != ","
     table = np.empty((len(rows), len(heads)))
     for k, (number, row) in enumerate(rows):
-        require(len(row) == len(heads), f"line {number} has {len(row)} columns where the head has {len(heads)}")
+        require(len(row) == len(heads), f"line {number} has {len(row)} columns where the header has {len(heads)}")
         for i, text in enumerate(row):
             said = text.replace(",", ".") if comma and text.count(",") == 1 and "." not in text else text
             if not is_number(said):

@@ -129,7 +129,7 @@ class Record(Tabular):
         return {s.name: (s.unit, data[:, k]) for signals, data in groups for k, s in enumerate(signals)}
 
     def warnings(self) -> list[str]:
-        """Return what is wrong with the data but does not forbid their use, in words."""
+        """Return the flaws of the data that do not forbid their use."""
         found = [quality.input_caution(s, self.u[:, k]) for k, s in enumerate(self.inputs)]
         found += [quality.output_caution(s, self.y[:, k]) for k, s in enumerate(self.outputs)]
         return [text for text in found if text]

@@ -90,7 +90,7 @@ def spectra(data: Record, *, segment: float | None = None, window: str = "hann",
     window : str
         "hann" or "none" (rectangular; the default for segments of whole periods).
     overlap : float
-        Part by which segments overlap, 0 to 0.9; none where segments are periods.
+        Fraction by which segments overlap, 0 to 0.9; none where segments are periods.
 
     Examples
     --------

@@ -126,7 +126,7 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
     Files that `save_linear` wrote give the identical plant. In any other file the matrices M, K and, if present, D (or
     Damping), B (or B_force), Cq (or C), Cv, Ca, Du, G make a second-order plant, A, B, C, D, dt a first-order one; see
     `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units as e.g. input_units.
-    MATLAB files of version 7.3 need h5py. How a group of .mtx files is named is said in `flexctl.io.market`.
+    MATLAB files of version 7.3 need h5py. `flexctl.io.market` explains how the files of a group are named.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class Comparison(Tabular):
 
     @property
     def signals(self) -> list[str]:
-        """Return the names of all that any run follows and measures, and of the inputs that ever act in any."""
+        """Return the names of all signals that a run follows and measures, and of the inputs that act in one."""
         runs = [run.response for run in self.runs if run.response is not None]
         followed = [n for r in runs for n in _followed(r)]
         acting = [n for r in runs for n in names(r.inputs) if np.any(r[n])]
@@ -107,7 +107,7 @@ class Comparison(Tabular):
 
     @property
     def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return by scenario, label and signal how many times less is left of the motion than in the first run."""
+        """Return by scenario, label and signal by what factor less motion is left than in the first run."""
         return {
             name: vibration_ratios(runs, dict.fromkeys(list(runs)[1:], next(iter(runs))))
             for name, runs in self.scenarios.items()
@@ -173,7 +173,7 @@ def compare(
         Plants to run on; by default the one that each script names.
     models : sequence of str or mapping, optional
         Formulations to run in, by registry name or as {"kind": "ancf", "elements": 16}; by default each plant's own.
-        The controller is designed on the plant's own formulation all the same.
+        The controller is still designed on the plant's own formulation.
     only : sequence of str, optional
         Names of the scenarios.
     overrides : mapping, optional
@@ -181,7 +181,7 @@ def compare(
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
-        Called with what is done and its part of the whole.
+        Called with what is running and the fraction done.
 
     Examples
     --------

@@ -84,14 +84,14 @@ def optimal_command(
         limits; on others any that follows its channels.
     plants : mapping
         Label -> plant. Linear plants (about the point where the move begins, with all their modes) and arms whose model
-        is linear are planned in one linear programme. Any other arm is run as it is, again and again, until the full
-        nonlinear loops keep what is asked for.
+        is linear are planned in one linear programme. Any other arm is simulated repeatedly until the full nonlinear
+        loops keep what is asked for.
     target : mapping
         Followed output -> how far it moves, from where it is; others stay.
     longest : float
         Time by which the plants must have arrived [s]; the search begins there.
     within : float
-        Band whose time is made small, in parts of the move.
+        Band whose arrival time is minimised, as a fraction of the move.
     also : mapping, optional
         Further bands that must be kept from given times [s] on, e.g. ``{0.001: 0.45}``.
     limits : mapping, optional
@@ -99,23 +99,23 @@ def optimal_command(
         driven input within 0.98 of the law's own limits.
     rest : mapping, optional
         Output -> band, in its unit, in which it stays from the arrival on, about where it ends: strains, the tip.
-        Nonlinear loops alone.
+        Nonlinear loops only.
     known : Plant or model, optional
-        The arm whose torques a law is fed forward (`fx.references`). Nonlinear loops alone.
+        The arm whose torques a law is fed forward (`fx.references`). Nonlinear loops only.
     margin : float
-        Part of the bands that is planned for.
+        Fraction of the bands that is planned for.
     fine : sequence of int
-        Intervals of the splines up to `longest`, one search after the other. Nonlinear loops alone.
+        Intervals of the splines up to `longest`, one search after the other. Nonlinear loops only.
     start : PlannedCommand or mapping, optional
-        What the search begins with: a command found before, for other bands, limits or plants, or the motion of every
-        moving channel, as a shaped one; by default polynomials. Nonlinear loops alone.
+        Starting point of the search: a command found before, for other bands, limits or plants, or the motion of every
+        moving channel, as a shaped one; by default polynomials. Nonlinear loops only.
     duration : float, optional
-        Length of the runs [s], twice `longest` by default. Nonlinear loops alone.
+        Length of the runs [s], twice `longest` by default. Nonlinear loops only.
     workers : int, optional
-        Processes that run; by default one per core. Nonlinear loops alone.
+        Processes that run; by default one per core. Nonlinear loops only.
     progress : bool or callable, optional
-        What takes more than a second is told on the error stream; False: never. A callable is called with the bracket
-        of the arrival [s] as it becomes smaller; of nonlinear loops with how much is missing (0 when every run keeps
+        Progress is reported on the error stream after a second; False: never. A callable is called with the bracket
+        of the arrival [s] as it becomes smaller; for nonlinear loops with how much is missing (0 when every run keeps
         what is asked for) and the arrival.
     **options
         Further arguments of `simulate` for nonlinear loops: step, method, initial, inputs.
@@ -192,7 +192,7 @@ class _Asked:
     def __post_init__(self) -> None:
         checks.positive("longest", self.longest, "s")
         for band in (self.within, *self.also):
-            require(0.0 < band < 1.0, f"band = {band} must lie between 0 and 1, in parts of the move")
+            require(0.0 < band < 1.0, f"band = {band} must lie between 0 and 1, as a fraction of the move")
         for name, size in self.rest.items():
             require(bool(np.isfinite(size) and size > 0), f"the band of {name} at rest, {size}, must be above zero")
         for band, when in self.also.items():
@@ -327,7 +327,7 @@ def _begins(plants: Mapping[str, Any], channels: Sequence[str], options: Mapping
         for name in channels:
             here = float(y[index_of("output", name, plant.outputs)])
             away = abs(here - found.setdefault(name, here)) > 1e-6 * max(1.0, abs(here))
-            told = f"{name} begins at {found[name]:g} and on {label} at {here:g}: one command needs one begin"
+            told = f"{name} begins at {found[name]:g} and on {label} at {here:g}: one command needs one start"
             require(not away, told)
     return found
 

@@ -63,21 +63,21 @@ class Learnt(Tabular):
     duration : float
         Length of a run [s].
     outputs : tuple of str
-        What was to follow.
+        Outputs that were to follow their references.
     errors : tuple of mapping
         Largest error of every output in every run, the one before any learning first.
     sizes : tuple of float
         Root mean square of the errors of every run, each output in its `scale`.
     best : int
-        The run that `references` are of.
+        Number of the run that `references` belong to.
     stopped : str
         Why it ended.
     filter : LearningFilter
-        What turns errors into commands, with its certificate.
+        The filter that turns errors into commands, with its certificate.
     run : Response or None
         The best run; None when it was read from a file and not run again.
     values : ndarray
-        What is added in the best run, a row for every driven input, one number a sample.
+        The correction added in the best run, a row for every driven input, one number a sample.
 
     Examples
     --------
@@ -155,11 +155,11 @@ def learn(
     cutoff : float
         Frequency above which nothing is learnt [Hz].
     runs : int
-        Corrections; the first run has none.
+        Number of corrections; the first run has none.
     gain : float
-        Part of the correction that is made.
+        Fraction of the correction that is applied.
     regularisation : float
-        What is added to the square of the response, in parts of its largest; above 0 where a response is nearly zero
+        Added to the square of the response, as a fraction of its largest value; above 0 where a response is nearly zero
         somewhere, as that of several channels or of poses that differ.
     outputs : sequence of str, optional
         What is to follow; by default every output that has a reference and is a channel of the law.
@@ -173,11 +173,11 @@ def learn(
     enough : float
         Largest error at which to stop, in the unit of the outputs.
     path : path, optional
-        File (.json) that keeps what was learnt after every run; learning goes on from there.
+        File (.json) that keeps what was learnt after every run; learning resumes from there.
     resume : bool
-        Whether to go on from it; otherwise it is written anew.
+        Whether to resume from it; otherwise it is overwritten.
     progress : bool or callable, optional
-        What takes more than a second is told on the error stream; False: never. A callable is called with runs done,
+        Progress is reported on the error stream after a second; False: never. A callable is called with runs done,
         of all, and the largest error so far.
     **options
         Further arguments of `simulate`: method, rtol, inputs, initial.

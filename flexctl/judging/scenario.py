@@ -83,7 +83,7 @@ class Scenario:
         Kind of model in which the arm is run instead of the plant's own, or "kind" and options, like the table [model]
         of a plant file. Every formulation has the same names for the same signals.
     against : str
-        Name of the scenario with which what this one leaves of vibration is compared.
+        Name of the scenario with which the vibration that this one leaves is compared.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Task:
     keep : tuple of ndarray
         (matrix, low, high): low <= matrix @ numbers <= high, of the command alone.
     margin : float
-        Part of the bands that is planned for.
+        Fraction of the bands that is planned for.
     """
 
     plants: tuple[str, ...]

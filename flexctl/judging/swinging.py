@@ -51,7 +51,7 @@ FADED = 0.3
 
 @dataclass(frozen=True, eq=False)
 class SwingStability(Tabular):
-    """Vibration that taps leave while the arm swings.
+    """Vibration that taps leave behind while the arm swings.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SwingStability(Tabular):
     exponents : ndarray
         Growth of the difference of tapped and untapped run [1/s]; negative where it fades, NaN where there is no run.
     left : ndarray
-        What is left of it in the last part of the run, of its largest.
+        What is left of it in the last part of the run, as a fraction of its largest value.
     states : tuple of str
         "stable", "GROWS" (also to a limit of the commands that the motion does not need), "at a limit" that it needs
         (which says nothing about the law alone), or why there is no run.
@@ -122,14 +122,14 @@ def swing_stability(
     plant: ModelGiven, law: LawGiven, rates: Sequence[float] | None = None, *, by: str | None = None,
     between: tuple[float, float] | None = None, progress: Callable[[str, float], None] | None = None,
 ) -> SwingStability:
-    """Return what taps leave while the arm swings through the range of a scheduled law, faster and faster.
+    """Return how taps fade while the arm swings through the range of a scheduled law, faster and faster.
 
     Parameters
     ----------
     plant : Plant, model, name or path
         The arm, run in full.
     law : Controller or Design
-        The law; it follows what swings.
+        The law; it follows the output that swings.
     rates : sequence of float, optional
         Largest rates of the swings [unit of the output per s]; by default five, from that of a swing in 8 s to
         six times as fast.

@@ -48,7 +48,8 @@ class LinearValidity(Tabular):
     amplitudes : ndarray
         Factors on the move.
     deviation : ndarray
-        Largest deviation of all judged outputs from the prediction, in parts of the move; infinite for a failed run.
+        Largest deviation of all judged outputs from the prediction, as a fraction of the move; infinite for a failed
+        run.
     saturated : ndarray
         Whether a law was at a limit in that run.
     outputs : mapping
@@ -101,7 +102,7 @@ class LinearValidity(Tabular):
     def __str__(self) -> str:
         rows = zip(self.amplitudes, self.deviation, strict=True)
         lines = [f"deviation {d:.2g} at {a:g} times the move" for a, d in rows]
-        lines.append(f"they part (5 %) {self.where(self.parting)}")
+        lines.append(f"they differ by 5 % {self.where(self.parting)}")
         lines += [f"  {name} {self.where(factor)}" for name, factor in self.partings.items() if np.isfinite(factor)]
         return "\n".join(lines)
 
@@ -201,8 +202,8 @@ def linear_validity(
 ) -> LinearValidity:
     """Return how far the linear plant of an arm without a law predicts its motion.
 
-    The arm starts at rest in the operating point, with the inputs that hold it there; the signals come on top. Linear
-    and full run use the same method and step.
+    The arm starts at rest in the operating point, with the inputs that hold it there; the signals are added to them.
+    Linear and full run use the same method and step.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def linear_validity(
     duration : float
         Length of the runs [s].
     at : OperatingPoint, optional
-        By default where the arm is linearised by itself.
+        By default where the arm is linearised anyway.
     amplitudes : sequence of float
         Factors by which the signals are scaled.
     outputs : sequence of str, optional
@@ -221,7 +222,7 @@ def linear_validity(
     step : float, optional
         Longest integration step [s].
     progress : callable, optional
-        Called with what is run and the fraction of that run that is done.
+        Called with what is running and the fraction of that run done.
     **options
         Further arguments of `flexctl.simulate` for the full runs, e.g. method.
 

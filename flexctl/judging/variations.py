@@ -65,7 +65,7 @@ def frequency_variations(
 
 
 def rest_references(plant: Plant, outputs: Iterable[str], until: float) -> dict[str, Rest]:
-    """Return references of outputs that should read what they read at rest once a move is over, at `until` [s].
+    """Return references of outputs that should read as at rest once a move is over, at `until` [s].
 
     Examples
     --------

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from ..errors import Caution, FlexctlError, caution, require
+from ..kernels.jit import for_worker
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ATTEMPTS = 3
@@ -181,7 +182,7 @@ class _Crew:
             self.finished.put((number, done))
 
     def _start(self) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+        environment = {**os.environ, **dict.fromkeys(THREADS, "1"), **for_worker()}
         command = [sys.executable, "-c", _START.format(path=sys.path)]
         with self.lock:
             if self.stopped:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -36,6 +37,8 @@ made: dict[tuple[str, str], list[Entry]] = {}
 
 _LOCK = threading.Lock()
 _told: set[str] = set()
+WARNED = "FLEXCTL_WARNED"
+"""Variable of a worker's environment: another process has warned of the folder of compiled code."""
 MOST = 16
 """Entries of one name that are remembered: factories that are called for every model make any number of them."""
 
@@ -212,7 +215,17 @@ class Entry:
             announce(f"compiling {what} and what else is needed for this machine; this happens once (cache: {folder})")
 
 
+def for_worker() -> dict[str, str]:
+    """Return what a worker's environment needs, so that of all processes one warns of the folder of compiled code."""
+    with _LOCK:
+        warned = "folder" in _told
+        _told.add("folder")
+    return {WARNED: "1"} if warned else {}
+
+
 def _warn_once(message: str, about: str = "") -> None:
+    if about == "folder" and os.environ.get(WARNED):
+        return
     if (about or message) not in _told:
         _told.add(about or message)
         warnings.warn(message, stacklevel=2)

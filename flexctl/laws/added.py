@@ -54,7 +54,7 @@ def with_added(law: AnyLaw, limits: Mapping[str, float] | None = None) -> Any:
     law : Controller
         Any sampled law.
     limits : dict, optional
-        Largest size of the sum by input, for a law of which nothing is known but its step; others have their own.
+        Largest size of the sum by input, for a law known by its step alone; others have their own.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from .ordered import as_data, period, product, readings
 class Controller(Protocol):
     """A sampled control law. Its state is passed, never stored.
 
-    What a law may have besides stands in `laws.abilities`, each an ability by its attributes alone:
+    Optional abilities of laws are listed in `laws.abilities`; a law has one by having its attributes:
     `NeedsReferences`, `StartsFromReadings`, `LinearFeedback`, `DesignedForRange`, `Limited`, `AroundLaw`,
     `OfSeveralLaws`, `ChangesAtTimes`.
 

@@ -24,7 +24,7 @@ _EARLY = 1e-9
 
 @dataclass(frozen=True)
 class Frozen(_Wrapper):
-    """From a time on, readings stay what they were.
+    """From a given time on, readings stay at their last values.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Frozen(_Wrapper):
 
 @dataclass(frozen=True)
 class Missed(_Wrapper):
-    """At given times the law is not called: the command before is held, and its state does not go on.
+    """At given times the law is not called: the previous command is held, and its state does not advance.
 
     Examples
     --------

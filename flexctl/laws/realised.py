@@ -54,7 +54,7 @@ def realised(
     law: AnyLaw, y: Sequence[float], r: Sequence[float] = (), held: Sequence[float] | None = None,
     moving: Sequence[bool] = (),
 ) -> LinearLaw:
-    """Return the linear law that a sampled law is about rest.
+    """Return the linear law to which a sampled law reduces about rest.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def realised(
     r : sequence of float
         Values of its reference channels at rest.
     held : sequence of float, optional
-        Commands that hold the plant at rest, against its weight for example. A law that gives others there comes to
-        rest elsewhere; it must answer there as it does at y.
+        Commands that hold the plant at rest, against gravity for example. A law that gives others there comes to
+        rest elsewhere; it must respond there as it does at y.
     moving : sequence of bool, optional
         Which readings are zero at rest wherever that is: rates and accelerations.
 
@@ -159,7 +159,8 @@ class _Rest:
             self._check(h, channel, size * scale, LEAST * scale, seen)
             self.moves[channel] = size * scale
             return h
-        raise _refused(self.law, f"{self._name(channel)} moved by {SIZES[-1] * scale:.3g} and twice that answers apart")
+        moved = f"{self._name(channel)} moved by {SIZES[-1] * scale:.3g} and by twice that"
+        raise _refused(self.law, f"{moved} does not respond in proportion")
 
     def _check(self, h: FloatArray, channel: int, move: float, least: float, seen: float) -> None:
         """Refuse dead zones, quanta and laws that depend on time."""
@@ -171,7 +172,7 @@ class _Rest:
         again = [self.answer(samples, channel, move, LATER[0])]
         again += [self.answer(8, channel, move, begin=begin) for begin in OTHER_TIMES]
         if any(np.abs(h[: len(other)] - other).max() > AGREES * max(largest, 1e-300) for other in again):
-            raise _refused(self.law, f"what it answers to {name} depends on time")
+            raise _refused(self.law, f"its response to {name} depends on time")
 
     def check_together(self, h: FloatArray) -> None:
         """Refuse a law that answers to all readings at once, much later, by something else than the sum."""
@@ -180,7 +181,7 @@ class _Rest:
         up, down = (self.commands(len(h), sign * moved, LATER[1], 0.0) for sign in (1.0, -1.0))
         wanted = h @ moved[: self.y.size]
         if np.abs(0.5 * (up - down) - wanted).max() > AGREES * max(float(np.abs(h * sizes).max()), 1e-300):
-            raise _refused(self.law, f"after {LATER[1]} samples at rest it answers otherwise, or not with the sum")
+            raise _refused(self.law, f"after {LATER[1]} samples at rest its response is another one, or not the sum")
 
     def check_held(
         self, held: FloatArray, moving: Sequence[bool], h: FloatArray, found: tuple[FloatArray, ...]
@@ -203,8 +204,9 @@ class _Rest:
                 most = int(np.argmax(np.abs(away)))
                 raise _refused(
                     self.law,
-                    f"{_listed(held)} hold the arm at rest, where it commands {_listed(own)}; with the readings that "
-                    f"make it answer by the former ({self.law.measures[most]} {away[most]:+.3g}) its gains are others",
+                    f"{_listed(held)} hold the arm at rest, where it commands {_listed(own)}; with the "
+                    f"readings at which it would command the former "
+                    f"({self.law.measures[most]} {away[most]:+.3g}) its gains differ",
                 )
 
     def _name(self, channel: int) -> str:

@@ -104,7 +104,7 @@ def channel(drive: str) -> str:
 def references(
     system: SystemGiven, motions: Mapping[str, Motion], law: AnyLaw = None, known: SystemGiven = None
 ) -> dict[str, Motion]:
-    """Return what a run along joint motions refers to: joint angles, torques that the law feeds forward, rigid tip.
+    """Return the references of a run along joint motions: joint angles, torques that the law feeds forward, rigid tip.
 
     Parameters
     ----------

@@ -245,7 +245,7 @@ def linearise(
     equilibrium under them: ``load={"tip_force_y": 5.0, "tip_torque": 0.2}``. Loads turn the arm and stiffen or soften
     it; those that follow it make the stiffness unsymmetric.
 
-    A coordinate of which the rate alone means something (`model.lags`) becomes that rate, without mass: the state of an
+    A coordinate whose rate alone has a meaning (`model.lags`) becomes that rate, without mass: the state of an
     actuator.
 
     With closure equations the motion is restricted to the null space of their Jacobian G: q = q0 + N z, and M, D, K, B
@@ -253,8 +253,8 @@ def linearise(
     such a model is linearised at rest only.
 
     Of a joint with dry friction or play a plant about rest has the viscous friction only, its play closed; with
-    ``friction="stick"`` it is taken as it is at rest. A joint that turns at `at` has the friction of that rate. The
-    plant's provenance says under "joints" which it is (see `models.wrappers.driven_joints`).
+    ``friction="stick"`` it is linearised as it is at rest. A joint that turns at `at` has the friction of that rate.
+    The plant's provenance says under "joints" which it is (see `models.wrappers.driven_joints`).
 
     What is rounding in M, D, K, judged by what it was computed from, is zero (see `rounding`).
 

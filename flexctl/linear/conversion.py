@@ -31,7 +31,7 @@ def discretise(controller: FirstOrder, dt: float, method: str = "tustin", omega:
     Parameters
     ----------
     controller : FirstOrder
-        Continuous system; its names survive.
+        Continuous system; its names are kept.
     dt : float
         Sample time [s].
     method : str

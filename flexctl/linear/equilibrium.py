@@ -59,7 +59,7 @@ def equilibrium(
 ) -> OperatingPoint:
     """Return the rest state in which all forces balance.
 
-    Loads and pose are brought on in steps (see `flexctl.models.continuation`): the equilibrium is the one that grows
+    Loads and pose are applied in steps (see `flexctl.models.continuation`): the equilibrium is the one that grows
     out of the undeformed arm, its joints at the values they are held at, or out of the guess.
 
     Parameters

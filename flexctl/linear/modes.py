@@ -62,8 +62,8 @@ class Modes(Tabular):
         Every real pole but the zeros of rigid modes [rad/s]: overdamped modes, actuators, unstable poles.
     undamped_hz : ndarray or None
         Natural frequencies of the flexible modes without any damping [Hz], as many as there are, NaN where K is not
-        positive; of the arm alone behind actuators. None for plants that have no such thing: of first order, or
-        gyroscopic.
+        positive; of the arm alone behind actuators. None for plants without them: first-order and gyroscopic
+        ones.
     owners : tuple of str
         For each mode the coordinate of the actuator whose pole it is, e.g. "joint1" of a hydraulic cylinder; empty for
         modes of the arm.

@@ -66,8 +66,8 @@ def modal_truncation(
 
     With `static_correction` the modes left out follow statically (feed-through), which makes the low-frequency
     response exact. A plant that is already first order keeps real poles below its last mode as well. In place of
-    `modes`, `tolerance` asks for the fewest modes whose error bound (`modal_bounds`) is below this share of what the
-    flexible modes amount to in all.
+    `modes`, `tolerance` asks for the fewest modes whose error bound (`modal_bounds`) is below this share of the
+    sum over all flexible modes.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def lock(plant: LinearGiven, coordinates: Sequence[str]) -> SecondOrder:
     plant : SecondOrder
         A plant in the coordinates of its model.
     coordinates : sequence of str
-        What is held, e.g. ``["joint1", "joint2"]``.
+        Those to hold, e.g. ``["joint1", "joint2"]``.
 
     Examples
     --------

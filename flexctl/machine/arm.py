@@ -37,7 +37,7 @@ class Link(Checked):
     """
 
     length: Annotated[float, Quantity("m", 1e-3, 100.0, "L: length; 0 for a link that is only a kink", zero=True)]
-    material: Annotated[Material, Reference("material", "what it is made of; a massless link has none")] = NO_MATERIAL
+    material: Annotated[Material, Reference("material", "its material; a massless link has none")] = NO_MATERIAL
     section: Annotated[
         Section,
         Reference("section", "its cross section, or that of the piece at the root; a massless link has none"),

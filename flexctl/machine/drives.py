@@ -10,7 +10,7 @@ from .schema import Choice, Quantity, check
 
 
 class DriveCaution(Caution):
-    """The numbers of a joint's drive fit each other badly: they would make energy.
+    """The numbers of a joint's drive contradict each other: they would create energy.
 
     Examples
     --------
@@ -62,8 +62,9 @@ class Motor:
         )
         if kt > 0 and abs(ke / kt - 1.0) > 0.05:
             caution(
-                f"back_emf_constant = {ke:g} V s/rad and torque_constant = {kt:g} N m/A differ by more than 5 %: in SI "
-                "units they are one constant, and a motor with more torque than back EMF makes energy; check the units",
+                f"back_emf_constant = {ke:g} V s/rad and torque_constant = {kt:g} N m/A differ by more than 5 %: in "
+                "SI units they are one constant, and a motor with more torque than back EMF creates energy; check "
+                "the units",
                 DriveCaution,
             )
 

@@ -33,8 +33,8 @@ class Joint:
         Choice(
             ("torque", "voltage", "current", "motion", "servo", "hydraulic", "free"),
             "torque: the input is a torque; voltage, current: that of the motor; motion: the joint follows a commanded "
-            "angle; servo: a spring and a damper pull it to a commanded angle; hydraulic: it moves as a cylinder of "
-            "third order makes it, whatever the arm does; free: nothing drives it",
+            "angle; servo: a spring and a damper pull it to a commanded angle; hydraulic: a cylinder of third order "
+            "moves it, whatever the arm does; free: nothing drives it",
         ),
     ] = "torque"
     angle: Annotated[
@@ -63,7 +63,7 @@ class Joint:
     friction_law: Annotated[Friction, Reference("friction", "its law of dry friction, on its motor side")] | None = None
     motor: Annotated[Motor, Reference("motor", "the motor that drives it, with gear and amplifier")] | None = None
     cubic_stiffness: Annotated[
-        float, Quantity("N m/rad^3", 0.0, 1e12, "k3: what hardens the spring of a flexible joint, k3 d^3")
+        float, Quantity("N m/rad^3", 0.0, 1e12, "k3: hardening of a flexible joint's spring, k3 d^3")
     ] = 0.0
     backlash: Annotated[
         float, Quantity("rad", 0.0, 1.0, "b: half the play of a flexible joint, before its spring; prismatic m")
@@ -124,8 +124,8 @@ class Joint:
         self._say_what_of_the_motor_rests()
         require(self.revolute or self.motor is None, "a motor needs a revolute joint; leave it out of a prismatic one")
         new = [key for key in ("friction_law", "motor", "cubic_stiffness", "backlash") if getattr(self, key)]
-        names = ", ".join(new)
-        require(self.drive != "hydraulic" or not new, f"{names}: a cylinder holds its course against it; leave it out")
+        ignored = f"{', '.join(new)}: a cylinder moves the joint regardless of it; leave it out"
+        require(self.drive != "hydraulic" or not new, ignored)
 
     def _say_what_of_the_motor_rests(self) -> None:
         """Warn of what is said of the motor's winding and amplifier where the drive has neither."""

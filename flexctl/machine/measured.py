@@ -80,14 +80,14 @@ class Taper:
 def measured_link(
     length: float, *, material: Material | None = None, section: Section | None = None, **keys: Any
 ) -> Link:
-    """Return a link from what was measured of it.
+    """Return a link from measurements of it.
 
     Parameters
     ----------
     length : float
         L [m].
     material, section
-        What it is made of, where that is known.
+        Its material and section, where they are known.
     **keys
         `bending_stiffness` [N m^2] and `mass_per_length` [kg/m], or `mass_per_length` and `clamped_frequency_hz` [Hz]
         with `clamped_tip_mass` [kg], in place of material and section, or the frequency beside them; `thickness` [m];

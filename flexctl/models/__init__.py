@@ -60,7 +60,7 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
     Parameters
     ----------
     arm : Arm, Plant, str or Path
-        The machine; of a plant its arm.
+        The machine, or a plant, whose arm is taken.
     kind : str
         Name of the solver, or where its class is: "module:Class", "file.py:Class".
     **chosen
@@ -94,8 +94,8 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
             raise
         joints = ", ".join(str(i + 1) for i in around)
         raise DefinitionError(
-            f"{error}; the class does not know all that the file says of joint {joints}, so flexctl put the whole "
-            "drive around the model: leave out what the class does not know, or name it in its features"
+            f"{error}; the class does not know everything that the file says about joint {joints}, so flexctl put the "
+            "whole drive around the model: leave out what the class does not know, or name it in its features"
         ) from error
     return _with_motions(arm, _with_drives(model, around))
 

@@ -69,7 +69,7 @@ class Driven:
 
 
 class BeyondModel(Caution):
-    """An arm went where the assumptions of its model cost more than 5 %.
+    """A run went where the assumptions of its model cost more than 5 %.
 
     Examples
     --------

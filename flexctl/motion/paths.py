@@ -40,7 +40,7 @@ class ConstantSpeed(UntilLastBreakpoint):
     length : float
         [m].
     time : float
-        Duration of it all [s].
+        Total duration [s].
     ease_in, ease_out : float
         Duration of the eased start and end [s].
 

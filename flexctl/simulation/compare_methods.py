@@ -107,7 +107,7 @@ def compare_methods(
     exact: Response | None = None,
     **run: Any,
 ) -> MethodTable:
-    """Return what each integrator does with each step.
+    """Compare integrators: accuracy and cost of each one at each step.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def compare_methods(
         Time from which it is measured [s].
     exact : Response, optional
         The run that counts as exact; by default the trapezoidal rule with a sixteenth of the shortest step. The table
-        says its own estimated error.
+        gives its estimated error.
     **run
-        What else `simulate` takes: controller, reference, motions, inputs, initial.
+        Further arguments of `simulate`: controller, reference, motions, inputs, initial.
 
     Examples
     --------

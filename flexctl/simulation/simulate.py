@@ -116,9 +116,9 @@ def simulate(
     inputs : mapping, optional
         Signals added to named inputs: open-loop torques, disturbances.
     motions : mapping, optional
-        What joints are commanded to do, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5)}``. A joint follows exactly,
-        and its torque input shows what this takes; a servo joint is pulled along. Of a linear plant, by input: the
-        input follows the value of the motion.
+        Motions that joints are commanded, by coordinate: ``{"joint1": Cycloid(0.0, 1.0, 2.5)}``. A joint follows
+        exactly, and its torque input shows what this takes; a servo joint is pulled along. Of a linear plant, by input:
+        the input follows the value of the motion.
     initial : tuple of ndarray, or function of the model, optional
         Coordinates and rates at t = 0; the reference pose at rest by default (with `motions`: where they begin, bent by
         the weight if every joint is commanded). Closures must be met. Of a plant in states: the states alone.

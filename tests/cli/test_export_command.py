@@ -132,7 +132,7 @@ def test_plants_are_written_at_a_pose_and_from_a_file(place: Path) -> None:
         (["tokhi_azad_1994", "--to", "fmu", "--step", "0"], "step = 0.0 s must be positive"),
         (["tokhi_azad_1994", "--to", "fmu", "--modes", "99"], "modes = 99"),
         (["tokhi_azad_1994", "--to", "fmu", "--nonlinear"], "finite_difference is linear: leave --nonlinear out"),
-        (["planar_2r_flexible", "--to", "fmu", "--nonlinear", "--hold", "all"], "--hold is of linear plants"),
+        (["planar_2r_flexible", "--to", "fmu", "--nonlinear", "--hold", "all"], "--hold is for linear plants"),
         (["tokhi_azad_1994", "--to", "matlab", "--name", "end"], '"end" is a word of MATLAB'),
         (["missing.mat", "--to", "json"], "missing.mat"),
     ],

@@ -47,7 +47,7 @@ def test_units_are_converted_and_checked(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("time [s],u [N m]\n", "holds no numbers"),
-        ("x,u\n0,1\n", 'no column is the time; its head is "time'),
+        ("x,u\n0,1\n", 'no column is the time; its header is "time'),
         ("t,a,b\n0,1,2\n", r'unknown column of .*"u".*known: a, b'),
         ("t,u\n0,1\n1\n", "line 3: has 1 columns, not 2"),
         ("t,u\n0,1\n1,one\n", 'line 3: "one" is not a number'),

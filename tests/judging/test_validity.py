@@ -134,7 +134,7 @@ def test_command():
     told = CliRunner().invoke(cli, words)
     assert told.exit_code == 0, told.output
     assert "tip_x" in told.stdout
-    assert "part (5 %) at" in told.stdout
+    assert "differ by 5 % at" in told.stdout
     answer = json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout)
     assert answer["amplitudes"] == [0.1, 10.0]
     assert answer["parting"] == min(x for x in answer["partings"].values() if x is not None)

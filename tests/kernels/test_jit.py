@@ -11,11 +11,14 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from flexctl.kernels import jit
 
 ROOT = Path(__file__).parents[2]
 
@@ -347,6 +350,24 @@ class TestTwoProcesses:
         python(head + REPORT, "both", folder=toy, cache=cache)
         assert not files(cache, "both")
         assert report("both", folder=toy, cache=cache)["hits"] == [0]
+
+
+def test_of_several_processes_one_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker does not repeat what this process, or a worker before it, says of the folder of compiled code."""
+    monkeypatch.setattr(jit, "_told", set())
+    assert jit.for_worker() == {}
+    assert jit.for_worker() == {jit.WARNED: "1"}
+    with pytest.warns(UserWarning, match="something else"):
+        jit._warn_once("something else")
+    monkeypatch.setattr(jit, "_told", set())
+    with pytest.warns(UserWarning, match="kept there"):
+        jit._warn_once("kept there", "folder")
+    assert jit.for_worker() == {jit.WARNED: "1"}
+    monkeypatch.setattr(jit, "_told", set())
+    monkeypatch.setenv(jit.WARNED, "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jit._warn_once("kept there", "folder")
 
 
 READ_ONLY = """

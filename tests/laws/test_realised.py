@@ -115,7 +115,7 @@ def test_smooth_laws_are_linearised_where_they_rest() -> None:
 @pytest.mark.parametrize(
     ("f", "why"),
     [
-        (np.sign, "answers apart"),
+        (np.sign, "does not respond in proportion"),
         (lambda x: 0.01 * np.floor(x / 1e-4 + 0.5), "rounded, or has a dead zone"),
         (lambda x: x - np.clip(x, -1e-3, 1e-3), "rounded, or has a dead zone"),
     ],
@@ -155,7 +155,7 @@ def after(count: int) -> type:
 
 
 def test_a_gain_that_changes_after_seconds_is_found_out() -> None:
-    with pytest.raises(fx.NotAvailable, match="after 4001 samples at rest it answers otherwise"):
+    with pytest.raises(fx.NotAvailable, match="after 4001 samples at rest its response is another one"):
         realised(after(1500)(lambda x: 0.3 * x), [0.0], [0.0])
 
     class Switched(Static):

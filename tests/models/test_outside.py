@@ -244,7 +244,7 @@ def test_what_the_class_does_not_know_is_refused(project: Path) -> None:
         changes = {key: value, **({"damping.ratio": 0.1} if key == "damping.kind" else {})}
         with pytest.raises(fx.DefinitionError, match=f"does not know the {what} of the arm"):
             fx.load_plant("arm.toml", overrides=changes).model  # noqa: B018
-    with pytest.raises(fx.DefinitionError, match="does not know all that the file says of joint 1"):
+    with pytest.raises(fx.DefinitionError, match="does not know everything that the file says about joint 1"):
         fx.load_plant("arm.toml", overrides={"joint.1.friction": 0.1}).model  # noqa: B018
     with pytest.raises(fx.DefinitionError, match=r'unknown option of .* "softning".*did you mean "softening"'):
         fx.load_plant("arm.toml", model={"softning": 2.0})

@@ -59,8 +59,8 @@ class TransferMatrixArm:
     angles : array_like, optional
         Joint angles [rad], by default those of the arm.
     pieces : int
-        Uniform pieces that stand for a link with a continuous profile: only there is anything approximated, with an
-        error of second order.
+        Uniform pieces that stand for a link with a continuous profile: the only approximation, with an error
+        of second order.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class TransferMatrixArm:
 
     @property
     def joint_dampers(self) -> bool:
-        """Whether joints have dampers, which Rayleigh damping is not the same as."""
+        """Whether joints have dampers, which act otherwise than Rayleigh damping."""
         dampers = any(j.servo_damping + j.friction > 0 for j in self._turning() if j.drive != "motion")
         return dampers or any(j.damping > 0 for j in self.arm.joints)
 

@@ -36,7 +36,7 @@ def write(request: Request) -> Written:
 
         return write_arm(request)
     for key in ("pose", "load"):
-        require(not options.get(key), f"{key} is of nonlinear=True; a linear plant is taken where it was linearised")
+        require(not options.get(key), f"{key} is for nonlinear=True; a linear plant is taken where it was linearised")
     found = as_linear(request.thing)
     plant = first_order_of(found, options.get("modes"))
     shows = horizon(plant)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def certificate(found: Certificate, *, path: str | Path | None = None, title: str = "") -> Figure:
-    """Draw what was found of a controller: the panels for which there is something to show."""
+    """Draw the findings of a certificate: the panels that have something to show."""
     from . import canvas
 
     arm = f"{found.plant} ({found.identity['model']})"
@@ -141,7 +141,7 @@ def _amplitude(ax: Any, found: Certificate) -> None:
     ax.axhline(0.05, color=canvas.GREY, linestyle=":", label="parted: 5 %")
     ax.set_xticks(valid.amplitudes, [f"{a:g}" for a in valid.amplitudes], minor=False)
     ax.set_xticks([], minor=True)
-    label = "deviation from the linear\nprediction [parts of the move]"
+    label = "deviation from the linear\nprediction [fraction of the move]"
     top = max(0.1, 2.0 * float(valid.deviation[shown].max(initial=0.0)))
     ax.set(xlabel="times the move", ylabel=label, ylim=(None, top))
 

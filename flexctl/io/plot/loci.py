@@ -46,7 +46,7 @@ def migration(
     plants : mapping
         Linear plants by the value of the parameter, e.g. ``{0.0: plant_0, 0.5: plant_1}``.
     label : str
-        What the parameter is, with its unit: "payload [kg]".
+        The parameter with its unit: "payload [kg]".
     below : float, optional
         Poles up to this frequency [Hz] only.
     logarithmic : bool

@@ -25,7 +25,7 @@ def subplots(
 
 
 def style() -> dict[str, Any]:
-    """Return what `matplotlib.rcParams` is updated with for the style of the others.
+    """Return the `matplotlib.rcParams` of flexctl's pictures.
 
     Examples
     --------

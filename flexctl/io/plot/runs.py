@@ -105,7 +105,7 @@ def compare(
         Runs by label, or groups of runs by name: each group is a column with its own legend.
     signals : sequence of str, optional
         By default what the runs follow, and the inputs that act; all outputs when they follow nothing. "error:NAME" is
-        output NAME minus its reference: there runs differ that lie on each other otherwise.
+        output NAME minus its reference: it separates runs that otherwise coincide.
     titled : bool
         Write the name of each group above its column.
     """

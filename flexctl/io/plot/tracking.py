@@ -58,7 +58,7 @@ def tip_error(run: Response) -> FloatArray:
 
 
 def tip_path(responses: Runs, *, path: str | Path | None = None, title: str = "") -> Figure:
-    """Draw the tip's path against the one wanted: as it is, and with the error magnified."""
+    """Draw the tip's path against the wanted one, to scale and with the error magnified."""
     from . import canvas
 
     runs = _runs(responses)

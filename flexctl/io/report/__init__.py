@@ -31,7 +31,7 @@ def report(
     result: Any, path: str | Path, *, title: str = "", asked: str = "", design: AnyLaw = None,
     plant: SystemGiven = None, data: Any = None,
 ) -> Path:
-    """Write a result as one page of HTML: verdict, tables that sort, charts one can zoom, arms that move.
+    """Write a result as one page of HTML: verdict, sortable tables, charts to zoom, the arm in motion.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def report(
     title : str
         Above the page.
     asked : str
-        What was asked, e.g. the line of a command.
+        The question, e.g. the command line.
     design : Design, optional
         The loop of the runs: its Nyquist plot, poles and margins are shown too.
     plant : Plant, optional
-        The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space; of
-        modes the arm, which then is seen in motion.
+        The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space; for
+        modes the arm, which is then shown in motion.
     data : Record, MeasuredResponse or sequence of them, optional
-        What a model was identified from, or is to be compared with.
+        The data from which a model was identified, or with which to compare it.
 
     Examples
     --------

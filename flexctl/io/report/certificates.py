@@ -135,14 +135,14 @@ def _loads(found: Certificate) -> list[page.Block]:
         "plant<", "load at<", "size", "unit<", "gives way<", "largest", "left at\nthe end", "unit<",
         "back to\n0.1 % [s]",
     ]
-    title = "A constant load that comes on while the arm holds still"
+    title = "A constant load that sets in while the arm holds still"
     return [page.heading(title), page.table("", heads, rows)] if rows else []
 
 
 def _events(found: Certificate) -> list[page.Block]:
     told = {x.name: f"{x.name} ({x.about})" if x.about else x.name for x in found.events}
     rows = [[told[x.name], x.time, words(x.output), x.largest, x.left] for x in found.events if not x.failure]
-    heads = ["what<", "at\n[s]", "followed<", "largest error\n[parts of the move]", "at the end"]
+    heads = ["what<", "at\n[s]", "followed<", "largest error\n[fraction of the move]", "at the end"]
     return [page.heading("When something happens on the way"), page.table("", heads, rows)] if rows else []
 
 

@@ -85,15 +85,15 @@ def certify(
         By default what the script names in PLANT. Of a linear plant (SecondOrder, FirstOrder, control.StateSpace, a
         file of one) frequencies, damping and gains are varied; the certificate names what it cannot show.
     requirements : mapping, optional
-        Beyond those of the script (REQUIREMENTS), which they replace by name.
+        In addition to those of the script (REQUIREMENTS), which they replace by name.
     scenarios : sequence of Scenario, optional
         By default those of the script.
     scenario : str, optional
-        Name of the one that is run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
+        Name of the scenario to run with other payloads, encoders and amplitudes; by default the first. Scenarios with a
         law of their own, to compare with, are left out.
     model : str or mapping, optional
         Kind of model in which the arm is examined, or {"kind": "ancf", "elements": 16}; the controller is still
-        designed on `plant` as it is. The law then reads and drives what stands for its signals there.
+        designed on `plant` as it is. The law then reads and drives the corresponding signals.
     payload : (low, high), optional
         Range of payloads [kg]; by default that of the requirement, else of the scenarios.
     frequency : (low, high), optional
@@ -101,8 +101,8 @@ def certify(
     bits : sequence of int
         Encoder resolutions to try.
     poses : sequence of sequences of float, optional
-        Joint angles [rad] at which the linear loop is examined too; beyond those of the script (POSES), and of a path
-        that the scenario follows.
+        Joint angles [rad] at which the linear loop is examined as well, in addition to those of the script (POSES) and
+        of a path that the scenario follows.
     vary : mapping, optional
         Ranges of parameters of the plant file over which the loop must be stable, absolute values in SI units by key:
         ``{"joint.1.stiffness": (0.5, 2.0)}``; several vary at once.
@@ -110,12 +110,12 @@ def certify(
         Number of plants that are drawn from [uncertainty] of the plant file (`Plant.uncertainty`), on all of which the
         loop must be stable; by default 24 where the file has one, else none.
     loads : mapping, optional
-        Constant loads by input of the plant, which come on while the arm holds still; by default a sixth of the limit
+        Constant loads by input of the plant, which set in while the arm holds still; by default a sixth of the limit
         of every command, of its largest value in the scenario where it has none.
     workers : int, optional
         Processes; by default one per core.
     progress : callable, optional
-        Called with what is done and its part of the whole.
+        Called with what is running and the fraction done.
 
     Examples
     --------
@@ -159,6 +159,6 @@ def _draws(task: Task, asked: int | None) -> int | None:
     wanted = asked if asked is not None else task.requirements.get("drawn")
     if task.plant.uncertainty is None:
         remedy = "add [uncertainty], or identify the plant (flexctl identify)"
-        require(not wanted, f"{task.plant.name} does not say what is uncertain of it: {remedy}")
+        require(not wanted, f"{task.plant.name} does not state what is uncertain about it: {remedy}")
         return None
     return DRAWS if wanted is None else wanted

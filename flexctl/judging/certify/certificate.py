@@ -47,7 +47,7 @@ class Certificate(Tabular):
     bounds : mapping
         How much uncertainty every command tolerates at any payload, or why that is not known, by pose; "" is the first.
     loads : tuple of LoadStep
-        What a constant load does that comes on while the arm holds still.
+        The effect of a constant load that sets in while the arm holds still.
     quantised : tuple of QuantisedRun
         Runs with encoders.
     events : tuple of Event
@@ -59,9 +59,9 @@ class Certificate(Tabular):
     runs, failures, unsettled : mapping
         Scores of every scenario; why one failed; what does not come to rest in one.
     saturation : mapping
-        Largest command of all runs in parts of its limit, by input; empty without limits.
+        Largest command of all runs as a fraction of its limit, by input; empty without limits.
     ratios : mapping
-        How many times less each scenario leaves of the motion than the one it stands against, by signal.
+        By what factor each scenario leaves less motion than the one it is compared with, by signal.
     verdicts : tuple of Verdict
         The requirements.
     notes : tuple of str
@@ -77,7 +77,7 @@ class Certificate(Tabular):
     open_loop : bool
         Whether the law measures nothing.
     stated : mapping
-        Ranges of the set that the certificate speaks of.
+        Ranges of the set for which the certificate holds.
     poses : tuple of str
         Poses that were examined.
     errors, ratio_errors, saturation_errors : mapping
@@ -135,7 +135,7 @@ class Certificate(Tabular):
 
     @property
     def holds(self) -> str:
-        """For which set this holds, and the nearest counterexample, in one sentence."""
+        """The set for which this holds and the nearest counterexample, in one sentence."""
         return statement(self)
 
     @property

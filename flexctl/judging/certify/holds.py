@@ -147,7 +147,7 @@ def set_of(found: Certificate) -> str:
         parts.append(f"natural frequencies changed by {100 * change[0]:+g} to {100 * change[1]:+g} %")
     parts += [f"{key} from {a:g} to {b:g}" for key, (a, b) in found.stated["vary"].items()]
     if found.drawn:
-        parts.append(f"{len(found.drawn)} plants drawn from what is uncertain of it")
+        parts.append(f"{len(found.drawn)} plants drawn from its uncertainty")
     if not any("damping" in key for key in found.stated["vary"]):
         parts.append("damping as given")
     count = len(found.poses)

@@ -1,4 +1,4 @@
-"""A constant load that comes on while the arm holds still: how far it gives way, and when it is back."""
+"""A constant load that sets in while the arm holds still: how far it gives way, and when it is back."""
 
 from __future__ import annotations
 

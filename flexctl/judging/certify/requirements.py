@@ -33,9 +33,9 @@ LEAST = {
 """Requirements that must be at least so large, the worst of all variants of the plant that the scenarios use."""
 MOST = {
     "mu": "30 % over what every command tolerates at any payload (skewed structured singular value), in every pose",
-    "load_recovery_s": "longest time after which a load that comes on leaves 0.1 % of the move [s]",
+    "load_recovery_s": "longest time after which a load that sets in leaves 0.1 % of the move [s]",
     "tip_load_recovery_s": "the same for a force at the tip, a tenth of the weight of the arm, in every direction [s]",
-    "peak_over_limit": "largest command, in parts of its limit",
+    "peak_over_limit": "largest command, as a fraction of its limit",
 }
 RANGES = {"payload_kg": "stable, linear and in the run", "frequency_change": "stable, linear and in the run"}
 LINEAR = "linear_amplitude"

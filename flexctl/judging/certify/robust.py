@@ -269,7 +269,7 @@ def payload_bound(
     where : str
         Label of the pose.
     most : int, optional
-        Pieces of the range beyond which it is given up if one of them bears none; by default it never is.
+        Number of pieces of the range at which to give up if one of them tolerates none; by default never.
 
     Examples
     --------

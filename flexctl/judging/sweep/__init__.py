@@ -73,7 +73,7 @@ def sweep(
     scenarios : sequence of str
         Names of the scenarios; all by default.
     redesign : bool
-        Design the controller anew on the plant of every case; by default it does not know what changes.
+        Design the controller again on the plant of every case; by default it is designed once, on the plant as given.
     linear : bool
         Add stability and margins of the linear loop.
     path : path, optional
@@ -83,9 +83,9 @@ def sweep(
     workers : int, optional
         Processes on this machine; by default one per core.
     scheduler : str, optional
-        Address of a Dask scheduler whose workers do the cases instead.
+        Address of a Dask scheduler whose workers run the cases instead.
     progress : callable, optional
-        Called with the number of cases that are done, failed, and all.
+        Called with the numbers of cases done, failed, and in all.
 
     Returns
     -------
@@ -105,7 +105,8 @@ def sweep(
     """
     target = None if path is None else checked_path(path)
     over = over or {}
-    require(bool(over) or draws > 0, "nothing is swept over; name at least one parameter, or draw plants (draws)")
+    nothing = "there is nothing to sweep over; name at least one parameter, or draw plants (draws)"
+    require(bool(over) or draws > 0, nothing)
     named = {name: as_values(name, given) for name, given in over.items()}
     points: list[dict[str, Any]] = drawn(named, method, count, seed) if named else [{}]
     points = _with_draws(points, controller, plant, overrides, draws, seed)
@@ -149,7 +150,7 @@ def _with_draws(
     known = as_plant(where).with_(overrides or {})
     if known.uncertainty is None:
         remedy = "add [uncertainty], or identify it (flexctl identify)"
-        raise DefinitionError(f"{known.name} does not say what is uncertain of it: {remedy}")
+        raise DefinitionError(f"{known.name} does not state what is uncertain about it: {remedy}")
     return [{**values, **point} for point in points for values in known.uncertainty.draw(known, draws, seed)]
 
 

@@ -126,7 +126,7 @@ def _controller(study: Study, own: Mapping[str, Any], changed: Mapping[str, Any]
     key = repr((study, sorted(own.items()), sorted(changed.items())))
     if key not in _KNOWN:
         same = study.digest in ("", digest_of(study.controller, study.plant, dict(study.overrides)))
-        require(same, f"{study.controller} or {study.plant} is another file here than where the sweep was started")
+        require(same, f"{study.controller} or {study.plant} is not the same file here as where the sweep was started")
         script = load_controller(study.controller)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # said where the sweep was started

@@ -59,7 +59,7 @@ def run_on_cluster(
             try:
                 yield number, future.result()
             except CancelledError as error:
-                remedy = "what is done is kept if a file is written (-o): start a scheduler, and the same sweep again"
+                remedy = "finished cases are kept if a file is written (-o): start a scheduler and the sweep again"
                 message = f"the Dask scheduler at {address} is lost, with {len(futures) + 1} cases to do; {remedy}"
                 raise ConvergenceError(message) from error
             except KilledWorker as error:

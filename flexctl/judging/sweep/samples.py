@@ -51,7 +51,7 @@ class Span:
         require(self.points >= 0 and self.points != 1, f"a range of {self.points} points; give 2 or more")
 
     def at(self, part: float) -> float:
-        """Return the value at a part 0 to 1 of the range."""
+        """Return the value at a fraction 0 to 1 of the range."""
         if self.logarithmic:
             return float(self.low * (self.high / self.low) ** part)
         return float(self.low + (self.high - self.low) * part)
@@ -87,7 +87,7 @@ def drawn(over: Mapping[str, Values], method: str, count: int | None, seed: int)
     """
     if method not in METHODS:
         raise unknown("way to sample", method, METHODS)
-    require(bool(over), "nothing is swept over; name at least one parameter")
+    require(bool(over), "there is nothing to sweep over; name at least one parameter")
     if method == "grid":
         require(count is None, "a grid has as many points as its values make; leave the count out, or sample otherwise")
         lists = [_listed(name, values) for name, values in over.items()]

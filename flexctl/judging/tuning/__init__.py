@@ -105,7 +105,7 @@ class Tuned(Tabular):
     bounds : mapping
         Goal -> bound.
     total : float
-        The largest goal in parts of its bound, on the whole plants.
+        The largest goal as a fraction of its bound, on the whole plants.
     spread : tuple of float
         The same of every start that ended in a stable law, the best first, on the plants of the search; restarts of the
         best ends included.
@@ -229,15 +229,15 @@ def tune(
     over : mapping
         Label -> plant (linear plant, model, or plant of the catalogue).
     minimise : mapping
-        Goal -> bound: the largest of these in parts of their bounds, each on its worst plant, is made small.
+        Goal -> bound: the largest of these, as fractions of their bounds and each on its worst plant, is minimised.
     require : mapping, optional
         Goal -> bound that must be kept.
     modes : int, optional
-        Flexible modes of each plant in the search; None for all. What is found is examined on all of them.
+        Flexible modes of each plant in the search; None for all. The result is examined on all of them.
     starts : int
         The given start and this many less one around it at random; about 20 for gains, one or a few for weights.
     restarts : int
-        How many of the best ends are started again.
+        How many of the best results are refined again.
     apart : float
         Standard deviation of the random starts: a factor of e for a parameter that is searched by its logarithm.
     evaluations : int
@@ -245,17 +245,17 @@ def tune(
     corner : float
         Of the load response [rad/s].
     scenarios, plant
-        Runs for goals that are scores, and their nominal plant; they take as long as they take.
+        Runs for goals that are scores, and their nominal plant; they take their full time.
     seed : int
         Of the random starts.
     path : path, optional
-        File (.json) that keeps every descent that is done; an interrupted search goes on from there.
+        File (.json) that keeps every descent that is done; an interrupted search resumes from there.
     resume : bool
-        Whether to go on from it; otherwise it is written anew.
+        Whether to resume from it; otherwise it is overwritten.
     workers : int, optional
         Processes; by default one per core.
     progress : bool or callable, optional
-        What takes more than a second is told on the error stream; False: never. A callable is called with descents
+        Progress is reported on the error stream after a second; False: never. A callable is called with descents
         done, of all, and the best total so far.
 
     Raises

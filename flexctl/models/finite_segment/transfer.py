@@ -109,7 +109,7 @@ def transfer_matrix_run(
     Raises
     ------
     DefinitionError
-        When the product is asked for at a step that it cannot serve.
+        When the product form is asked for at a step that it cannot handle.
     ConvergenceError
         When the run diverges.
 

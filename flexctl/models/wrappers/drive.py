@@ -106,7 +106,7 @@ def check_joint(joint: Joint, name: str) -> None:
         least = law.bristle_damping * (law.breakaway - law.coulomb) / law.coulomb
         if joint.friction <= least and least > 0:
             caution(
-                f"{name}: LuGre friction with friction = {joint.friction:g} N m s/rad may make energy; it is passive "
+                f"{name}: LuGre friction with friction = {joint.friction:g} N m s/rad may create energy; it is passive "
                 f"above bristle_damping (static - coulomb) / coulomb = {least:.3g} N m s/rad",
                 DriveCaution,
             )
@@ -143,7 +143,7 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         if not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
-            raise DefinitionError(f"joint {i + 1}: a cylinder holds its course against friction; leave its drive out")
+            raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
         if arm.closures and "closure" not in known:
             continue  # the arm is refused for its loops
         loop = bool(arm.closures) and joint.drive == "free"
