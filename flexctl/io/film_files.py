@@ -112,8 +112,7 @@ def scene(film: dict[str, Any], title: str = "") -> Drawn:
     if ground:
         _triad(film, ax, low - room)
     clock = ax.text(0.02, 0.96, "", transform=ax.transAxes, va="top")
-    if film["magnified"] != 1.0:
-        ax.text(0.02, 0.91, f"deflections drawn {film['magnified']:g} times", transform=ax.transAxes, fontsize=8)
+    drawn = f"\ndeflections drawn {film['magnified']:g} times" if film["magnified"] != 1.0 else ""
 
     def update(k: int) -> None:
         for line, points in zip(lines, frames[k], strict=True):
@@ -122,7 +121,7 @@ def scene(film: dict[str, Any], title: str = "") -> Drawn:
             shadow.set_data(*flat(_fallen(points, film)).T)
         joints.set_data(*np.array([points[0] for points in frames[k]]).T)
         trace.set_data(*tip[: k + 1].T)
-        clock.set_text(f"{film['t'][k]:.3g} {film['unit']}")
+        clock.set_text(f"{film['t'][k]:.3g} {film['unit']}{drawn}")
 
     return figure, update, len(frames)
 

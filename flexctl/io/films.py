@@ -27,7 +27,7 @@ from ..model import ComplexArray, FloatArray, MechanicalModel, Signal, names
 from ..simulation.response import Response
 
 FRAMES = 240
-NODES = 24
+NODES = 17
 """Most points of a link."""
 CANTILEVER = 13
 CYCLE = 49

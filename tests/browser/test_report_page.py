@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ import flexctl as fx
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium")
+AXE = Path(__file__).parents[2] / "out" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
+    .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`)"""
 OPTIONS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
     "--disable-component-update", "--no-first-run",
@@ -132,7 +136,7 @@ def test_hover_shows_values_and_dragging_zooms(pages: dict[str, Path], opened: A
 
 def test_poles_say_what_they_are(pages: dict[str, Path], opened: Any) -> None:
     page = opened(pages["certificate"])
-    figure = page.locator("figure:has(figcaption:text-is('Poles'))")
+    figure = page.locator("figure:has(figcaption:text('Poles'))")
     canvas = figure.locator("canvas")
     canvas.scroll_into_view_if_needed()
     box, said = canvas.bounding_box(), ""
@@ -142,6 +146,62 @@ def test_poles_say_what_they_are(pages: dict[str, Path], opened: Any) -> None:
         if "damping" in said:
             break
     assert "Hz" in said
+
+
+def test_a_rectangle_zooms_poles_and_a_double_click_shows_all(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["certificate"])
+    canvas = page.locator("figure:has(figcaption:text('Poles')) canvas")
+    canvas.scroll_into_view_if_needed()
+    box, before = canvas.bounding_box(), canvas.evaluate("v => v.toDataURL()")
+    at = [(box["x"] + part * box["width"], box["y"] + part * box["height"]) for part in (0.4, 0.7)]
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    page.mouse.move(*at[1])
+    page.mouse.up()
+    near = canvas.evaluate("v => v.toDataURL()")
+    assert near != before
+    canvas.dblclick()
+    assert canvas.evaluate("v => v.toDataURL()") not in (near, before)  # it began with the slowest poles
+
+
+def test_a_bode_plot_names_the_mode_under_the_cursor(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["bode"])
+    figure = page.locator("figure").first
+    canvas, legend, said = figure.locator("canvas"), figure.locator(".legend"), set()
+    canvas.focus()
+    page.keyboard.press("ArrowLeft")
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+        said |= set(re.findall("mode [0-9]+: [0-9.]+ Hz", legend.inner_text()))
+    assert said
+
+
+def test_dark_where_the_system_is(pages: dict[str, Path], browser: Any) -> None:
+    """The ground is dark, and what is written on it in the charts is not."""
+    context = browser.new_context(offline=True, color_scheme="dark", viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.goto(pages["space"].as_uri())
+    page.wait_for_function("[...document.querySelectorAll('canvas')].every(v => v.style.height)")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+    brightest = page.evaluate("""[...document.querySelectorAll('canvas')].map(v => {
+        const d = v.getContext('2d').getImageData(0, 0, v.width, v.height).data; let most = 0;
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) most = Math.max(most, d[i] + d[i + 1] + d[i + 2]);
+        return most; })""")
+    assert min(brightest) > 600
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["runs", "space", "certificate", "bode"])
+def test_no_serious_barrier(kind: str, scheme: str, pages: dict[str, Path], browser: Any) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: make browser fetches it by npm")
+    page = browser.new_context(offline=True, color_scheme=scheme).new_page()
+    page.goto(pages[kind].as_uri())
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(SERIOUS)
+    page.context.close()
+    assert found == []
 
 
 def test_tables_sort_by_keyboard(pages: dict[str, Path], opened: Any) -> None:

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report_page import browser  # noqa: F401  (a fixture)
+from test_report_page import AXE, SERIOUS, browser  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-SITE, AXE = ROOT / "out" / "docs", ROOT / "out" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+SITE = ROOT / "out" / "docs"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
-    .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`)"""
 BROKEN = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
 UNNAMED = "[...document.images].filter(i => !i.hasAttribute('alt')).map(i => i.src)"
 

@@ -151,6 +151,7 @@ def test_every_kind_of_result(tmp_path: Path) -> None:
     tables = [b for b in blocks(fx.report(compared, tmp_path / "c.html")) if b["kind"] == "table"]
     assert [row[1] for row in tables[0]["rows"]] == ["tokhi_azad_pd", "tokhi_azad_lqg"]
     assert [row[2] for row in tables[0]["rows"]] == [run.disk_margin for run in compared.runs]
+    assert [column["name"] for column in tables[0]["columns"]] == ["scenario", "run", "disk\nmargin"]  # none failed
     assert [column["name"] for column in tables[1]["columns"]] == ["score", "tokhi_azad_pd", "tokhi_azad_lqg"]
     assert "chord1 angle: to 1 % [s]" in [row[0] for row in tables[1]["rows"]]
 
@@ -250,6 +251,16 @@ def test_a_bode_plot_knows_its_modes(tmp_path: Path) -> None:
     assert [m["x"] for m in known] == pytest.approx(first.frequencies_hz)
     assert known[1]["text"] == f"mode 2: {first.frequencies_hz[1]:.4g} Hz, damping 0.01"
     fx.report(fx.frequency_response(fx.load_plant("tokhi_azad_1994"), [1.0, 2.0]), path)  # no mode in its range
+
+
+def test_zeros_without_damping_do_not_squash_a_bode_plot(tmp_path: Path) -> None:
+    """They reach -300 dB; and a gain has the units of its channel."""
+    path = fx.report(arm(damping={"kind": "none"}).frequency_response(), tmp_path / "b.html")
+    chart = next(c for b in blocks(path) if b["kind"] == "charts" for c in b["charts"])
+    lowest = min(y for s in chart["series"] for y in s["y"] if y is not None)
+    assert lowest + 30.0 < chart["y"]["floor"] < -50.0
+    assert chart["title"] == "joint1 torque [N m]: magnitude"
+    assert chart["series"][0]["name"] == "joint1 angle [rad]"
 
 
 def test_small_deflections_stay_smooth_when_magnified() -> None:

@@ -117,7 +117,7 @@ def _bode_channel(
     title = f"{canvas.words(input_)} → {canvas.words(output)}"
     top.set(xscale="log", title=title, ylabel=f"magnitude [{unit}]")
     bottom.set(xscale="log", xlabel="frequency [Hz]", ylabel="phase [deg]")
-    top.set_ylim(*_decibel_limits(top.lines))
+    top.set_ylim(*decibel_limits([(line.get_xdata(), line.get_ydata()) for line in top.lines]))
     top.set_xlim(min(line.get_xdata()[0] for line in top.lines), max(line.get_xdata()[-1] for line in top.lines))
     bottom.xaxis.set_major_formatter("{x:g}")
     top.tick_params(labelbottom=False)
@@ -131,9 +131,9 @@ def _gain_unit(output: str, input_: str) -> str:
     return "dB" if output == input_ else f"dB re 1 {output}/{below}"
 
 
-def _decibel_limits(lines: Sequence[Any]) -> tuple[float, float]:
+def decibel_limits(drawn: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
     """Return limits with every peak inside; zeros of undamped plants reach any depth and are cut."""
-    curves = [(np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)) for line in lines]
+    curves = [(np.asarray(x, float), np.asarray(y, float)) for x, y in drawn]
     values = np.concatenate([y for _, y in curves])
     values = values[np.isfinite(values)]
     require(values.size > 0, "the frequency response has no finite value")

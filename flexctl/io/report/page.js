@@ -116,6 +116,7 @@ class Chart {
     this.series.forEach((s, k) => { if (!this.hidden.has(k)) s.y.forEach((y, i) => {
       if (isFinite(y) && s.x[i] >= low && s.x[i] <= high) { a = Math.min(a, y); b = Math.max(b, y); } }); });
     if (!isFinite(a)) { a = 0; b = 1; }
+    if (this.spec.y.floor !== undefined && b > this.spec.y.floor) a = Math.max(a, this.spec.y.floor);
     if (this.spec.y.log) b = Math.max(b, a + 0.3);
     if (!(b > a)) { const room = Math.abs(a) * 0.1 || 1; a -= room; b += room; }
     const pad = 0.06 * (b - a);

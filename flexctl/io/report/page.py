@@ -33,7 +33,9 @@ SOME = 30
 """Points from which on a curve is written as 32-bit floats."""
 LIMIT = 1_400_000
 """Bytes of data from which on curves and films are thinned."""
-THINNED = ((800, 160), (500, 120), (300, 90), (200, 60), (120, 40), (80, 30), (50, 20))
+THINNED = (
+    (1200, 120), (800, 100), (600, 60), (500, 40), (400, 40), (300, 40), (200, 40), (120, 30), (80, 30), (50, 20)
+)
 """Points of a curve and frames of a film that are tried one after the other."""
 Block = dict[str, Any]
 

@@ -10,9 +10,10 @@ import numpy as np
 from ...abilities import HasArm, IsLinear
 from ...frequency import FrequencyResponse, frequency_response, loop_gain
 from ...linear.modes import Modes
-from ...model import ComplexArray, names
+from ...model import ComplexArray, FloatArray, names
 from ..films import mode_film
 from ..plot.canvas import PALETTE, words
+from ..plot.linear import decibel_limits
 from . import page
 
 NEAR = 5.0
@@ -36,17 +37,26 @@ def of_frequency(found: FrequencyResponse, title: str = "Frequency response") ->
         for i, name in enumerate(names(found.outputs)):
             if drawn >= CHANNELS or not np.any(found.response[i, j]):
                 continue
-            loud.append(page.curve(words(name), f, decibels[i, j], **page.one_of(i)))
-            late.append(page.curve(words(name), f, phases[i, j], **page.one_of(i)))
+            called = f"{words(name)} [{found.outputs[i].unit or '1'}]"
+            loud.append(page.curve(called, f, decibels[i, j], **page.one_of(i)))
+            late.append(page.curve(called, f, phases[i, j], **page.one_of(i)))
             drawn += 1
         if loud:
             hertz, known = page.axis("frequency", "Hz", log=True), _known_modes(found)
+            drive = f"{words(drive)} [{found.inputs[j].unit or '1'}]"
+            gain = page.axis("magnitude", "dB") | _floor(f, decibels[:, j])
             blocks.append(page.charts([
-                page.chart(f"{words(drive)}: magnitude", hertz, page.axis("magnitude", "dB"), loud, modes=known),
-                page.chart(f"{words(drive)}: phase", hertz, page.axis("phase", "deg", step=45.0), late, modes=known),
+                page.chart(f"{drive}: magnitude", hertz, gain, loud, modes=known),
+                page.chart(f"{drive}: phase", hertz, page.axis("phase", "deg", step=45.0), late, modes=known),
             ]))
     left = int(np.any(found.response, axis=2).sum()) - drawn
     return [*blocks, page.text(f"{left} channels more are not shown.", "quiet")] if left > 0 else blocks
+
+
+def _floor(f: FloatArray, decibels: FloatArray) -> dict[str, float]:
+    """Return down to where magnitudes are drawn: zeros without damping reach any depth."""
+    shown = [(f, y) for y in decibels if np.isfinite(y).any()]
+    return {"floor": decibel_limits(shown)[0]} if f.size > 1 and shown else {}
 
 
 def _known_modes(found: FrequencyResponse) -> list[dict[str, Any]]:

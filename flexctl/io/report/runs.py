@@ -88,22 +88,17 @@ def _by_signal(kinds: Sequence[str], signals: Sequence[str], run: Response) -> p
 
 
 def of_comparison(found: Comparison) -> list[page.Block]:
-    """Return the table of all runs and, for each scenario, the runs over each other."""
-    blocks = [page.heading("All runs"), *_compared(found)]
-    blocks += [page.text(line) for line in found.differences]
+    """Return margins and failures, then of each scenario the scores and the runs over each other."""
+    failed = any(x.failure for x in found.runs)
+    heads = ["scenario<", "run<", "disk\nmargin", *(["failure<"] if failed else [])]
+    rows = [
+        [x.scenario, x.label, x.disk_margin, *([page.cell(x.failure, "bad")] if failed else [])] for x in found.runs
+    ]
+    blocks = [page.heading("All runs"), page.table("", heads, rows), *map(page.text, found.differences)]
     for name, runs in found.scenarios.items():
-        drawn = _over_each_other(runs)
-        if drawn:
-            blocks += [page.heading(name), page.charts(drawn)]
+        tables = [table for table in scores(runs) if table["rows"]]
+        blocks += [page.heading(name), *tables, page.charts(_over_each_other(runs))]
     return blocks
-
-
-def _compared(found: Comparison) -> list[page.Block]:
-    """Return margins and failures, and a table for each scenario: a row for each score, a column for each run."""
-    rows = [[x.scenario, x.label, x.disk_margin, page.cell(x.failure, "bad")] for x in found.runs]
-    margins = page.table("", ["scenario<", "run<", "disk\nmargin", "failure<"], rows)
-    tables = [(name, table) for name, runs in found.scenarios.items() for table in scores(runs)]
-    return [margins, *({**table, "title": name} for name, table in tables if table["rows"])]
 
 
 def _about(run: Response) -> str:
