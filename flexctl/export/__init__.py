@@ -13,6 +13,7 @@ It turns a request into the contents of files; `export_law` and `export_plant` p
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -233,6 +234,8 @@ def export_plant(
 
 
 def _writer(what: str, to: str, options: Mapping[str, Any]) -> Writer:
+    if re.fullmatch(r"fm[ui][ _-]?(v?3(\.0)?)", to.strip(), re.IGNORECASE):
+        raise DefinitionError(f'a {what} is not written for FMI 3.0 ("{to}"); "fmu" is FMI 2.0, use that')
     if (what, to) not in WRITERS:
         raise unknown(f"format of a {what}", to, formats(what))
     writer = WRITERS[what, to]

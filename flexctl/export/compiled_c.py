@@ -192,5 +192,9 @@ def build(place: Path, program: Program, single: bool) -> Path:
     words += [f"{NAME}.c", "shim.c", "-o", library.name, "-lm"]
     done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise NotAvailable(f"{shlex.join(command)} cannot build the law:\n{done.stderr.strip()[:2000]}")
+        told = "\n".join(["", *done.stderr.strip()[:2000].splitlines()])
+        raise NotAvailable(
+            f"{shlex.join(command)} cannot build the law, it ended with code {done.returncode}; set CC to another "
+            f"compiler, or run the law in Python{told}"
+        )
     return library

@@ -128,6 +128,9 @@ def test_plants_are_written_at_a_pose_and_from_a_file(place: Path) -> None:
     ("words", "told"),
     [
         (["tokhi_azad_1994", "--to", "c"], "known: fmu, json, matlab"),
+        (["tokhi_azad_1994", "--to", "fmu3"], 'a plant is not written for FMI 3.0 ("fmu3"); "fmu" is FMI 2.0'),
+        (["tokhi_azad_1994", "--to", "FMI 3.0"], "a plant is not written for FMI 3.0"),
+        (["planar_2r_flexible", "--to", "fmu", "--nonlinear", "--plain-states"], "plain_states has no effect"),
         (["tokhi_azad_1994", "--to", "json", "--step", "1ms"], "step has no effect on a plant as json"),
         (["tokhi_azad_1994", "--to", "fmu", "--step", "0"], "step = 0.0 s must be positive"),
         (["tokhi_azad_1994", "--to", "fmu", "--modes", "99"], "modes = 99"),

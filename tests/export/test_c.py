@@ -370,6 +370,15 @@ def test_without_a_compiler_the_loop_says_so(monkeypatch: pytest.MonkeyPatch) ->
         fx.compiled_c(linear())
 
 
+def test_a_compiler_that_fails_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(fx.NotAvailable, match=r"ended with code 1; set CC to another .*in Python$"):
+        fx.compiled_c(linear(n=7)).initial()
+    with pytest.raises(fx.NotAvailable, match=r"failed with code 1; .* \(--no-binary\)$"):
+        fx.export_law(linear(n=7), tmp_path / "out", "fmu")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_folder_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = fx.export_law(linear(), tmp_path / "out", name="one", test_steps=20)
     before = {path.name: path.read_bytes() for path in made.folder.iterdir()}

@@ -106,8 +106,8 @@ def _compiled(compiler: str, sources: Mapping[str, str], description: Descriptio
             raise NotAvailable(f"the C compiler {compiler} failed: {error}; {_INSTEAD}") from error
         built = Path(place, output)
         if run.returncode or not built.is_file():
-            lines = "\n".join((run.stderr or run.stdout).strip().splitlines()[:6])
-            raise NotAvailable(f"the C compiler {compiler} failed with code {run.returncode}; {_INSTEAD}:\n{lines}")
+            lines = "\n".join(["", *(run.stderr or run.stdout).strip().splitlines()[:6]])
+            raise NotAvailable(f"the C compiler {compiler} failed with code {run.returncode}; {_INSTEAD}{lines}")
         return built.read_bytes()
 
 
