@@ -168,37 +168,10 @@ def optimal_command(
         A sampled linear law that feeds accelerations forward, inside delay and limits; a `Design` is one.
     plants : mapping
         Label -> linear plant with all its modes, about the point where the move begins.
-    target : mapping
-        Followed output -> how far it moves, from where it is; others stay.
-    longest : float
-        Time by which the plants must have arrived [s]; the search begins there.
-    within : float
-        Band whose arrival time is minimised, as a fraction of the move.
-    also : mapping, optional
-        Further bands that must be kept from given times [s] on, e.g. ``{0.001: 0.45}``.
-    limits : mapping, optional
-        Input or output of the plants -> largest size, or (low, high): torque, strain, rate, travel. By default each
-        driven input within 0.98 of the law's own limits.
-    margin : float
-        Fraction of the bands that is planned for.
+    target, longest, within, also, limits, margin
+        As for `flexctl.judging.fastest.optimal_command`, which is public and calls this one.
     progress : callable, optional
         Called with the bracket of the arrival [s] as it becomes smaller.
-
-    Raises
-    ------
-    ConvergenceError
-        When the plants cannot all arrive by `longest`, or the solver gives no answer.
-
-    Examples
-    --------
-    >>> mass = fx.from_matrices([[1.0]], B=[[1.0]], C=[[1.0]], K=[[0.0]], inputs=["force"], outputs=["x"])
-    >>> weights = fx.LqgWeights(
-    ...     rate=0.1, energy=0.1, integral=0.0, command=0.1, disturbance=1.0, noise=(1e-6,), load=1e-4
-    ... )
-    >>> law = fx.lqg(mass, weights, modes=0, sample_time=0.05, measures="x", drive="force", follow="x", limit=1.0)
-    >>> command = fx.optimal_command(law, {"1 kg": mass}, {"x": 1.0}, within=0.01, longest=2.2)
-    >>> 1.8 < command.arrival < 2.1
-    True
     """
     core, delay = linear_core(law)
     require(core.sample_time > 0, "the law is continuous; an optimal command is made for a sampled one")

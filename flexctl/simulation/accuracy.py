@@ -243,7 +243,8 @@ class Accuracy:
                 AccuracyWarning,
             )
         if self.rising is not None and self._estimated:
-            text = f"{self.rising}: the loop is unstable there, and errors grow with the motion; that it grows is right"
+            told = "the loop is unstable there, and errors grow with the motion; the growth itself is real"
+            text = f"{self.rising}: {told}"
             caution(text, AccuracyWarning)
         warn_of(found, rtol, self._bent(), longest, lost)
 

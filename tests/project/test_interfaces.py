@@ -1,8 +1,8 @@
 """What is asked of models, plants and laws is declared: nothing searches them for names.
 
 Every way to ask whether something has an attribute stands in a short list of exceptions, each about something that is
-no model, plant or law: hasattr, getattr with a constant name or with a default, dir, attrgetter, getattr_static, a
-caught AttributeError. A getattr with a name from the code's own list of fields, without a default, reads what is known
+no model, plant or law: hasattr, getattr with a constant name or with a default, dir, vars, __dict__, getmembers,
+attrgetter, getattr_static, an AttributeError that is caught or suppressed. A getattr with a name from the code's own list of fields, without a default, reads what is known
 to be there.
 """
 
@@ -16,12 +16,16 @@ PACKAGE = Path(__file__).parents[2] / "flexctl"
 ALLOWED = {
     "__init__": "the module that a public name is imported from",
     "catalogue": "a controller script, which is a module: design, PLANT",
+    "catalogue.linear_plant": "its own attributes, where those that only arms have are refused",
     "catalogue.definition": "strerror of an error of the operating system",
     "cli.common": "tolist() of an array",
     "export.translate.expressions": "the method of this class for a kind of expression",
     "export.translate.statements": "the method of this class for a kind of statement",
     "export.translate.reading": "the Python text of a compiled function",
     "export.translate.types": "the names in a named tuple",
+    "cli.terminal": "a stream that may be no file",
+    "frequency": "what the response keeps of itself",
+    "frequency.margins": "its own numbers by name",
     "cli.doctor": "what the operating system has: sched_getaffinity",
     "design.optimal": "a file of JSON with something else in it",
     "judging.tuning": "a file of JSON with something else in it",
@@ -33,6 +37,7 @@ ALLOWED = {
     "io.hdf5": "a dataset or a group of h5py",
     "judging.certify.task": "a controller script: REQUIREMENTS, POSES, __file__",
     "judging.scenario": "a controller script: PLANT, scenarios, __file__; a plant of any kind in a message",
+    "judging.sweep.case": "the constants of a controller script",
     "judging.sweep.journal": "what the operating system has: errno, pread",
     "judging.sweep.samples": "item() of a number of numpy",
     "judging.workers": "what the operating system has: sched_getaffinity",
@@ -40,6 +45,9 @@ ALLOWED = {
     "kernels.cache": "what the operating system has, and numba's configuration",
     "kernels.contents": "objects that compiled code is closed over, of any type",
     "kernels.compiling": "what this version of numba has",
+    "kernels.shorter": "the fields of a statement of Python",
+    "models.features": "the module of a model",
+    "testing.abilities": "the methods that a protocol lists",
     "kernels.jit": "numba's dispatchers",
     "laws.controller": "not_a_law: the message that says which attributes of Controller something lacks",
     "linear.matrices": "toarray() of a sparse matrix",
@@ -60,14 +68,18 @@ def asking(path: Path) -> list[int]:
 def _asks(node: ast.AST) -> bool:
     if isinstance(node, ast.ExceptHandler) and node.type is not None:
         return any(isinstance(one, ast.Name) and one.id == "AttributeError" for one in ast.walk(node.type))
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__"
     if not isinstance(node, ast.Call):
         return False
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
     if name == "getattr":
         return len(node.args) > 2 or (len(node.args) == 2 and isinstance(node.args[1], ast.Constant))
-    if name == "dir":
+    if name in ("dir", "vars"):
         return isinstance(node.func, ast.Name) and bool(node.args)
-    return name in ("hasattr", "attrgetter", "getattr_static")
+    if name == "suppress":
+        return any(isinstance(one, ast.Name) and one.id == "AttributeError" for one in node.args)
+    return name in ("hasattr", "attrgetter", "getattr_static", "getmembers")
 
 
 def found() -> dict[str, list[int]]:

@@ -164,7 +164,7 @@ def test_another_suffix_is_refused_with_those_that_are_known(kind: str, tmp_path
         results()[kind].save(tmp_path / "x.cvs")
     with pytest.raises(DefinitionError, match=r"\.npz, \.csv, \.parquet, \.json, \.mat"):
         results()[kind].save(tmp_path / "x")
-    with pytest.raises(DefinitionError, match="path = 3 is not a path"):
+    with pytest.raises(DefinitionError, match=r"path = 3 \(int\) is of the wrong kind"):
         results()[kind].save(3)  # type: ignore[arg-type]
     assert not any(tmp_path.iterdir())
 

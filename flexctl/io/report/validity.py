@@ -13,7 +13,7 @@ def of_validity(found: LinearValidity) -> list[page.Block]:
     """Return up to where prediction and run agree, the deviation of every output over the size, and the numbers."""
     apart = np.isfinite(found.parting)
     told = f"Linear plant and arm part ({100 * PARTED:g} %) {found.where(found.parting)}."
-    size, part = page.axis("times the signals", log=True), page.axis("parts of the predicted range", log=True)
+    size, part = page.axis("times the signals", log=True), page.axis("fraction of the predicted range", log=True)
     series = [
         page.curve(words(name), found.amplitudes, _there(off), **page.one_of(k))
         for k, (name, off) in enumerate(found.outputs.items())
@@ -26,7 +26,7 @@ def of_validity(found: LinearValidity) -> list[page.Block]:
     parted = page.text(told) if apart else page.text(told, "good")
     return [
         parted, *failed, page.charts([drawn], linked=False),
-        page.table("Largest deviation, in parts of the predicted range", heads, rows),
+        page.table("Largest deviation, as a fraction of the predicted range", heads, rows),
     ]
 
 

@@ -73,10 +73,8 @@ class TimoshenkoSpatial(SerialArm):
         its rate as inputs, the others a torque or a force.
     elements : int or sequence of int
         Elements per link; a flexible kink has as many.
-    analysis : str
-        "nonlinear", "linear" or "quasi_static", for runs with commanded joints.
-    stiffening : bool
-        Whether the linear analysis knows the axial forces of the rigid arm.
+    analysis, stiffening
+        As for `TimoshenkoPlanar`.
 
     Examples
     --------

@@ -44,10 +44,8 @@ class SpatialLoads:
 
     Attributes
     ----------
-    signals : tuple of Signal
-        The inputs.
-    parts : list of Part
-        How each acts on the ends of elements.
+    signals, parts
+        The inputs, and how each acts on the ends of elements.
     """
 
     def __init__(self, mesh: SpatialMesh, arm: Arm, taken: tuple[Signal, ...]) -> None:
