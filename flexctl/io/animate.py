@@ -166,9 +166,12 @@ def _of_arm(
     model = None if known is None or response.q is None else known.model
     made = films.film_of(response, None if arm is None else arm.arm, model, frames)
     if made is None:
-        raise DefinitionError(
-            "the run does not record where its links are: run it with record_states=True, and give its plant"
+        told = (
+            f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
+            if isinstance(known, IsLinear)
+            else "the run does not record where its links are: run it with record_states=True, and give its plant"
         )
+        raise DefinitionError(told)
     made = made if magnify is None else {**made, "magnified": float(magnify)}
     return write_film(made, target, seconds, title)
 

@@ -184,6 +184,8 @@ def test_modes_and_runs_of_any_arm_are_written(tmp_path: Path) -> None:
         animate_mode("tokhi_azad_1994", tmp_path / "none.gif", 99)
     with pytest.raises(DefinitionError, match="run it with record_states=True"):
         animate(run(), None, tmp_path / "none.gif")
+    with pytest.raises(DefinitionError, match="linear plant: where its links are is not known"):
+        animate(run(), load_plant("tokhi_azad_1994").linearise(), tmp_path / "none.gif")
     assert not (tmp_path / "none.gif").exists()
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // colours of the page, light or dark; those of curves are lightened where the ground is dark
-const dark = matchMedia("(prefers-color-scheme: dark)"), DARKER = {"#0072B2": "#4fa8e0", "#000000": "#e6edf3",
+const dark = matchMedia("(prefers-color-scheme: dark)"), DARKER = {"#0072B2": "#7d93ff", "#000000": "#e6edf3",
   "#57606a": "#9198a1", "#555555": "#9198a1", "#b42318": "#ff7b72"};
 const paint = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const everything = [];

@@ -14,9 +14,9 @@ def of_validity(found: LinearValidity) -> list[page.Block]:
     apart = np.isfinite(found.parting)
     told = f"Linear plant and arm part ({100 * PARTED:g} %) {found.where(found.parting)}."
     size, part = page.axis("times the signals", log=True), page.axis("fraction of the predicted range", log=True)
+    off = {name: there for name, x in found.outputs.items() if np.isfinite(there := _there(x)).any()}
     series = [
-        page.curve(words(name), found.amplitudes, _there(off), **page.one_of(k))
-        for k, (name, off) in enumerate(found.outputs.items())
+        page.curve(words(name), found.amplitudes, x, **page.one_of(k)) for k, (name, x) in enumerate(off.items())
     ]
     drawn = page.chart("Deviation from the linear prediction", size, part, series, lines=[{"y": PARTED}])
     rows = [[words(name), *off, found.errors.get(name, np.array([np.nan])).max(), _at(found, factor)]
@@ -36,5 +36,7 @@ def _there(off: np.ndarray) -> np.ndarray:
 
 
 def _at(found: LinearValidity, factor: float) -> object:
+    if not np.isfinite(factor):
+        return {"text": "not in this range", "key": 1e308}
     below = factor <= found.amplitudes[0]
     return {"text": f"<= {factor:.3g}", "key": factor} if below else factor
