@@ -82,6 +82,7 @@ from .motion.signals import (
     bang_bang as bang_bang,
 )
 from .motion.track import Track as Track
+from .motion.rounded import Rounded as Rounded
 
 # Laws: what runs
 from .laws.blended import blended as blended
@@ -100,6 +101,7 @@ from .laws.scheduled import ScheduledLaw as ScheduledLaw
 # Designs: what makes laws
 from .design.design import Design as Design
 from .design.design_model import DesignModel as DesignModel, design_model as design_model
+from .design.fastest_track import fastest_track as fastest_track
 from .design.feedforward import rigid_feedforward as rigid_feedforward
 from .design.filters import (
     filtered as filtered, lead as lead, low_pass as low_pass, notch as notch, smoothed as smoothed,
@@ -170,6 +172,7 @@ from . import identify as identify
 from .judging.certify import Certificate as Certificate, certify as certify
 from .judging.certify.robust import bisected as bisected, payload_bound as payload_bound
 from .judging.compare import Comparison as Comparison, compare as compare
+from .judging.along import FastestAlong as FastestAlong, fastest_along as fastest_along
 from .judging.fastest import optimal_command as optimal_command
 from .judging.learning import Learnt as Learnt, learn as learn
 from .judging.scenario import (

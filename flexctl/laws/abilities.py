@@ -70,3 +70,15 @@ class ChangesAtTimes(Protocol):
     def at(self, t: float) -> Any:
         """Return the law that is on at time t [s]."""
         ...
+
+
+@runtime_checkable
+class ScheduledByReading(Protocol):
+    """A law that is another linear one at other values of an output."""
+
+    by: str
+    """The output."""
+
+    def frozen(self, value: float) -> Any:
+        """Return the linear law that acts while the output stays at a value."""
+        ...

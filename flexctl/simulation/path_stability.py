@@ -11,22 +11,23 @@ damps these modes shows a clean run. `simulate` therefore looks here after a run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..abilities import LinearFeedback, Posable, Restable
 from ..errors import Caution, NotAvailable, caution
-from ..laws.abilities import ChangesAtTimes
-from ..laws.controller import is_wrapper
+from ..laws.abilities import ChangesAtTimes, ScheduledByReading
+from ..laws.controller import is_wrapper, layers
 from ..laws.given import as_known, feedback_of
 from ..linear import linearise
 from ..linear.decay import GROWTH
 from ..linear.interconnect import loop_poles
 from ..machine.given import as_model, as_plant
-from ..model import ComplexArray, FloatArray, OperatingPoint
+from ..model import ComplexArray, FloatArray, OperatingPoint, index_of
 from ..motion.track import Track
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
@@ -107,10 +108,12 @@ class PathStability(Tabular):
         return f"{'stable' if self.stable else 'UNSTABLE'}, {where}"
 
 
-def law_at(law: Any, t: float) -> Any:
-    """Return the linear law that is on at time t [s], in its wrappers."""
+def law_at(law: Any, t: float, read: Callable[[str], float] | None = None) -> Any:
+    """Return the linear law that is on at time t [s], in its wrappers; `read` tells an output in the pose of then."""
     if is_wrapper(law):
-        return replace(law, law=law_at(law.law, t))
+        return replace(law, law=law_at(law.law, t, read))
+    if isinstance(law, ScheduledByReading) and read is not None:
+        return law.frozen(read(law.by))
     return law.at(t) if isinstance(law, ChangesAtTimes) else law
 
 
@@ -121,8 +124,8 @@ def path_stability(system: SystemGiven, law: LawGiven, track: Track, count: int 
     ----------
     system : Plant or MechanicalModel
         A model with a method `pose(angles)`.
-    law : LinearLaw, ScheduledLaw, these in wrappers, or control.StateSpace
-        Limits and quantisation are left out.
+    law : LinearLaw, ScheduledLaw, Blended, these in wrappers, or control.StateSpace
+        A blended law is taken as it is in each pose. Limits and quantisation are left out.
     track : Track
         Where the loop works.
     count : int
@@ -142,18 +145,26 @@ def path_stability(system: SystemGiven, law: LawGiven, track: Track, count: int 
     if not isinstance(model, Posable):
         raise NotAvailable(f"{model.kind} cannot be put into a pose of the path")
     law = as_known(law)
-    if not isinstance(law, LinearFeedback):
-        raise NotAvailable(f"{type(law).__name__} has no linear part")
+    *_, inner = layers(law)
+    if not isinstance(inner, LinearFeedback | ScheduledByReading):
+        raise NotAvailable(f"{type(inner).__name__} has no linear part")
     times = np.linspace(0.0, track.path.duration, count)
     angles = track.joints(times).angles
     settle = model.rest if any(track.rigid.arm.gravity) and isinstance(model, Restable) else model.pose
     poles = []
     for t, pose in zip(times, angles, strict=True):
-        plant = linearise(model, OperatingPoint.at_rest(model, np.asarray(settle(pose))))
-        poles.append(loop_poles(plant, feedback_of(law_at(law, float(t)))))
+        point = OperatingPoint.at_rest(model, np.asarray(settle(pose)))
+        own = law_at(law, float(t), partial(_reading, model, point))
+        poles.append(loop_poles(linearise(model, point), feedback_of(own)))
     first = [p[np.argmax(p.real)] for p in poles]
     growth, frequency = np.array([p.real for p in first]), np.array([abs(p.imag) for p in first]) / (2.0 * np.pi)
     return PathStability(times, angles, growth, frequency, tuple(poles))
+
+
+def _reading(model: Any, point: OperatingPoint, name: str) -> float:
+    """Return an output where the arm stands."""
+    y = model.output(point.q, np.zeros_like(point.q), np.zeros_like(point.q), np.zeros(len(model.inputs)))
+    return float(y[index_of("output", name, model.outputs)])
 
 
 def stability_over_damping(

@@ -44,6 +44,11 @@ def _changes(law: Any) -> None:
         _same_signals(law, law.at(t), f"at({t:g})")
 
 
+def _scheduled(law: Any) -> None:
+    claim(law.by in law.measures, f"by = {law.by} is not among what it measures, {law.measures}")
+    claim(isinstance(law.frozen(0.0), LinearFeedback), "frozen(0.0) is no linear law")
+
+
 def _several(law: Any) -> None:
     claim(len(law.laws) > 0, "laws is empty")
     for one in law.laws:
@@ -58,6 +63,7 @@ ABILITIES: dict[Any, Callable[[Any], None]] = {
     able.AroundLaw: lambda law: claim(isinstance(law.law, laws.Controller), "law is not a controller"),
     able.OfSeveralLaws: _several,
     able.ChangesAtTimes: _changes,
+    able.ScheduledByReading: _scheduled,
     able.NeedsReferences: lambda law: None,  # checked with the references
 }
 """Every ability of a law, and what is checked of each law that has it."""

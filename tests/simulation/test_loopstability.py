@@ -108,3 +108,38 @@ def test_what_cannot_be_told_is_not_guessed() -> None:
         path_stability(fx.load_plant("tokhi_azad_1994"), None, track())
     with pytest.raises(NotAvailable, match="no linear part"):
         path_stability(plant(), object(), track())
+
+
+def test_a_law_scheduled_by_a_reading_is_taken_as_it_is_in_each_pose() -> None:
+    laws = [
+        fx.Delayed(tip_tracking(track(), pd_gains((35.0, 20.5), w), sample_time=1e-3, filter_time=0.02), 1)
+        for w in (4.0, 12.0)
+    ]
+    law = fx.blended(laws, (0.5, 1.5), "joint2_angle")
+    arm = plant().with_({"damping.kind": "rayleigh", "damping.beta": 1e-3})
+    found = path_stability(arm, law, track(), 3)
+    elbows = found.angles[:, 1]
+    frozen = [fx.Delayed(law.law.frozen(elbow), 1) for elbow in elbows]
+    for k, own in enumerate(frozen):
+        assert found.growth[k] == pytest.approx(path_stability(arm, own, track(), 3).growth[k], rel=1e-9)
+    run = fx.simulate(arm, law, track().references(arm, law), duration=0.05, initial=track().start)
+    assert np.isfinite(run["tip_x"]).all()
+
+
+def test_a_wrapped_law_of_steps_alone_has_no_poles_and_runs() -> None:
+    own = tip_tracking(track(), pd_gains((35.0, 20.5), 4.0), sample_time=1e-3, filter_time=0.02)
+
+    class Steps:
+        sample_time, measures, drives, follows = own.sample_time, own.measures, own.drives, own.follows
+
+        def initial(self):
+            return own.initial()
+
+        def step(self, state, t, y, r):
+            return own.step(state, t, y, r)
+
+    with pytest.raises(NotAvailable, match="Steps has no linear part"):
+        path_stability(plant(), fx.Delayed(Steps(), 1), track(), 3)
+    references = track().references(plant(), own)
+    run = fx.simulate(plant(), fx.Delayed(Steps(), 1), references, duration=0.01, initial=track().start)
+    assert np.isfinite(run["tip_x"]).all()
