@@ -141,11 +141,14 @@ from .stepping import (
     PayloadChanging as PayloadChanging,
 )
 from .stepping import (
+    Reversing as Reversing,
+)
+from .stepping import (
     Stepping as Stepping,
 )
 
 if TYPE_CHECKING:
-    from ..model import Signal
+    from ..model import FloatArray, Signal
 
 
 def within(model: Any) -> Any:
@@ -173,6 +176,16 @@ def has_kinks(model: Any) -> bool:
 def sticks(model: Any) -> bool:
     """Whether a joint of a model, or of one inside it, may stick and break away."""
     return any(isinstance(one, Kinked) and one.sticks for one in layers(model))
+
+
+def reach(model: Any, rates: FloatArray, change: FloatArray) -> float:
+    """Return the part of a change of the rates of a model that Newton may take at once; see `Reversing`."""
+    part = 1.0
+    for one in layers(model):
+        n = len(one.coordinates)
+        if isinstance(one, Reversing):
+            part = min(part, one.reach(rates[:n], change[:n]))
+    return part
 
 
 def layers(model: Any) -> Iterator[Any]:

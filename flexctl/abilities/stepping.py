@@ -77,6 +77,15 @@ class Kinked(Protocol):
 
 
 @runtime_checkable
+class Reversing(Protocol):
+    """A model with forces that turn round within a very small rate, such as dry friction: Newton is told where."""
+
+    def reach(self, rates: FloatArray, change: FloatArray) -> float:
+        """Return the part of a change of rates (0 to 1) after which Newton should look at the forces again."""
+        ...
+
+
+@runtime_checkable
 class ExplicitScheme(Protocol):
     """A model with an explicit scheme of its own."""
 

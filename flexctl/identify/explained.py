@@ -4,6 +4,7 @@ Of a frequency response the noise is known by its deviations. Of a record it is 
 half a step of quantisation. A misfit above it may be noise of another colour; but what a sensor adds is its own,
 whereas what the model has wrong appears in all outputs at once, or follows the input. So misfits are compared with each
 other (of a single output: with input and model), and with themselves shifted in time, which shows what is chance.
+Besides, it is no noise where a misfit is half of the output, or where the full model is far from the linear one.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import numpy as np
 
 from ..model import ComplexArray, FloatArray
 from . import quality
+from .parted import parted
 from .problem import Problem, Setting
 from .record import Record
 
 LARGE = 1.5
 """Misfit over noise from which on it is looked into."""
+POOR = 0.5
+"""Misfit as a part of the output from which on it is no noise of a sensor that is of use."""
 SHARED, CHANCE = 0.1, 4.0
 """Least part of a misfit that is shared, and in deviations of what is shared by chance."""
 WINDOWS, SHIFTS = 32, 12
@@ -34,6 +38,7 @@ class Explained(NamedTuple):
 
     times: Mapping[tuple[str, str], float]
     wrong: Mapping[tuple[str, str], float]
+    parted: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
@@ -59,6 +64,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
     """Return how many times the noise the misfit of every output is, and where it is not the sensor's."""
     times: dict[tuple[str, str], float] = {}
     wrong: dict[tuple[str, str], float] = {}
+    told: list[str] = []
     names = [(b.source, b.output) for b in found.blocks()]
     k = 0
     for response in found.responses:
@@ -70,13 +76,16 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
             k += 1
     for data in found.records:
         e = found.misfit(x, data, at)
+        full = parted(found, x, data, at, e)
+        told += full.words
         for j in range(e.shape[1]):
             noise = max(floor(e[:, j]), 0.5 * quality.quantum(data.y[:, j]), 1e-9 * float(data.y[:, j].std()))
             times[names[k]] = float(e[:, j].std() / noise)
-            if times[names[k]] > LARGE and not is_own(data, e, j):
+            no_noise = full.outputs[j] or e[:, j].std() > POOR * data.y[:, j].std()
+            if times[names[k]] > LARGE and (no_noise or not is_own(data, e, j)):
                 wrong[names[k]] = times[names[k]]
             k += 1
-    return Explained(times, wrong)
+    return Explained(times, wrong, tuple(told))
 
 
 def _of_lines(r: FloatArray) -> float:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, require, unknown
+from ..errors import require, unknown
 from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
 from . import quality
-from .full_model import distance, enough_steps, limits, outputs_of, reasons
+from .full_model import enough_steps, outputs_of, reasons
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
@@ -44,8 +44,6 @@ MESHED = 1e-3
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 ENGINES = ("auto", "linear", "full")
-PARTED = 0.3
-"""Error of the linear model beside the full one, as a part of the unexplained rest, from which on it is reported."""
 TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
 FINEST = 330
@@ -297,35 +295,6 @@ def _with_engine(found: Problem, engine: str, told: list[str]) -> Problem:
     return replace(found, full=True, substeps=enough_steps(found.plant, longest, count))
 
 
-def _parted(found: Problem, x: FloatArray, at: Setting) -> list[str]:
-    """Return a word where the full model is further from the linear one than the data are."""
-    plant = found.plant_at(x)
-    why = [*reasons(plant), *limits(plant)]
-    if found.full or not why:
-        return []
-    words = []
-    for data in found.records:
-        model = found.model(x, data)
-        linear = model.shifted(found.simulated(x, data, data.t.size), data.u, 0, at.late)
-        left = np.sqrt(np.mean(found.misfit(x, data, at) ** 2, axis=0))
-        try:
-            off = distance(plant, data, linear)
-        except ConvergenceError as error:
-            words.append(
-                f"the full model ({', '.join(why)}) could not be run over a record, so that it is not known how far it "
-                f"is from the linear one: {error}"
-            )
-            continue
-        k = int(np.argmax(off / np.maximum(left, 1e-300)))
-        if off[k] > PARTED * left[k]:
-            words.append(
-                f"the full model ({', '.join(why)}) is {off[k]:.3g} {data.outputs[k].unit} rms from the linear one in "
-                f"{data.outputs[k].name}, where {left[k]:.3g} is left over: identify with engine='full' "
-                "(--engine full), or with smaller motions"
-            )
-    return words
-
-
 def _weighted(
     found: Problem, x: FloatArray, at: Setting, say: Callable[[str, float], None]
 ) -> tuple[FloatArray, float]:
@@ -421,7 +390,7 @@ def _doubt(at: Setting) -> float:
 def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list[str]) -> Identified:
     values = found.start * np.exp(x)
     sigma = values * how_far.sigma
-    told = [*told, *unexcited(found, x), *_parted(found, x, at), *_cautions(found, values, sigma, how_far)]
+    told = [*told, *unexcited(found, x), *how_far.explained.parted, *_cautions(found, values, sigma, how_far)]
     fits: dict[tuple[str, str], float] = {}
     left: dict[tuple[str, str], FloatArray] = {}
     for k, data in enumerate(found.records):
@@ -460,7 +429,7 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
 
 
 def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Trust) -> list[str]:
-    said = how_far.explained.words()
+    said = [*how_far.explained.words(), *how_far.held]
     keys = found.keys
     for i in range(len(keys)):
         for j in range(i):

@@ -281,10 +281,21 @@ def thinned(data: MeasuredResponse, most: int = 200) -> MeasuredResponse:
     return data.lines(np.unique(np.linspace(0, data.omega.size - 1, most).round().astype(int)))
 
 
+def _out_of_time(data: Record, modes: FloatArray) -> list[str]:
+    """Return a word on a record whose time cannot be that of the arm: it may be in another unit."""
+    lowest, asks = float(modes[0]) if modes.size else 0.0, "is the unit of its time right (ms and s)?"
+    said, length = [], data.dt * data.t.size
+    if lowest > data.nyquist / (2.0 * np.pi):
+        said.append(f"the record is sampled every {data.dt:.4g} s, and the lowest mode is at {lowest:.4g} Hz: {asks}")
+    if length * lowest < 1.0:
+        said.append(f"the record lasts {length:.4g} s, less than one period of the mode at {lowest:.4g} Hz: {asks}")
+    return said
+
+
 def unexcited(found: Problem, x: FloatArray) -> list[str]:
     """Return a word on each of the lowest modes near which the inputs of no record and no response have power."""
     modes = found.plant_at(x).linearise().modes().frequencies_hz
-    said = []
+    said = [word for data in found.records for word in _out_of_time(data, modes)]
     for hertz in modes[:3]:
         w = 2.0 * np.pi * float(hertz)
         seen = any(r.omega[0] <= 1.1 * w and r.omega[-1] >= 0.9 * w for r in found.responses)

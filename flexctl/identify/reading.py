@@ -17,6 +17,7 @@ and currents are inputs.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import re
@@ -112,14 +113,29 @@ def _tables(source: Path, suffix: str) -> tuple[Columns, dict[str, str], dict[st
     return _from_arrays(_arrays(source, suffix))
 
 
+def _text(source: Path) -> str:
+    """Return the text of a file: UTF-8, or UTF-16 with its mark, as spreadsheets write it."""
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise DefinitionError(f"cannot read it: {error.strerror or error}") from error
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = content.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DefinitionError(
+            f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x}); save it as CSV in UTF-8, or write units "
+            "in plain letters (deg, um)"
+        ) from error
+    require("\0" not in text, "has zero bytes: UTF-16 without its mark, or no text at all; save it as CSV in UTF-8")
+    return text
+
+
 def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
     about: dict[str, Any] = {}
     rows: list[tuple[int, list[str]]] = []
-    try:
-        with source.open(newline="", encoding="utf-8-sig") as stream:
-            lines = stream.read().splitlines()
-    except (OSError, ValueError) as error:
-        raise DefinitionError(f"cannot read it: {error}") from error
+    lines = _text(source).splitlines()
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if text.startswith("# about:"):

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import FlexctlError
 from ..model import FloatArray
-from . import scatter
+from . import held, scatter
 from .explained import Explained, explained
 from .problem import Block, Problem, Setting
 
@@ -42,6 +42,7 @@ class Trust(NamedTuple):
     mesh: FloatArray
     whiteness: dict[tuple[str, str], float]
     explained: Explained
+    held: tuple[str, ...] = ()
 
 
 def whiteness(r: FloatArray) -> float:
@@ -99,7 +100,7 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
     return Trust(
         total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white,
-        what_is_left,
+        what_is_left, tuple(held.words(found, x, at, r, J, total, _middle)),
     )
 
 

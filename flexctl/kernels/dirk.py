@@ -47,6 +47,7 @@ from .estimate import (
 )
 from .jit import kernel
 from .law import control
+from .operations import Operations
 from .pieces import (
     LOOKS,
     MORE,
@@ -61,6 +62,7 @@ from .pieces import (
     restore,
     save,
     scale,
+    shrinking,
     tired,
 )
 from .stages import (
@@ -102,7 +104,7 @@ from .state import (
     YOUNG,
     Scheme,
 )
-from .stepper import AGE, REST, Operations
+from .stepper import AGE, REST
 from .tables import DIVERGED, DONE, INSIDE, NOT_CONVERGED
 
 EASY, SURELY = 0.15, 0.02
@@ -125,7 +127,7 @@ def dirk(
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
-    begin, close = ops.begin, ops.close
+    begin, close, reach = ops.begin, ops.close, ops.reach
     after_jump = 1e-3 if ops.prefers == FULL else REST
 
     @made
@@ -146,8 +148,9 @@ def dirk(
             motion.counts[1] += 1.0
             if size * scheme.tolerance > far * limit:
                 return NOT_CONVERGED, size, iteration
-            if size > stride:
-                scale(d, stride / size)
+            taken = 1.0 if size <= limit else min(reach(form, motion, cv), stride / size)
+            if taken < 1.0:
+                scale(d, taken)
             correct(q, v, a, motion.shifted, d, 1.0, cv, ca, 0.0)
             if closed:
                 for i in range(motion.lam.size):
@@ -156,8 +159,8 @@ def dirk(
                 done = size <= limit
             else:
                 rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
-                if iteration > 1 and previous > 0.0:
-                    rate = max(size / previous, LEAST_RATE)
+                if taken < 1.0 or iteration > 1:
+                    rate = shrinking(size, previous, taken, LEAST_RATE)
                     number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
                     number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
                 done = rate < 0.5 and size * rate <= max(REST * limit, number[ENOUGH]) * (1.0 - rate)
@@ -172,7 +175,7 @@ def dirk(
                 if closed:
                     close(form, motion)
                 return (DONE if size <= limit and rate < 0.9 else NOT_CONVERGED), size, iteration
-            previous = size
+            previous = size if taken == 1.0 else 0.0
 
     @made
     def settle(form, motion, u, filtered, scheme, limit):

@@ -23,13 +23,14 @@ import numpy as np
 
 from .drive_places import LINK, MOTOR, READINGS, SLOTS
 from .drives import drive
+from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
 from .idle import never, no_foresight, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
+from .operations import Operations
 from .state import KEPT, MOTION, SHRUNK
-from .stepper import Operations
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 
@@ -225,6 +226,18 @@ def reading(joints, q, v, i):
 
 
 @kernel(**INSIDE)
+def reach(form, motion, cv):
+    """Part of the correction that is taken; see `drives.reach`."""
+    joints, part = form.set, 1.0
+    for j in range(joints.torques.size):
+        place = joints.slots[SLOTS * j + MOTOR]
+        rate = motion.v[place] if place >= 0 else along(joints, j, motion.v)
+        turned = motion.d[place] if place >= 0 else along(joints, j, motion.d)
+        part = min(part, reach_of(joints.constants[j], rate, -cv * turned))
+    return part
+
+
+@kernel(**INSIDE)
 def tell_time(form, motion):
     """Let the arm know the time, and how old its factors are."""
     inside = form.motion
@@ -359,5 +372,5 @@ def driven(ops: Operations) -> Operations:
     return Operations(
         measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
         keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
-        far=ops.far, foreseen=ops.foreseen,
+        far=ops.far, foreseen=ops.foreseen, reach=reach,
     )

@@ -97,6 +97,21 @@ def stribeck(c, w):
 
 
 @kernel(**PLAIN)
+def reach(c, w, change):
+    """Return which part of a change of its motor's rate a joint may take at once: up to where its friction turns round.
+
+    On either side of rest tanh friction is all but constant, and so is what a gear loses: Newton would leap from one
+    side to the other for ever. At rest it sees the slope.
+    """
+    width = c[CREEP] if c[FRICTION] == TANH else 0.0
+    if c[GEAR] < 1.0:
+        width = max(width, REVERSAL)
+    if width == 0.0 or abs(w) <= width or abs(w + change) <= width or (w > 0.0) == (w + change > 0.0):
+        return 1.0
+    return -w / change
+
+
+@kernel(**PLAIN)
 def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
     """Fill residual r (4), its derivatives M, D, K (4 x 4) and B (4 x 2), readings y (3) and theirs Y (3, 14).
 
@@ -217,6 +232,12 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
 def drive_entry(c, x, v, a, u, r, M, D, K, B, y, Y):
     """`drive`, for Python."""
     drive(c, x, v, a, u, r, M, D, K, B, y, Y)
+
+
+@entry(types.float64(VEC, types.float64, types.float64), error_model="numpy")
+def reach_entry(c, w, change):
+    """`reach`, for Python."""
+    return reach(c, w, change)
 
 
 def energy(c: np.ndarray, x: np.ndarray, v: np.ndarray) -> tuple[float, float]:

@@ -20,8 +20,9 @@ from .groups import group
 from .jit import entry, kernel
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
+from .operations import Operations
 from .state import GAUGE, KEPT, LOOSE, MOTION, SCHEME, TIME
-from .stepper import Operations, stepper
+from .stepper import stepper
 from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0

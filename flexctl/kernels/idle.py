@@ -1,4 +1,4 @@
-"""Operations (see `stepper.Operations`) of formulations that have nothing to do there."""
+"""Operations (see `operations.Operations`) of formulations that have nothing to do there."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def no_foresight(form, motion, h, scheme):
 def never(form):
     """The arm is not linear."""
     return False
+
+
+@kernel(**INSIDE)
+def all_of_it(form, motion, cv):
+    """No friction turns round on the way: the whole correction is taken."""
+    return 1.0

@@ -9,8 +9,9 @@ from numba import float64, types
 from .dirk import dirk
 from .feedback import FEEDBACK
 from .jit import entry
+from .operations import Operations
 from .state import GAUGE, MOTION, SCHEME, SDIRK
-from .stepper import Operations, stepper
+from .stepper import stepper
 from .tables import ACTING, COURSE, ENTRY
 
 

@@ -65,6 +65,12 @@ def scale(d, factor):
 
 
 @kernel(**FAST)
+def shrinking(size, previous, taken, least):
+    """Return the rate at which corrections shrink; one that was cut, and that behind it, show none."""
+    return max(size / previous, least) if taken == 1.0 and previous > 0.0 else 1.0
+
+
+@kernel(**FAST)
 def save(motion):
     """Keep the state for the case that the step is not good enough."""
     keep = motion.saved

@@ -29,7 +29,7 @@ A formulation brings `Operations`; `stepper` makes the loop of them, compiled or
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +52,7 @@ from .estimate import (
     widen,
 )
 from .law import control
+from .operations import Operations
 from .pieces import (
     LOOKS,
     MORE,
@@ -68,6 +69,7 @@ from .pieces import (
     restore,
     save,
     scale,
+    shrinking,
     tired,
 )
 from .state import (
@@ -102,79 +104,10 @@ AGE = 60.0
 """Steps after which a kept tangent is made anew."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
-CHECKED, FORESEEN = 8.0, 1e-3
+CHECKED = 8.0
 """With fresh tangents the second correction is left out where it is expected to be below this part of the tolerance, as
 the last one showed; it is made every eighth step."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LASTING, LOOK = range(6)
-
-
-class Operations(NamedTuple):
-    """The parts that a formulation brings; all but the flags are compiled functions, `form` is its own group of arrays.
-
-    Attributes
-    ----------
-    measure : (form, motion, u, y)
-        Fill the sensor readings y; `refresh` has been called for the state.
-    solve : (form, motion, u, ca, cv, cq, fresh) -> (status, size)
-        Fill motion.d with S^-1 (M a + h + W lam - B u), S = ca M + cv D + cq K, motion.gap and motion.lift with what
-        closures need, and return the largest entry. `fresh`: with a tangent made anew. Closures: cq = 0 or filtered
-        means a jump, in which G a + bias = 0 holds in place of G v = 0.
-    foresee, lead : (form, motion, h, scheme), (form, motion)
-        Before and after the prediction: put prescribed joints on motion.target.
-    leap : (form, motion) -> bool
-        Set the prescribed accelerations to their right limits in motion.target; returns whether one jumped.
-    finish : (form, motion, u, size)
-        The step stands: torques of prescribed joints; afterwards the readings can be measured.
-    refresh : (form, motion)
-        Make ready to measure after coordinates have been changed from outside.
-    limit : (form, motion, tolerance, h) -> float
-        Size of a correction that is accepted.
-    store : (form, motion, record, k)
-        Record coordinates and the torques of prescribed joints at grid point k.
-    sense : (form, motion, u, rows, y)
-        Readings of some outputs of the state as it is, for continuous laws.
-    linear : (form) -> bool
-        Whether one correction solves a step exactly.
-    keeps : bool
-        Whether `solve` can do with the tangent of an earlier call.
-    prefers : float
-        FULL or KEPT: what is faster.
-    swing, stride : float
-        Accelerations that move more than `swing` [rad or m] in one step are no good guess; a longer correction than
-        `stride` is cut to it.
-    far : float
-        A correction above this part of the arm's size fails the step, which is then taken with more care.
-    spans : bool
-        Whether the kept factors of a step serve a jump, whose matrix is theirs over ca but for the damping.
-    foreseen : float
-        Part of `limit` below which a second correction is left out; less where errors of a step add up along a chain.
-    stiffen : (form, k, value)
-        Until it is set anew, what moves with input k has `value` times its column squared in S besides: what drives it.
-    begin, close : (form, motion)
-        Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
-    """
-
-    measure: Any
-    solve: Any
-    foresee: Any
-    lead: Any
-    leap: Any
-    finish: Any
-    refresh: Any
-    limit: Any
-    store: Any
-    sense: Any
-    linear: Any
-    keeps: bool
-    prefers: float
-    swing: float = np.inf
-    stride: float = np.inf
-    far: float = np.inf
-    spans: bool = False
-    foreseen: float = FORESEEN
-    stiffen: Any = None
-    begin: Any = None
-    close: Any = None
 
 
 def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
@@ -190,7 +123,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     after_jump, rest = (1e-3 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
-    spans, foreseen = ops.spans and not feeds, ops.foreseen
+    spans, foreseen, reach = ops.spans and not feeds, ops.foreseen, ops.reach
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
@@ -243,7 +176,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
             save(motion)
             last_before, iteration, fresh, behind, changed = number[LAST], 0, True, 0, False
             size, previous, rate, status, limit, ratio = np.inf, np.inf, 1.0, DONE, 0.0, 0.0
-            led, looks, phase, over = np.inf, 0, BEGIN, 1.0
+            led, looks, phase, over, taken = np.inf, 0, BEGIN, 1.0, 1.0
             if pending:
                 phase, number[TIME], cq, cv, ca = JUMP, tables.t[k], filtered, 0.0, 1.0
                 if spans and number[BEGUN] != 0.0 and number[FACTORED] == key and not careful:
@@ -411,13 +344,14 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         motion.steps[iteration, i] = d[i]
                 iteration += 1
                 motion.counts[1] += 1.0
-                previous, size = size, size_now
+                previous, size = size if taken == 1.0 else 0.0, size_now
                 # a correction that is no small part of the arm leads nowhere, or to a solution far away
                 if not careful and size * scheme.tolerance > far * limit:
                     status = NOT_CONVERGED
                     break
-                if size > stride:
-                    scale(d, stride / size)
+                taken = 1.0 if size <= limit else min(reach(form, motion, cv), stride / size)
+                if taken < 1.0:
+                    scale(d, taken)
                 correct(q, v, a, shifted, d, cq, cv, ca, cs * ca)
                 if closed:
                     for i in range(motion.gap.size):
@@ -433,8 +367,8 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         done = done or (not careful and expected <= max(foreseen * limit, number[ENOUGH]))
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
                     rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
-                    if iteration > 1 and previous > 0.0:
-                        rate = max(size / previous, 1e-3)
+                    if taken < 1.0 or iteration > 1:
+                        rate = shrinking(size, previous, taken, 1e-3)
                         number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
                         number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
                     done = rate < 0.5 and size * rate <= max(rest * limit, number[ENOUGH]) * (1.0 - rate)

@@ -61,7 +61,7 @@ def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:
     pull = f"gravity = {tuple(arm.gravity)} m/s^2"
     require(not any(arm.gravity), f"{kind} has no weight, {pull}; set it to zero, or use {takers('gravity')}")
     check_features(arm, kind, known)
-    if arm.actuators:
+    if arm.actuators and "actuator" not in known:
         remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
         raise NotAvailable(f"{kind} has no forces along a link; {remedy}")
 

@@ -13,11 +13,13 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.linalg import lapack
 
+from ..abilities import reach
 from ..kernels.dirk import dirk
 from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, YIELDS
 from ..kernels.law import called
+from ..kernels.operations import Operations
 from ..kernels.state import KEPT, LOOSE, TIME, Motion
-from ..kernels.stepper import Operations, stepper
+from ..kernels.stepper import stepper
 from ..kernels.tables import DONE, SINGULAR, Record
 from ..model import FloatArray, MechanicalModel, balance, closure_forces, closure_turn
 
@@ -41,7 +43,7 @@ class Plain:
     def solve(
         self, motion: Motion, u: FloatArray, ca: float, cv: float, cq: float, fresh: bool
     ) -> tuple[float, float]:
-        """Fill the correction; see `kernels.stepper.Operations`."""
+        """Fill the correction; see `kernels.operations.Operations`."""
         model, q, v, a, lam = self.model, motion.q, motion.v, motion.a, motion.lam
         G, W = model.closure_jacobian(q), closure_forces(model, q)
         (m, n), t = G.shape, motion.number[TIME]
@@ -110,6 +112,10 @@ class Plain:
         size = float(np.abs(found[:n]).max(initial=0.0))
         return DONE, size if np.isfinite(size) else np.inf
 
+    def reach(self, motion: Motion, cv: float) -> float:
+        """Return the part of a correction that is taken at once; see `kernels.operations.Operations`."""
+        return reach(self.model, motion.v, -cv * motion.d[: motion.v.size])
+
     def measure(self, motion: Motion, u: FloatArray, y: FloatArray) -> None:
         """Fill the sensor readings."""
         y[:] = self.model.output(motion.q, motion.v, motion.a, u)
@@ -151,6 +157,7 @@ def _operations() -> Operations:
     return Operations(
         lambda form, motion, u, y: form.measure(motion, u, y), lambda form, *step: form.solve(*step), _nothing,
         _nothing, _no, _nothing, _nothing, _limit, _store, _nothing, _no, keeps=True, prefers=KEPT, spans=True,
+        reach=lambda form, motion, cv: form.reach(motion, cv),
     )
 
 

@@ -305,6 +305,14 @@ def kinked(model: Any) -> None:
         claim(isinstance(getattr(model, name), bool), f"{name} is not True or False")
 
 
+def reversing(model: Any) -> None:
+    """Check that the part of a change is a part, and the whole of none."""
+    n = len(model.coordinates)
+    claim(model.reach(np.zeros(n), np.zeros(n)) == 1.0, "reach of no change is not 1")
+    part = model.reach(np.ones(n), np.full(n, -2.0))
+    claim(0.0 < part <= 1.0, f"reach is {part}, not a part of the change")
+
+
 ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Wrapping: lambda model: claim(isinstance(model.inner, MechanicalModel), "inner is not a mechanical model"),
     able.ArmModel: lambda model: claim(bool(model.arm.links), "arm has no links"),
@@ -336,6 +344,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Resting: resting,
     able.Smoothable: smoothed,
     able.Kinked: kinked,
+    able.Reversing: reversing,
     able.Assuming: assumptions,
 }
 """Every ability of a model, and what is checked of each model that has it."""

@@ -383,3 +383,68 @@ def test_reciprocity_and_passivity() -> None:
 
 
 # counts
+
+
+LOADS = (
+    fx.Actuator("push", 0.4, 0.4), fx.Actuator("pull", 0.7, 0.7, link=2, direction="x"),
+    fx.Actuator("thrust", 1.0, 1.0, direction="x", follower=True), fx.Actuator("bend", 0.0, 0.0, link=2, kind="moment"),
+    fx.Actuator("twist", 0.55, 0.55, kind="moment"),
+)
+
+
+class TestLoads:
+    """Forces and moments at a point of a link."""
+
+    @staticmethod
+    def arm(*loads: fx.Actuator, **joint: Any) -> fx.Arm:
+        link = fx.Link(0.8, fx.Material(7e10, 2700.0), fx.Section(4e-4, 4e-10))
+        sensor = fx.Sensor("mid", "strain", 0.3, 1)
+        joints = (fx.Joint(hub_inertia=0.01, **joint), fx.Joint(angle=0.7, hub_inertia=0.02))
+        link = replace(link, section=replace(link.section, outer_distance=1e-3))
+        return fx.Arm("bent", (link, link), joints, sensors=(sensor,), actuators=loads)
+
+    @pytest.mark.parametrize("drive", ["torque", "motion"])
+    def test_they_act_as_on_a_fine_mesh(self, drive: str) -> None:
+        arm = self.arm(*LOADS, drive=drive)
+        exact, fine = fx.TransferMatrixArm(arm), fx.linearise(fx.build(arm, "timoshenko_planar", elements=80))
+        assert fx.names(exact.inputs) == fx.names(fine.inputs)
+        s = 2j * np.pi * np.array([0.3, 4.0, 7.0])  # a mesh is 3 % off at 60 Hz
+        seen = ("joint2_angle", "tip_x", "tip_y", "mid", "chord1_angle")
+        wanted, found = (
+            model.transfer(s)[[fx.names(model.outputs).index(name) for name in seen]] for model in (fine, exact)
+        )
+        size = np.abs(wanted).max(axis=2, keepdims=True)
+        size = np.maximum(size, 1e-4 * size.max(axis=1, keepdims=True))
+        assert (np.abs(found - wanted) / size).max() < 2e-3
+
+    def test_reciprocity_at_every_frequency(self) -> None:
+        """A force along y at a sensor's place does to the hub what a torque at the hub does there."""
+        link = fx.Link(0.8, fx.Material(7e10, 2700.0), fx.Section(4e-4, 4e-10))
+        arm = fx.Arm(
+            "one", (link,), (fx.Joint(hub_inertia=0.01),), sensors=(fx.Sensor("at", "displacement", 0.4),),
+            actuators=(fx.Actuator("push", 0.4, 0.4),),
+        )
+        model = fx.TransferMatrixArm(arm)
+        s = 1j * np.geomspace(0.1, 1e5, 40)
+        H = dict(zip(fx.names(model.outputs), model.transfer(s), strict=True))
+        push, torque = fx.names(model.inputs).index("push"), fx.names(model.inputs).index("joint1_torque")
+        np.testing.assert_allclose(H["joint1_angle"][push], H["at"][torque], rtol=1e-8)
+
+    def test_statics_and_modes(self) -> None:
+        link = fx.Link(0.8, fx.Material(7e10, 2700.0), fx.Section(4e-4, 4e-10))
+        loads = (fx.Actuator("push", 0.4, 0.4), fx.Actuator("bend", 0.4, 0.4, kind="moment"))
+        arm = fx.Arm("beam", (link,), (fx.Joint(),), actuators=loads)
+        held = fx.TransferMatrixArm(arm, theory="euler_bernoulli", held=True)
+        EI, L, x = link.bending_stiffness, 0.8, 0.4 * 0.8
+        y = held.transfer(np.array([1e-6 + 0j]))[fx.names(held.outputs).index("tip_y"), :, 0].real
+        by = dict(zip(fx.names(held.inputs), y, strict=True))
+        assert by["push"] == pytest.approx(x**2 * (3.0 * L - x) / (6.0 * EI), rel=1e-9)
+        assert by["bend"] == pytest.approx(x * (L - x / 2.0) / EI, rel=1e-9)
+        free = fx.TransferMatrixArm(arm)
+        s = 2j * np.pi * np.array([0.5, 3.0, 20.0])
+        row = fx.names(free.outputs).index("tip_y")
+        np.testing.assert_allclose(free.modal_plant(40).transfer(s)[row], free.transfer(s)[row], rtol=2e-3)
+
+    def test_a_load_that_is_spread_is_refused(self) -> None:
+        with pytest.raises(fx.NotAvailable, match=r'at a point; actuator "push" is spread from 0.4 to 0.6 L'):
+            fx.TransferMatrixArm(self.arm(fx.Actuator("push", 0.4, 0.6)))

@@ -198,3 +198,14 @@ def test_a_mode_that_nothing_excites_is_told(folder: Path) -> None:
     arm = fx.load_plant(folder / "free.toml")
     with pytest.warns(fx.DataWarning, match=r"nothing excites the mode at 11\.5"):
         identify.parameters(arm, response(arm, 0, 400).band(1.0, 50.0), ["joint.1.hub_inertia"], delay=0, mesh=False)
+
+
+@pytest.mark.parametrize(("factor", "words"), [(1e3, "sampled every 1 s"), (1e-3, "lasts 0.001 s, less than one per")])
+def test_a_time_in_another_unit_is_asked_about(folder: Path, factor: float, words: str) -> None:
+    rng = np.random.default_rng(0)
+    heads = {"joint1_torque [N m]": rng.standard_normal(1000)}, {"joint1_angle [rad]": rng.standard_normal(1000)}
+    data = identify.record(1e-3 * factor, *heads)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fx.DataWarning)
+        found = identify.parameters(folder / "free.toml", data, ["joint.1.hub_inertia"], delay=0, mesh=False)
+    assert any(words in text and "unit of its time" in text for text in found.cautions)

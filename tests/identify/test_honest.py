@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,51 @@ def test_deviations_under_noise_with_a_peak() -> None:
     ratio = np.std(estimates, axis=0) / np.mean(told, axis=0)
     assert np.all((ratio > 0.6) & (ratio < 1.6))
     assert np.mean(told, axis=0)[0] > 30.0 * np.mean(told, axis=0)[1]
+
+
+def of_lines(folder: Path, inertia: float, noise: float) -> identify.MeasuredResponse:
+    """Frequency responses of the arm with a payload of this inertia [kg m^2]."""
+    (folder / "free.toml").write_text(FREE)
+    plant = fx.load_plant(folder / "free.toml").with_({"payload.inertia": inertia}).linearise()
+    w = np.linspace(5.0, 400.0, 200)
+    heads = ["joint1_angle [rad]", "strain [1]", "tip_acceleration [m/s^2]"]
+    H = plant.transfer(1j * w)[[fx.names(plant.outputs).index(name) for name in SEEN]]
+    rng = np.random.default_rng(1)
+    sigma = noise * np.abs(H)
+    H = H + sigma * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0)
+    return identify.measured_response(w, H, ["joint1_torque [N m]"], heads, sigma=sigma)
+
+
+@pytest.mark.parametrize(("inertia", "words"), [(2e-6, "payload.inertia = 0 .* is held, but the data ask"), (0.0, "")])
+def test_a_payload_inertia_that_is_not_free(inertia: float, words: str, tmp_path: Path) -> None:
+    """A third of what a steel cube of that mass has moves Young's modulus by 0.8 %."""
+    data = of_lines(tmp_path, inertia, 0.01)
+    keys = ["material.steel.youngs_modulus", "joint.1.hub_inertia", "payload.mass"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fx.DataWarning)
+        found = identify.parameters(tmp_path / "free.toml", data, keys, mesh=False)
+    told = [text for text in found.cautions if "payload.inertia" in text]
+    assert len(told) == bool(words)
+    if words:
+        assert re.search(words, told[0])
+        both = identify.parameters(
+            tmp_path / "free.toml", data, [*keys, "payload.inertia"], start={"payload.inertia": 1e-6}, mesh=False
+        )
+        assert both.unexplained == 0.0
+        assert abs(both.values["payload.inertia"] - inertia) < 3.0 * both.sigma["payload.inertia"]
+        assert abs(both.values[keys[0]] - TRUE[keys[0]]) < 3.0 * both.sigma[keys[0]]
+
+
+def test_columns_that_are_swapped_are_no_noise_of_a_sensor(tmp_path: Path) -> None:
+    """Torque and angle in each other's place: the fit is poor, whatever the misfits have in common."""
+    (tmp_path / "free.toml").write_text(FREE)
+    drive = identify.multisine("joint1_torque [N m]", (0.5, 60.0), limit=0.1, period=1.024, periods=2)
+    y = identify.measure(tmp_path / "free.toml", drive, ["joint1_angle", "strain"], noise={"strain": 1e-7}).y
+    heads = {"joint1_angle [rad]": drive.u, "strain [1]": y[:, 1]}
+    data = identify.record(1e-3, {"joint1_torque [N m]": y[:, 0]}, heads)
+    with pytest.warns(fx.DataWarning, match="THE MODEL DOES NOT EXPLAIN THE DATA"):
+        found = identify.parameters(tmp_path / "free.toml", data, ["joint.1.hub_inertia"], delay=0, mesh=False)
+    assert found.unexplained > 2.0
 
 
 def made(e: FloatArray) -> identify.Record:
@@ -103,16 +149,8 @@ def test_a_wrong_friction_law_is_told_and_deviations_cover_it(wrong: tuple[ident
 
 def test_the_verdict_is_in_files(tmp_path: Path) -> None:
     """A payload whose inertia the model does not know, from frequency responses."""
-    (tmp_path / "free.toml").write_text(FREE)
+    data = of_lines(tmp_path, 2e-5, 0.01)
     arm = fx.load_plant(tmp_path / "free.toml")
-    plant = arm.with_({"payload.inertia": 2e-5}).linearise()
-    w = np.linspace(5.0, 400.0, 200)
-    heads = ["joint1_angle [rad]", "strain [1]", "tip_acceleration [m/s^2]"]
-    H = plant.transfer(1j * w)[[fx.names(plant.outputs).index(name) for name in SEEN]]
-    rng = np.random.default_rng(1)
-    sigma = 0.01 * np.abs(H)
-    H = H + sigma * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0)
-    data = identify.measured_response(w, H, ["joint1_torque [N m]"], heads, sigma=sigma)
     keys = ["joint.1.hub_inertia", "payload.mass"]
     with pytest.warns(fx.DataWarning, match="THE MODEL DOES NOT EXPLAIN THE DATA"):
         found = identify.parameters(arm, data, keys, mesh=False)

@@ -266,3 +266,16 @@ def test_parts_and_choices() -> None:
     assert fx.names(made.choose(outputs=["b"]).outputs) == ["b"]
     with pytest.raises(fx.DefinitionError, match='unknown output of the record "c"'):
         made.choose(outputs=["c"])
+
+
+def test_encodings_of_spreadsheets(tmp_path: Path) -> None:
+    text = "time [s],tau [N m],angle [\N{DEGREE SIGN}]\n" + "".join(
+        f"{0.001 * k:.3f},{np.sin(k):.6f},{np.cos(0.7 * k):.6f}\n" for k in range(100)
+    )
+    path = tmp_path / "wide.csv"
+    path.write_bytes(text.encode("utf-16"))
+    assert identify.read_record(path).y[0, 0] == pytest.approx(np.pi / 180.0)
+    for encoding, words in (("latin-1", "line 1: not UTF-8 text .byte 0xb0"), ("utf-16-le", "zero bytes")):
+        path.write_bytes(text.encode(encoding).replace(b"\xb0\x00", b"d\x00"))
+        with pytest.raises(fx.DefinitionError, match=words):
+            identify.read_record(path)

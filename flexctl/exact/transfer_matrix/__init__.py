@@ -31,7 +31,8 @@ from ...errors import ConvergenceError, NotAvailable, require
 from ...machine.arm import Arm, Damping, Joint
 from ...machine.given import ArmGiven, as_arm
 from ...model import ComplexArray, FloatArray
-from ...models.features import check_exact
+from ...models.features import check_exact, takers
+from ...models.loads import POINT
 from . import modes as transfer_modes
 from . import poles as transfer_poles
 from .chain import build_chain, joint_numbers, per_link
@@ -49,7 +50,7 @@ class TransferMatrixArm:
     Parameters
     ----------
     arm : Arm
-        One or more links, without gravity and without [[actuator]] tables.
+        One or more links, without gravity; [[actuator]] tables that act at a point.
     theory : str or sequence of str
         "timoshenko", "euler_bernoulli" or "rigid", one or one for each link.
     extensible : bool
@@ -71,7 +72,7 @@ class TransferMatrixArm:
 
     kind = "transfer_matrix"
     features = frozenset({
-        "body",
+        "actuator", "load_along_x", "body",
         "pieces", "joint_angle", "joint_mass", "housing_inertia", "rotor_inertia", "servo_drive", "motion_drive",
         "free_drive", "joint_stiffness", "joint_friction", "motor", "voltage_drive", "current_drive",
     })
@@ -82,6 +83,7 @@ class TransferMatrixArm:
     ) -> None:
         arm = as_arm(arm)
         check_exact(arm, self.kind, self.features)
+        _check_points(arm)
         arm, motors = without_motors(arm)
         require(pieces >= 1, f"pieces = {pieces}: a link has at least one")
         n = len(arm.links)
@@ -216,7 +218,10 @@ class TransferMatrixArm:
         states *= np.array([l, l, one, force, force, moment, l, l, one])[None, :, None]
         if not free:
             per = [force, force, moment]
-            per += [one if self.arm.joints[i].drive == "motion" else moment for i in reversed(chain.drives)]
+            moments = {("load", k): a.kind == "moment" for k, a in enumerate(self.arm.actuators)}
+            motions = [("joint", i) for i, joint in enumerate(self.arm.joints) if joint.drive == "motion"]
+            for what in reversed(chain.inputs):
+                per.append(one if what in motions else moment if moments.get(what, True) else force)
             states /= np.array(per)
             turns /= np.array(per)
         return Sweep(states, turns)
@@ -228,7 +233,7 @@ class TransferMatrixArm:
         from .kernel import sweep as kernels  # compiled code is loaded when a response is asked for
 
         chain = self.chain
-        p = 1 if free else 3 + len(chain.drives)
+        p = 1 if free else 3 + len(chain.inputs)
         states = np.zeros((chain.probe.max() + 1, 9, p, s.size), complex)
         turns = np.zeros((len(chain.drives), p, s.size), complex)
         phase, size = np.empty(s.size, complex), np.empty(s.size)
@@ -248,3 +253,12 @@ class TransferMatrixArm:
         at = np.asarray(s, complex)
         _, _, phase, size = self._swept(at, self.chain.units(at) if unit is None else unit, False)
         return phase, size
+
+
+def _check_points(arm: Arm) -> None:
+    for actuator in arm.actuators:
+        if actuator.end - actuator.start > POINT:
+            raise NotAvailable(
+                f'transfer_matrix takes loads at a point; actuator "{actuator.name}" is spread from {actuator.start:g} '
+                f"to {actuator.end:g} L; let it act at one station, or use {takers('actuator')}"
+            )

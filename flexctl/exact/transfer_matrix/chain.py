@@ -1,8 +1,8 @@
 """A planar serial arm as a chain of beam pieces, masses and joints, as the kernel `exact.transfer_matrix` sweeps it.
 
 From the base outwards: at every joint its mass and housing, the turn of the frame by the joint angle, the drive, the
-spring of a flexible joint, the hub inertia; then the pieces of the link, cut at its breaks and at its sensors; last the
-payload. States are measured along and across each link.
+spring of a flexible joint, the hub inertia; then the pieces of the link, cut at its breaks, its sensors and its loads;
+last the payload. States are measured along and across each link.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from ...errors import DefinitionError, require, unknown
 from ...machine.arm import Arm, Joint, Link, Section
 from ...model import FloatArray
 from ...models.bodies import Inner, inner_bodies, lumped
+from ...models.loads import ACROSS, ALONG, MOMENT, X, plane_kind
 
 THEORIES = ("timoshenko", "euler_bernoulli", "rigid")
-PIECE, MASS, TURN, SPRING, DRIVE, MOTION = range(6)  # as in the kernel
+PIECE, MASS, TURN, SPRING, DRIVE, MOTION, LOAD = range(7)  # as in the kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class Chain:
         1/EI [1/(N m^2)] at each (link, station).
     drives : tuple of int
         Joints that turn, from the base outwards.
+    inputs : tuple of (str, int)
+        What acts on the chain, from the base outwards, but for the tip: ("joint", number), ("load", number).
     angle, ends : ndarray
         Direction of each link [rad] and position of its end (x, y) [m].
     E0, length : float
@@ -53,6 +56,7 @@ class Chain:
     places: Mapping[tuple[Any, Any], int]
     compliance: Mapping[tuple[int, float], float]
     drives: tuple[int, ...]
+    inputs: tuple[tuple[str, int], ...]
     angle: FloatArray
     ends: FloatArray
     E0: float
@@ -80,6 +84,8 @@ class _Builder:
     values: list[tuple[float, ...]] = field(default_factory=list)
     places: dict[tuple[Any, Any], int] = field(default_factory=dict)
     at: list[int] = field(default_factory=list)
+    inputs: list[tuple[str, int]] = field(default_factory=list)
+    acting: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def add(self, kind: int, *values: float) -> None:
         self.kind.append(kind)
@@ -111,6 +117,7 @@ def build_chain(
         Uniform pieces that stand for a link with a continuous profile.
     """
     b, drives, arm = _Builder(), [], lumped(arm)
+    direction = np.cumsum(angles)
     compliance: dict[tuple[int, float], float] = {}
     beta = arm.damping.beta if arm.damping.kind == "rayleigh" else 0.0
     for i, (link, joint) in enumerate(zip(arm.links, arm.joints, strict=True)):
@@ -120,26 +127,32 @@ def build_chain(
         b.report("joint", i)
         if i not in held:
             drives.append(i)
+            b.inputs.append(("joint", i))
+            b.acting["joint", i] = len(b.kind)
             _drive(b, joint)
         if joint.stiffness > 0:
             b.add(SPRING, joint.stiffness, joint.damping)
         b.add(MASS, 0.0, joint.hub_inertia)
         stations = sorted({s.position for s in arm.sensors if s.link == i + 1} | {1.0})
         bodies = {x.position: (x.mass, x.inertia) for x in _gathered(arm, i)}
-        _link(b, i, link, stations, theories[i], extensible, beta, pieces, bodies)
+        loads = _loads(arm, i, float(direction[i]))
+        _link(b, i, link, stations, theories[i], extensible, beta, pieces, bodies, loads)
         for x in stations:
             compliance[i, x] = _properties(link, link.section_at(x), theories[i], extensible)[-1]
     b.add(MASS, arm.payload.mass, arm.payload.inertia)
     probe = np.full(len(b.kind) + 1, -1, np.int64)
     for number, node in enumerate(b.at):
         probe[node] = number
-    angle = np.cumsum(angles)
+    for k, name in enumerate(reversed(b.inputs), 3):  # a joint that follows a motion is that input
+        if name[0] == "joint" and b.kind[b.acting[name]] == MOTION:
+            b.values[b.acting[name]] = (float(k), *b.values[b.acting[name]][1:])
+    angle = direction
     lengths = np.array([link.length for link in arm.links])[:, None]
     ends = np.cumsum(lengths * np.column_stack([np.cos(angle), np.sin(angle)]), axis=0)
     E0 = max(link.material.youngs_modulus * link.section_at(0.0).second_moment for link in arm.links)
     return Chain(
-        np.array(b.kind, np.int64), np.array(b.values, float), probe, b.places, compliance, tuple(drives), angle, ends,
-        E0, float(lengths.max()),
+        np.array(b.kind, np.int64), np.array(b.values, float), probe, b.places, compliance, tuple(drives),
+        tuple(b.inputs), angle, ends, E0, float(lengths.max()),
     )
 
 
@@ -152,13 +165,14 @@ def _drive(b: _Builder, joint: Joint) -> None:
 
 def _link(
     b: _Builder, i: int, link: Link, stations: Sequence[float], theory: str, extensible: bool, beta: float, pieces: int,
-    bodies: Mapping[float, tuple[float, float]],
+    bodies: Mapping[float, tuple[float, float]], loads: Mapping[float, Mapping[int, tuple[float, ...]]],
 ) -> None:
-    edges = {0.0, *link.breaks, *stations, *bodies}
+    edges = {0.0, *link.breaks, *stations, *bodies, *loads}
     if link.profile is not None:
         edges |= set(np.linspace(0.0, 1.0, pieces + 1).tolist())
     ordered = sorted(edges)
     b.report(i, 0.0)
+    _push(b, loads.get(0.0, {}))
     for begin, end in pairwise(ordered):
         section = link.section_at(0.5 * (begin + end))
         b.add(PIECE, (end - begin) * link.length, *_properties(link, section, theory, extensible), beta)
@@ -166,6 +180,26 @@ def _link(
             b.report(i, end)
         if end in bodies:
             b.add(MASS, *bodies[end])
+        _push(b, loads.get(end, {}))
+
+
+def _push(b: _Builder, loads: Mapping[int, tuple[float, ...]]) -> None:
+    for number, parts in loads.items():
+        b.inputs.append(("load", number))
+        b.add(LOAD, *parts)
+
+
+def _loads(arm: Arm, link: int, angle: float) -> dict[float, dict[int, tuple[float, ...]]]:
+    """Return by station the loads on a link, by number: what a unit is along, across and about it at rest."""
+    c, s = math.cos(angle), math.sin(angle)
+    found: dict[float, dict[int, tuple[float, ...]]] = {}
+    for number, actuator in enumerate(arm.actuators):
+        if actuator.link != link + 1:
+            continue
+        kind = plane_kind(actuator)
+        parts = {ALONG: (1.0, 0.0, 0.0), ACROSS: (0.0, 1.0, 0.0), MOMENT: (0.0, 0.0, 1.0), X: (c, -s, 0.0)}
+        found.setdefault(actuator.end, {})[number] = parts.get(kind, (s, c, 0.0))
+    return found
 
 
 def _gathered(arm: Arm, link: int) -> list[Inner]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...machine.arm import Arm, Sensor
 from ...model import ComplexArray, Signal
-from ...models.loads import TIP_TORQUE
+from ...models.loads import TIP_TORQUE, load_signals
 from ...models.sensors import chord_signals, gauge, sensor_signal
 from .chain import Chain
 
@@ -39,7 +39,8 @@ def input_signals(arm: Arm, held: Sequence[int]) -> tuple[Signal, ...]:
             signals += [Signal(f"joint{i}_command", "rad"), Signal(f"joint{i}_command_rate", "rad/s")]
         elif joint.drive != "free":
             signals.append(Signal(f"joint{i}_torque", "N m"))
-    return (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"), TIP_TORQUE)
+    found = (*driven, *signals, Signal("tip_force_x", "N"), Signal("tip_force_y", "N"), TIP_TORQUE)
+    return (*found, *load_signals(arm, found))
 
 
 def output_signals(arm: Arm) -> tuple[Signal, ...]:
@@ -59,7 +60,8 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
 
 def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:
     """Return what was given per input of the chain (last axis but one) per input of the arm."""
-    columns = {i: 3 + k for k, i in enumerate(reversed(chain.drives))}
+    acting = {what: 3 + k for k, what in enumerate(reversed(chain.inputs))}
+    columns = {i: acting["joint", i] for i in chain.drives}
     c, d = np.cos(chain.angle[-1]), np.sin(chain.angle[-1])
     parts: list[ComplexArray] = []
     driven = []
@@ -74,7 +76,8 @@ def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> Comple
         elif joint.drive != "free":
             parts.append(column)
     along, across, moment = (x[..., k, :] for k in range(3))
-    return np.stack([*driven, *parts, c * along - d * across, d * along + c * across, moment], axis=-2)
+    loads = [x[..., acting["load", number], :] for number in range(len(arm.actuators))]
+    return np.stack([*driven, *parts, c * along - d * across, d * along + c * across, moment, *loads], axis=-2)
 
 
 def output_rows(

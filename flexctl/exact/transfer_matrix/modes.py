@@ -127,7 +127,7 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
     # angle or displacement that each input works on, but for the moment at the tip: its section has no output
     moved = [f"joint{i + 1}_angle" for i in plain.chain.drives] + ["tip_x", "tip_y"]
     own = [index_of("output", name, plain.outputs) for name in moved]
-    B, C = [np.zeros((0, len(own) + 1))], [np.zeros((0, len(plain.outputs)))]
+    B, C = [np.zeros((0, len(own) + 1 + len(plain.arm.actuators)))], [np.zeros((0, len(plain.outputs)))]
     if rigid:
         free = [k for k, i in enumerate(plain.chain.drives) if plain.arm.joints[i].drive == "torque"]
         R = _residue(plain, 0.0, 0.25 * omega[0] ** 2)

@@ -38,8 +38,8 @@ from ...kernels.idle import never, no_foresight
 from ...kernels.jit import kernel
 from ...kernels.joints import record_torques
 from ...kernels.loops import loops
+from ...kernels.operations import Operations
 from ...kernels.state import FULL, PRESCRIBED
-from ...kernels.stepper import Operations
 from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
 from ..loads import ALONG, MOMENT, X
@@ -326,7 +326,7 @@ def leap(form, motion):
 
 @kernel(**INSIDE)
 def solve(form, motion, u, ca, cv, cq, fresh):
-    """One correction; see `kernels.stepper.Operations`."""
+    """One correction; see `kernels.operations.Operations`."""
     W = form.work.rows
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
     return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W)

@@ -246,6 +246,13 @@ class DrivenJoints:
         """Return the model with another payload [kg], [kg m^2]."""
         return driven_joints(with_payload(self.inner, mass, inertia), self.drives)
 
+    def reach(self, rates: FloatArray, change: FloatArray) -> float:
+        """Return the part of a change of rates that leads to where the friction of a joint turns round, at most 1."""
+        slots = (drive_places.MOTOR if c[drive_places.FLEXIBLE] else drive_places.LINK for c in self.constants)
+        rows = [pick[slot] for pick, slot in zip(self.pick, slots, strict=True)]
+        joints = zip(self.constants, rows, strict=True)
+        return float(min(kernel.reach_entry(c, x @ rates, x @ change) for c, x in joints))
+
     # rest, and linear plants
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from ....kernels.jit import kernel
 from .columns import Array, eliminate
 
-PIECE, MASS, TURN, SPRING, DRIVE, MOTION = range(6)
+PIECE, MASS, TURN, SPRING, DRIVE, MOTION, LOAD = range(7)
 
 
 TERMS = 13  # of the series: the last is below 4^13/26! = 2e-19

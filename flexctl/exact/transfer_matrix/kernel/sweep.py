@@ -27,7 +27,7 @@ from ....kernels.groups import group
 from ....kernels.jit import entry, kernel
 from ....kernels.vectors import put_matrix
 from .columns import Array, eliminate, hold_base, release, state_of, through_joint
-from .piece import DRIVE, MASS, MOTION, PIECE, SPRING, TURN, At, drift_near, inwards_far, inwards_near, is_near
+from .piece import DRIVE, LOAD, MASS, MOTION, PIECE, SPRING, TURN, At, drift_near, inwards_far, inwards_near, is_near
 
 
 class Chain(NamedTuple):
@@ -37,7 +37,7 @@ class Chain(NamedTuple):
     ----------
     kind, values : ndarray (n), (n, 7)
         PIECE h, rho A, rho I, 1/EA, 1/(kt G A), 1/EI, beta; MASS m, J; TURN cos, sin; SPRING stiffness, damping; DRIVE
-        rotor inertia, stiffness, damping; MOTION nothing.
+        rotor inertia, stiffness, damping; MOTION number of its input; LOAD its parts along, across, about the link.
     probe : ndarray (n + 1)
         Where in `Answer.states` the section before each element is reported, or -1.
     """
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     ----------
     states : ndarray (probes, 9, p, len(s))
         In units of l and E0: u, w, theta, N, Q, M and the displacement (u, w, theta) from the tangent of the link's
-        root. Inputs: tip force along and across the last link, tip moment, then the drives from the last one inwards.
+        root. Inputs: tip force along and across the last link, tip moment, then drives and loads from the tip inwards.
     turns : ndarray (drives, p, len(s))
         Joint angles, from the base outwards.
     phase, size : ndarray (len(s))
@@ -161,6 +161,10 @@ def sweep(chain: Chain, free: bool, alpha: float, s: Array, unit: Array, E0: flo
             elif kind[k] == MOTION and not free:
                 w[2, columns] -= 1.0
                 columns += 1
+            elif kind[k] == LOAD and not free:
+                for i in range(3):
+                    w[3 + i, columns] += v[i]
+                columns += 1
         a, b = hold_base(Z[0], columns, free, base, E1, y, work)
         phase[f], size[f] = direction * a, logarithm + b
         outwards(chain, at, free, path, y, states[..., f], turns[..., f])
@@ -176,7 +180,7 @@ def outwards(chain: Chain, at: At, free: bool, path: Path, y: Array, states: Arr
     old, gap, drift = np.zeros((3, p), np.complex128), np.zeros((3, p), np.complex128), np.zeros(3, np.complex128)
     inner, outer = np.zeros((6, p), np.complex128), np.zeros((6, p), np.complex128)
     U = np.zeros((4, 4), np.complex128)
-    joint, last = 0, turns.shape[0] - 1
+    joint = 0
     state_of(Z[0], y, inner)
     for k in range(n + 1):
         if probe[k] >= 0:
@@ -201,7 +205,7 @@ def outwards(chain: Chain, at: At, free: bool, path: Path, y: Array, states: Arr
             joint += 1
         elif kind[k] == MOTION:
             for j in range(p):
-                turns[joint, j] = 1.0 if not free and j == 3 + last - joint else 0.0
+                turns[joint, j] = 1.0 if not free and j == int(v[0]) else 0.0
             joint += 1
         elif kind[k] == TURN:
             gap[:] = 0.0

@@ -13,8 +13,8 @@ from ....kernels.idle import never, no_foresight
 from ....kernels.jit import kernel
 from ....kernels.joints import any_prescribed, jump_with_command, put_on_command
 from ....kernels.loops import loops
+from ....kernels.operations import Operations
 from ....kernels.state import KEPT, PRESCRIBED
-from ....kernels.stepper import Operations
 from ....kernels.tables import DONE, SINGULAR
 from .balance import expand, residual
 from .sensors import POSITION, RATE, read_outputs
@@ -31,7 +31,7 @@ def release(beam, drive, r):
 
 @kernel(**INSIDE)
 def solve(form, motion, u, ca, cv, cq, fresh):
-    """One correction; see `kernels.stepper.Operations`."""
+    """One correction; see `kernels.operations.Operations`."""
     beam, work = form.beam, form.work
     n, r = beam.sizes[0], work.right[16:]
     expand(beam, motion.q, motion.v, motion.a, work)

@@ -20,8 +20,8 @@ from ....kernels.idle import never, no_foresight, nothing
 from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
+from ....kernels.operations import Operations
 from ....kernels.state import FULL
-from ....kernels.stepper import Operations
 from ....kernels.tables import DONE, INSIDE
 from .balance import residual, stiffness
 from .element import fill_elements
@@ -66,7 +66,7 @@ def lead(form, motion):
 
 @kernel(**INSIDE)
 def solve(form, motion, u, ca, cv, cq, fresh):
-    """One correction; see `kernels.stepper.Operations`."""
+    """One correction; see `kernels.operations.Operations`."""
     beam, state, frame, W, mode = form.beam, form.nodes, form.work.frame, form.work.rows, form.mode
     fill_elements(beam, state, frame, mode, W)
     residual(beam, state, u, frame, mode, W)

@@ -39,8 +39,8 @@ from ....kernels.idle import never, nothing
 from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
+from ....kernels.operations import Operations
 from ....kernels.state import FULL, PRESCRIBED
-from ....kernels.stepper import Operations
 from ....kernels.tables import DONE, FAST, WITHIN
 from .bodies import add_bodies, add_loads
 from .damping import exact_damping, linear_damping
@@ -249,7 +249,7 @@ def operations(exact: bool) -> Operations:
 
     @kernel(**WITHIN)
     def solve(form, motion, u, ca, cv, cq, fresh):
-        """One correction; see `kernels.stepper.Operations`."""
+        """One correction; see `kernels.operations.Operations`."""
         beam, work, base = form.beam, form.work, motion.q.size - motion.drive.size
         state, whole = State(motion.q, motion.v, motion.a), ca + form.beam.numbers[0] * cv
         if not evaluate(beam, state, work, u, whole, cv, cq):
