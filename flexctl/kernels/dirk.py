@@ -46,7 +46,7 @@ from .estimate import (
     widen,
 )
 from .jit import kernel
-from .law import control
+from .law import called, sampled
 from .operations import Operations
 from .pieces import (
     LOOKS,
@@ -83,6 +83,7 @@ from .stages import (
     start_joints,
 )
 from .state import (
+    ALIKE,
     BEGUN,
     CONVERGENCE,
     DEEPEST,
@@ -128,6 +129,7 @@ def dirk(
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
     begin, close, reach = ops.begin, ops.close, ops.reach
+    act = sampled if made is COMPILED else called
     after_jump = 1e-3 if ops.prefers == FULL else REST
 
     @made
@@ -142,7 +144,8 @@ def dirk(
                 return max(status, NOT_CONVERGED), size, iteration
             if fresh:
                 motion.counts[2] += 1.0
-                number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = gh, 0.0, 0.02, 0.0
+                number[CONVERGENCE] = min(2.0 * number[FIRST], 0.02) if number[FIRST] > 0.0 else 0.02
+                number[FACTORED], number[YOUNG], number[FIRST] = gh, 0.0, 0.0
                 changed = iteration > 0
             iteration += 1
             motion.counts[1] += 1.0
@@ -240,7 +243,7 @@ def dirk(
                 if some:
                     aim(motion, k, 0.0, h)
                     given = leap(form, motion)
-                jump = control(law, k, y, tables, acting.memory, held, u)
+                jump = act(law, k, y, tables, acting.memory, held, u)
                 pending = given or number[BEGUN] == 0.0 or (jump and some)
                 given = given or k == 0
                 for i in range(u.size):
@@ -280,6 +283,7 @@ def dirk(
                 begin(form, motion)
                 chosen = True
             back = number[LAST] / dt
+            alike = number[ALIKE] if back == 1.0 else 0.0
             if some:
                 aim(motion, k, place / whole, h)
                 start_joints(motion)
@@ -295,7 +299,7 @@ def dirk(
                 if careful:  # begin where the rates lead
                     scale(motion.a, 0.0)
                 else:
-                    extrapolate(motion, stage, sure, back)
+                    extrapolate(motion, stage, sure, back, alike)
                 move(motion, gh)
                 if some:
                     lead(form, motion)
@@ -353,6 +357,7 @@ def dirk(
                 number[LEVEL] -= 1.0 if easy else 0.0
                 known[PAUSE] *= 0.5 if easy else 1.0
                 number[LAST], number[YOUNG], place = dt, number[YOUNG] + 1.0, place + units
+                number[ALIKE] = min(alike + 1.0, 2.0) if sure == SMOOTH and not careful else 0.0
                 careful = False
                 if place == whole:
                     k, place, arrived = k + 1, 0, True

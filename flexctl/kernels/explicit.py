@@ -13,7 +13,7 @@ from numba import float64, int64, types
 
 from .groups import group
 from .jit import entry, kernel
-from .law import control
+from .law import sampled
 from .linear import turn
 from .lu import factor, solve
 from .model import OUTPUT
@@ -91,7 +91,7 @@ def run_explicit(output, form, q, v, a, acting, course):
         h = tables.h[k]
         output(q, v, a, u, form.reals, form.ints, y)
         before[:] = u
-        if control(law, k, y, tables, memory, held, u):
+        if sampled(law, k, y, tables, memory, held, u):
             r[:] = form.B @ (u - before)
             solve(form.mass, form.mass_pivots, w, r)
             for i in range(n):
@@ -127,7 +127,7 @@ def run_exact(form, x, acting, course):
     for k in range(course.span[0], last):
         y = form.C @ x + form.D @ u
         turn(form.turned, y)
-        control(acting.law, k, y, tables, acting.memory, acting.held, u)
+        sampled(acting.law, k, y, tables, acting.memory, acting.held, u)
         start[:] = u
         write(record, k, y, u, x, x)
         for i in range(p):

@@ -27,8 +27,9 @@ from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
 """[1/s^2]: what lasts 0.1 s."""
-CLOSINGS, CLOSED_ENOUGH = 4, 1e-11
-"""Most rounds in which closures are met; a last correction [m or rad] leaves its square."""
+CLOSINGS, CLOSED_ENOUGH, NEARLY = 4, 1e-11, 1e-8
+"""Most rounds in which closures are met; a last correction [m or rad] leaves its square. While an iteration goes on the
+second is enough, which moves what closures ask of accelerations by less than it leaves."""
 
 
 class Room(NamedTuple):
@@ -227,7 +228,13 @@ def eliminate(V, given):
 
 @kernel(**INSIDE)
 def close(form, motion):
-    """Put the coordinates and rates that closures give where the others ask for; leaves g, bias, G, V, W there."""
+    """Put the coordinates and rates that closures give where the others ask for."""
+    bring(form, motion, CLOSED_ENOUGH)
+
+
+@kernel(**INSIDE)
+def bring(form, motion, enough):
+    """Put them there until they move by no more than `enough`; leaves g, bias, G, V, W there."""
     r = form.room
     m, n, rounds = r.given.size, motion.q.size, 0
     while rounds < CLOSINGS:
@@ -249,7 +256,7 @@ def close(form, motion):
             motion.q[r.given[j]] -= r.g[j]
             motion.v[r.given[j]] -= r.right[j]
             moved = max(moved, abs(r.g[j]))
-        if moved < CLOSED_ENOUGH:
+        if moved < enough:
             return
 
 
@@ -257,7 +264,7 @@ def close(form, motion):
 def solve_given(form, motion, u, ca, cv, cq, fresh):
     """One correction where closures give some of the coordinates and hold for accelerations; see `dirk`."""
     if cv != 0.0 and motion.number[LOOSE] == 0.0:
-        close(form, motion)
+        bring(form, motion, NEARLY)
     _fill(form, motion, u)
     r, t, n, full = form.room, motion.number[TIME], motion.q.size, form.room.full
     if cv == 0.0:

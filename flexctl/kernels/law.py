@@ -113,16 +113,27 @@ def _continuous_command(law, k, y, tables, memory, held):
 
 
 @kernel(**PLAIN)
-def control(law, k, y, tables, memory, held, u):
+def sampled(law, k, y, tables, memory, held, u):
     """Set the inputs to their right limits at grid point k, calling the law when due; returns whether u jumped."""
-    if law.continuous == 1:
-        if not _continuous_jump(law, k, tables):
-            return False
-        _continuous_command(law, k, y, tables, memory, held)
-    elif tables.due[k] >= 0:
+    if tables.due[k] >= 0:
         for i in range(held.size):
             held[i] = 0.0
         law_step(law, tables.due[k], y, tables.reference[tables.due[k]], memory, held)
+    return put(k, tables, held, u)
+
+
+@kernel(**PLAIN)
+def within_steps(law, k, y, tables, memory, held, u):
+    """Do the same under a continuous law, where it or an input may jump."""
+    if not _continuous_jump(law, k, tables):
+        return False
+    _continuous_command(law, k, y, tables, memory, held)
+    return put(k, tables, held, u)
+
+
+@kernel(**PLAIN)
+def put(k, tables, held, u):
+    """Set the inputs to what the law holds and what is prescribed; returns whether one jumped."""
     jump = False
     for i in range(u.size):
         new = held[i] + tables.after[k, i]
@@ -133,5 +144,7 @@ def control(law, k, y, tables, memory, held, u):
 
 @entry(types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC))
 def called(law, k, y, tables, memory, held, u):
-    """`control` for callers in Python."""
-    return control(law, k, y, tables, memory, held, u)
+    """`sampled` or `within_steps` for callers in Python."""
+    if law.continuous == 1:
+        return within_steps(law, k, y, tables, memory, held, u)
+    return sampled(law, k, y, tables, memory, held, u)

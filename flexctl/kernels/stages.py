@@ -22,19 +22,27 @@ EMBEDDED = (59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0)
 LESS = (*(b - e for b, e in zip(A[4], EMBEDDED[:4], strict=True)), GAMMA - EMBEDDED[4])
 """b - b^."""
 RATES, ACCELERATIONS, KEPT_RATES, MOVED, JOINTS = 0, 5, 10, 11, 12
+OFF, OFF_BEFORE, GUESSED, WHEN, ROWS = 24, 29, 34, 35, 36
 """Rows of motion.stages: v and a of five stages; v while the error is estimated, e_q and then x; of prescribed joints
-v and a of five stages, then angle and rate at the start."""
+v and a of five stages, then angle and rate at the start; by what the polynomials for a of five stages were off in the
+last step, and in the one before; what they say of this stage, and their times. Behind a stand the closure forces."""
 SHARE = 0.05
 """Of the error of third order counts: what the order loses in stiff arms that turn is slow; the filter passes it."""
 NOTHING, START, SMOOTH = 0.0, 1.0, 2.0
 """Accelerations that are known: none after a jump, those at the start of the step, those of the last one too."""
+SEEN_IN = ((0, 3, 1, 4), (0, 4, 1, 4), (0, 1, 4, 4), (0, 1, 2, 4), (0, 1, 3, 4))
+SEEN_AT = (
+    (-0.75, -0.5, -0.25, 0.0), (0.25, 0.0, -0.25, 0.0), (0.25, 0.75, 0.0, 0.0), (0.25, 0.75, 0.55, 0.0),
+    (0.25, 0.75, 0.5, 0.0),
+)
+SEEN = ((0, 0, 4), (1, 2, 3), (2, 3, 3), (3, 4, 4), (3, 4, 4))
+"""Stages from which each stage is guessed, those of the last step where their time is not above 0, the start of the
+step; their times; and how many of them, by what is known."""
 
 
 @kernel(**FAST)
 def weight(x, t, j, count):
     """Lagrange's weight of the value at t[j] in the polynomial through `count` of them, at x."""
-    if j >= count:
-        return 0.0
     product = 1.0
     for m in range(count):
         if m != j:
@@ -43,35 +51,35 @@ def weight(x, t, j, count):
 
 
 @kernel(**FAST)
-def guess(a, stages, x, t, rows, count):
-    """Fill a with the polynomial through `count` rows of the accelerations, at times t, taken at x."""
-    w0, w1, w2, w3 = (
-        weight(x, t, 0, count), weight(x, t, 1, count), weight(x, t, 2, count), weight(x, t, 3, count)
-    )
-    s0, s1, s2, s3 = stages[rows[0]], stages[rows[1]], stages[rows[2]], stages[rows[3]]
-    for i in range(a.size):
-        a[i] = w0 * s0[i] + w1 * s1[i] + w2 * s2[i] + w3 * s3[i]
+def extrapolate(motion, stage, known, ratio, alike):
+    """Guess accelerations and closure forces of a stage; of the first one leave what they are where nothing is known.
 
-
-@kernel(**FAST)
-def extrapolate(motion, stage, known, ratio):
-    """Guess the accelerations of a stage; `ratio` is the last step over this one. Row 9 is the start of the step."""
-    a, s = motion.a, motion.stages
-    x = TIMES[stage]
-    if stage == 0:
-        if known == SMOOTH:
-            guess(a, s, x, (-0.75 * ratio, -0.5 * ratio, 0.0, 0.0), (5, 8, 9, 9), 3)
-    elif stage == 1:
-        if known == SMOOTH:
-            guess(a, s, x, (-0.25 * ratio, 0.0, 0.25, 0.0), (6, 9, 5, 5), 3)
-        else:
-            guess(a, s, x, (0.25, 0.0, 0.0, 0.0), (5, 9, 9, 9), 1 if known == NOTHING else 2)
-    elif stage == 2:
-        guess(a, s, x, (0.25, 0.75, 0.0, 0.0), (5, 6, 9, 9), 2 if known == NOTHING else 3)
-    elif stage == 3:
-        guess(a, s, x, (0.25, 0.75, 0.55, 0.0), (5, 6, 7, 9), 3 if known == NOTHING else 4)
+    ratio: the last step over this one; alike: so many steps of this length were taken last (2: or more). Accelerations
+    of a stage are those of a place that is off by O(h^2), and no polynomial through others knows that; by what it was
+    off in the same stage of the last steps it is off again. A kept tangent has the direction of the closure forces that
+    it was made with: what these change by costs corrections.
+    """
+    a, lam, s, n, count = motion.a, motion.lam, motion.stages, motion.a.size, SEEN[stage][int(known)]
+    now, last = (2.0, 1.0) if alike > 1.0 else (alike, 0.0)
+    off, before, guess, t = s[OFF + stage], s[OFF_BEFORE + stage], s[GUESSED], s[WHEN]
+    for j in range(4):
+        t[j] = min(SEEN_AT[stage][j], 0.0) * ratio + max(SEEN_AT[stage][j], 0.0)
+    if count == 0:
+        for i in range(n):
+            guess[i] = a[i]
+        for k in range(lam.size):
+            guess[n + k] = lam[k]
     else:
-        guess(a, s, x, (0.25, 0.75, 0.5, 0.0), (5, 6, 8, 9), 3 if known == NOTHING else 4)
+        for i in range(guess.size):
+            guess[i] = 0.0
+    for j in range(count):
+        w, row = weight(TIMES[stage], t, j, count), s[ACCELERATIONS + SEEN_IN[stage][j]]
+        for i in range(guess.size):
+            guess[i] += w * row[i]
+    for i in range(n):
+        a[i] = guess[i] + now * off[i] - last * before[i]
+    for k in range(lam.size):
+        lam[k] = guess[n + k] + now * off[n + k] - last * before[n + k]
 
 
 @kernel(**FAST)
@@ -122,17 +130,25 @@ def move(motion, gh):
 
 @kernel(**FAST)
 def keep(motion, stage):
-    """Keep rates and accelerations of a stage."""
+    """Keep rates and accelerations of a stage, and its closure forces."""
     for i in range(motion.q.size):
         motion.stages[RATES + stage, i] = motion.v[i]
         motion.stages[ACCELERATIONS + stage, i] = motion.a[i]
+    for k in range(motion.lam.size):
+        motion.stages[ACCELERATIONS + stage, motion.q.size + k] = motion.lam[k]
+    s = motion.stages
+    for i in range(s.shape[1]):
+        s[OFF_BEFORE + stage, i] = s[OFF + stage, i]
+        s[OFF + stage, i] = s[ACCELERATIONS + stage, i] - s[GUESSED, i]
 
 
 @kernel(**FAST)
 def keep_start(motion):
-    """Keep the accelerations with which a step begins."""
+    """Keep the accelerations and closure forces with which a step begins."""
     for i in range(motion.q.size):
-        motion.stages[9, i] = motion.a[i]
+        motion.stages[ACCELERATIONS + 4, i] = motion.a[i]
+    for k in range(motion.lam.size):
+        motion.stages[ACCELERATIONS + 4, motion.q.size + k] = motion.lam[k]
 
 
 @kernel(**FAST)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import float64, types
 
 from .groups import group
+from .stages import ROWS
 from .tables import INT, MAT, VEC
 
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
@@ -45,7 +46,7 @@ class Motion(NamedTuple):
     saved: np.ndarray  # (6, n) state when the step began; correction
     spare: np.ndarray  # (2, m) closure forces when the step began; those found ahead
     steps: np.ndarray  # (32, n + m) corrections of Broyden's updates, or empty
-    stages: np.ndarray  # (24, n) of an SDIRK step, see `dirk`
+    stages: np.ndarray  # (ROWS, n + m, at least 4) of an SDIRK step, see `dirk`
     x: np.ndarray  # (5, n) local errors, now and before; accelerations meanwhile; what lasts, now and before
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
@@ -54,12 +55,14 @@ class Motion(NamedTuple):
 MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
 
 (
-    LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, NUMBERS
-) = range(15)
+    LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, ALIKE,
+    NUMBERS,
+) = range(16)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
 1 while a correction is an error, which leaves closures as they are; the first rate with these factors; by what the
 last second correction with a fresh tangent was smaller, and than which; what may be left of a correction, by the local
-error; by what the second correction of the last jump was smaller."""
+error; by what the second correction of the last jump was smaller; so many steps of one length were the last (2: or
+more)."""
 
 
 class Scheme(NamedTuple):
@@ -124,9 +127,8 @@ def motion(
     return Motion(
         x, rate, a, zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
-        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)), zeros((24, n)), zeros((5, n)),
-        zeros(NUMBERS),
-        zeros(4),
+        zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)),
+        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4),
     )
 
 

@@ -51,7 +51,7 @@ from .estimate import (
     weigh,
     widen,
 )
-from .law import control
+from .law import called, sampled, within_steps
 from .operations import Operations
 from .pieces import (
     LOOKS,
@@ -121,8 +121,9 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     """
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
-    after_jump, rest = (1e-3 if ops.prefers == FULL else REST), (0.1 * REST if closed else REST)
+    after_jump, rest = (1e-3 if ops.prefers == FULL else REST), REST * (0.1 if closed else 1.0)
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
+    act = called if plain else within_steps if feeds else sampled
     spans, foreseen, reach = ops.spans and not feeds, ops.foreseen, ops.reach
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
@@ -153,7 +154,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 if some:
                     aim(motion, k, 0.0, h)
                     given = leap(form, motion)
-                jump = control(law, k, y, tables, acting.memory, held, u)
+                jump = act(law, k, y, tables, acting.memory, held, u)
                 pending = jump or given or number[BEGUN] == 0.0
                 given = given or k == 0 or (feeds and jump)
                 for i in range(u.size):

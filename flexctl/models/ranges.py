@@ -113,10 +113,11 @@ def turns(places: FloatArray) -> FloatArray:
 
     `places` are those of its nodes, nt x nodes x 2 or 3 [m].
     """
-    chords = np.diff(places, axis=1)
-    chords = chords / np.maximum(np.linalg.norm(chords, axis=2, keepdims=True), 1e-300)
-    first = chords[:, :1]
-    along = np.clip((first * chords).sum(axis=2), -1.0, 1.0)
-    across = np.linalg.norm(chords - along[..., None] * first, axis=2)
-    found: FloatArray = np.arctan2(across, along)[:, 1:]
+    chords = [np.diff(places[:, :, i], axis=1) for i in range(places.shape[2])]
+    first = [x[:, :1] for x in chords]
+    along = sum(a * x for a, x in zip(first, chords, strict=True))
+    pairs = [(i, j) for i in range(len(chords)) for j in range(i)]
+    across = [first[i] * chords[j] - first[j] * chords[i] for i, j in pairs]
+    size = np.abs(across[0]) if len(across) == 1 else np.sqrt(sum(x * x for x in across))
+    found: FloatArray = np.arctan2(size, along)[:, 1:]
     return found

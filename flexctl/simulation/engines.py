@@ -18,6 +18,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.linalg as sla
 
+from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels import explicit, state
 from ..kernels import linear as linear_kernels
@@ -29,10 +30,19 @@ from ..model import FloatArray, LinearMechanics, MechanicalModel, OutputTangent,
 
 def soon(model: MechanicalModel, plan: Plan, feeds: bool) -> None:
     """Compile the loop of a model with compiled functions elsewhere, while its functions are compiled here."""
-    if MechanicalModel in type(model).__mro__ and type(model).compiled is not MechanicalModel.compiled:
+    if _has_functions(model):
         from ..kernels import general
 
         general.loop_soon(bool(model.closures), plan.scheme.stages > 1, feeds)
+
+
+def _has_functions(model: MechanicalModel) -> bool:
+    """Whether a model has compiled functions, as far as can be said without compiling them."""
+    if getattr(type(model), "compiled", MechanicalModel.compiled) is MechanicalModel.compiled:
+        return False
+    around = getattr(model, "inner", None)
+    known = isinstance(around, CompiledDriven | CompiledHydraulic)
+    return around is None or (known and not isinstance(model, ContinuousLoop | Stepping))
 
 
 def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:

@@ -15,8 +15,7 @@ from scipy.linalg import lapack
 
 from ..abilities import reach
 from ..kernels.dirk import dirk
-from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, YIELDS
-from ..kernels.law import called
+from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, NEARLY, YIELDS
 from ..kernels.operations import Operations
 from ..kernels.state import KEPT, LOOSE, TIME, Motion
 from ..kernels.stepper import stepper
@@ -79,14 +78,14 @@ class Plain:
         W = closure_forces(model, motion.q)
         self.given = sla.qr((W / soft[:, None]).T, mode="r", pivoting=True)[1][: W.shape[1]]
 
-    def close(self, motion: Motion) -> None:
+    def close(self, motion: Motion, enough: float = CLOSED_ENOUGH) -> None:
         """Put the coordinates and rates that closures give where the others ask for."""
         for _ in range(CLOSINGS):
             G, g = self.model.closure_jacobian(motion.q), self.model.closure(motion.q)
             moved = np.linalg.solve(G[:, self.given], np.column_stack([g, G @ motion.v]))
             motion.q[self.given] -= moved[:, 0]
             motion.v[self.given] -= moved[:, 1]
-            if np.abs(moved[:, 0]).max() < CLOSED_ENOUGH:
+            if np.abs(moved[:, 0]).max() < enough:
                 return
 
     def solve_given(
@@ -95,7 +94,7 @@ class Plain:
         """Fill the correction where closures give some of the coordinates; see `kernels.general.solve_given`."""
         loose = motion.number[LOOSE] != 0.0
         if cv != 0.0 and not loose:
-            self.close(motion)
+            self.close(motion, NEARLY)
         model, q, v, a, lam = self.model, motion.q, motion.v, motion.a, motion.lam
         G, W, n = model.closure_jacobian(q), closure_forces(model, q), motion.q.size
         residual = balance(model, q, v, a, u, motion.number[TIME]) + W @ lam
@@ -140,7 +139,7 @@ def _no(*arguments: Any) -> bool:
 
 def plain_loop(*, closed: bool) -> Callable[..., Any]:
     """Return the loop of `kernels.stepper` in Python, for `Plain`."""
-    return interpreted(stepper(_operations(), closed=closed))
+    return interpreted(stepper(_operations(), closed=closed, plain=True))
 
 
 def plain_stages(*, closed: bool) -> Callable[..., Any]:
@@ -162,13 +161,11 @@ def _operations() -> Operations:
 
 
 def interpreted(run: Any) -> Callable[..., Any]:
-    """Return a loop that is not compiled, with its compiled helpers as plain Python but for the law."""
+    """Return a loop that is not compiled, with its compiled helpers as plain Python; those in closures are called."""
     inside = dict(run.__globals__)
     for name in run.__code__.co_names:  # compiled helpers cannot be called from Python, nor those that they call
         helper = getattr(inside.get(name), "py_func", None)
-        if name == "control":
-            inside[name] = called
-        elif helper is not None:
+        if helper is not None:
             inside[name] = interpreted(helper)
     made: Callable[..., Any] = FunctionType(run.__code__, inside, run.__name__, closure=run.__closure__)
     return made

@@ -137,6 +137,7 @@ class Run:
         self.changed: FloatArray | None = None  # by how much a second run changed the inputs
         self.kept: dict[int, Any] = {}  # states of a law in Python before some of its calls
         self.work: dict[str, int] = {}
+        self.watched = True  # someone wants to see how far it is
 
     def _initial(self) -> tuple[FloatArray, FloatArray]:
         plant, model = self.setup.plant, self.setup.model
@@ -352,9 +353,10 @@ class Run:
 
     def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
         if self.compiled:
-            # not one call but a dozen or more, of some hundredths of a second if that is many: progress moves, and an
-            # interrupt is noticed, yet the calls cost less than the steps
-            k, chunk, longest = first, 64, max(1, (self.t.size - 1) // 12)
+            # calls of some hundredths of a second, that an interrupt is noticed and calls cost less than the steps; a
+            # dozen or more where someone wants to see that progress moves
+            k, chunk = first, 64 if self.watched else 256
+            longest = max(1, (self.t.size - 1) // 12) if self.watched else last
             while k < last:
                 begun, end = time.perf_counter(), min(k + min(chunk, longest), last)
                 engine.advance(self.compiled[0], self.memory, k, end)

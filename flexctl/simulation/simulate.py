@@ -224,6 +224,7 @@ def simulate(
     started = time.perf_counter()
     with _room(setup):
         run = Run(setup)
+        run.watched = bool(progress)
         try:
             with _bar(progress, duration) as report:
                 run.go(report)

@@ -121,9 +121,10 @@ class _Curve:
     def distance(self, starts: FloatArray, ends: FloatArray, fit: Any) -> FloatArray:
         """Return how far the signal is from a function that `fit` has returned."""
         every, h = np.arange(starts.size), ends - starts
+        inside = self.values(np.concatenate([starts + s * h for s in PROBES])).reshape(len(PROBES), -1)
         worst: FloatArray = np.zeros(starts.size)
-        for s in PROBES:
-            worst = np.maximum(worst, np.abs(self.values(starts + s * h) - fit(every, s)))
+        for s, found in zip(PROBES, inside, strict=True):
+            worst = np.maximum(worst, np.abs(found - fit(every, s)))
         if self.knots.size:
             order = np.argsort(starts)
             k = order[np.clip(np.searchsorted(starts[order], self.knots, side="right") - 1, 0, starts.size - 1)]

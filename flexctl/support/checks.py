@@ -25,7 +25,8 @@ def real(name: str, value: Any, unit: str = "") -> float:
     if np.ndim(value) == 0 and isinstance(value, np.ndarray):
         value = value.item()
     ok = isinstance(value, Real) and not isinstance(value, bool)
-    require(ok, f"{name} = {_short(value)} is not a number" + (f"; give it in {unit}" if unit else ""))
+    if not ok:
+        raise DefinitionError(f"{name} = {_short(value)} is not a number" + (f"; give it in {unit}" if unit else ""))
     return float(value)
 
 

@@ -65,14 +65,16 @@ class ExudynCableArm:
 
         mbs.SetPreStepUserFunction(command)
 
-    def run(self, duration: float, step: float, tolerance: float, every: float) -> tuple[float, np.ndarray]:
-        """Return CPU seconds and (time, x, y) of the tip."""
+    def run(
+        self, duration: float, step: float, tolerance: float, every: float, modified: bool = True
+    ) -> tuple[float, np.ndarray]:
+        """Return CPU seconds and (time, x, y) of the tip; `modified` Newton, or a fresh Jacobian each time."""
         exu, settings = self.exu, self.exu.SimulationSettings()
         integration = settings.timeIntegration
         integration.numberOfSteps, integration.endTime = round(duration / step), duration
         integration.verboseMode = 0
         integration.generalizedAlpha.spectralRadius = 0.9
-        integration.newton.useModifiedNewton = True
+        integration.newton.useModifiedNewton = modified
         integration.newton.relativeTolerance = tolerance
         settings.solutionSettings.writeSolutionToFile = False
         settings.solutionSettings.sensorsWritePeriod = every

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from test_jit import package, python
+
+import flexctl as fx
+from flexctl.kernels.schemes import SCHEMES
+from flexctl.models.wrappers.motion_driven import motion_driven
+from flexctl.simulation.analog import analog_loop
+from flexctl.simulation.engines import soon
 
 CODE = """
 import json, logging, sys, time
@@ -38,3 +47,31 @@ class TestAhead:
         code = "from flexctl.kernels import ahead; from toy import top; ahead.ahead(top.plain); print(ahead._helpers)"
         out = python(code, folder=package(tmp_path), cache=tmp_path / "cache", FLEXCTL_COMPILERS="1")[0]
         assert out.strip() == "[]"
+
+
+class TestSoon:
+    """The loop of a run is asked for before the functions of the model are compiled, of wrappers too."""
+
+    @staticmethod
+    def asked(monkeypatch: pytest.MonkeyPatch, model: Any) -> list[tuple[bool, bool, bool]]:
+        from flexctl.kernels import general
+
+        found: list[tuple[bool, bool, bool]] = []
+        monkeypatch.setattr(general, "loop_soon", lambda *loop: found.append(loop))
+        plan: Any = SimpleNamespace(scheme=SCHEMES["sdirk"]())
+        soon(model, plan, feeds=False)
+        return found
+
+    def test_of_cylinders_around_a_closed_arm(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.asked(monkeypatch, fx.load_plant("ralf").model) == [(True, True, False)]
+
+    def test_of_led_joints(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        arm = fx.load_plant("ralf", overrides={"joint.1.drive": "torque", "joint.2.drive": "torque"}).model
+        assert self.asked(monkeypatch, arm) == [(True, True, False)]
+        led = motion_driven(arm, {"joint1_torque": "joint1"})
+        assert self.asked(monkeypatch, led) == [(True, True, False)]
+
+    def test_not_around_a_law_that_runs_in_plain_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        arm = fx.load_plant("ralf").model
+        law = fx.LinearLaw(0.0, ("joint1_angle",), ("joint1_command",), Dy=[[0.0]])
+        assert self.asked(monkeypatch, analog_loop(arm, law, {}, {})) == []

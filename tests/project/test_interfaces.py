@@ -2,8 +2,8 @@
 
 Every way to ask whether something has an attribute stands in a short list of exceptions, each about something that is
 no model, plant or law: hasattr, getattr with a constant name or with a default, dir, vars, __dict__, getmembers,
-attrgetter, getattr_static, an AttributeError that is caught or suppressed. A getattr with a name from the code's own list of fields, without a default, reads what is known
-to be there.
+attrgetter, getattr_static, an AttributeError that is caught or suppressed. A getattr with a name from the code's own
+list of fields, without a default, reads what is known to be there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One page of HTML that needs nothing else: texts, tables that sort, charts one can zoom and read off, arms that move.
 
 The charts and arms are our own: a canvas and 400 lines of script, 26 kB in a page, where a library would bring half a
-megabyte or more into each (docs/reports.md has the measurement). Everything is put into the page as data and shown as text: a title or a name from a plant file is never
-taken for HTML.
+megabyte or more into each (docs/reports.md has the measurement). Everything is put into the page as data and shown as
+text: a title or a name from a plant file is never taken for HTML.
 """
 
 from __future__ import annotations

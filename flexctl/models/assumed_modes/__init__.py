@@ -208,7 +208,7 @@ class AssumedModes:
         found, stations = [], np.linspace(0.0, 1.0, 21)
         links = [(i, s, e) for i, (s, e) in enumerate(zip(self.tree.shapes, self.tree.elastic, strict=True)) if s.nb]
         for i, s, e in links:
-            slopes = q[:, e] @ np.array([s.slope(float(x)) for x in stations]).T
+            slopes = q[:, e] @ s.slope(stations).T
             remedy = "model = timoshenko_planar, ancf or finite_segment"
             bent = np.abs(slopes).max(axis=1)
             found.append(squared(f"bending angle of link {i + 1}", bent, "rad", BENDING, remedy))

@@ -81,8 +81,8 @@ class LinkShapes:
         phi = shapes.axial(self.na, s, derivative) / self.length**derivative
         return np.concatenate([np.zeros((*s.shape, self.nb)), phi], axis=-1)
 
-    def slope(self, s: float) -> FloatArray:
-        """Return the slope per elastic coordinate at a station [1/m]; on an extension that of the end."""
+    def slope(self, s: npt.ArrayLike) -> FloatArray:
+        """Return slopes per elastic coordinate at stations [1/m], s.shape + (k,); on an extension that of the end."""
         return self._bending(np.asarray(np.clip(s, 0.0, 1.0)), 1)
 
     def curvature(self, s: float) -> FloatArray:

@@ -53,15 +53,21 @@ LARGEST = 30  # modes of a link; beyond, the boundary conditions lose digits
 
 def wave_numbers(shape: str, count: int, mass_ratio: float = 0.0) -> FloatArray:
     """Return z of the lowest `count` shapes."""
+    return np.array(_wave_numbers(shape, count, mass_ratio), float)
+
+
+@cache
+def _wave_numbers(shape: str, count: int, mass_ratio: float) -> tuple[float, ...]:
+    """Return them, which every value of a shape asks for, once."""
     if shape not in SHAPES:
         raise unknown("shape", shape, SHAPES)
     require(0 <= count <= LARGEST, f"{count} shapes of a link are asked for; take 0 to {LARGEST}")
     if shape in ("clamped_free", "clamped_mass"):
-        return roots(Ends(0.0, mass_ratio if shape == "clamped_mass" else 0.0, 0.0), True, count=count)
-    n = np.arange(1, count + 1)
+        found = roots(Ends(0.0, mass_ratio if shape == "clamped_mass" else 0.0, 0.0), True, count=count)
+        return tuple(float(z) for z in found)
     if shape == "pinned_pinned":
-        return np.asarray(math.pi * n)
-    return np.array([_bracketed(shape, int(k)) for k in n])
+        return tuple(math.pi * n for n in range(1, count + 1))
+    return tuple(_bracketed(shape, n) for n in range(1, count + 1))
 
 
 def _bracketed(shape: str, n: int) -> float:

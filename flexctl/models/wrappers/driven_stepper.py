@@ -79,14 +79,17 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         made, prefers = _made(model.kind)
     else:
         from ...kernels import general
+        from ...kernels.ahead import ahead
         from ...kernels.driven_general import LOOPS
 
+        every: Mapping[Any, Any] = LOOPS
+        ahead(every[state.SDIRK if plan.scheme.stages > 1 else False])
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T
         room = general.room(compiled, n, p, 0, len(inner.outputs), ())
         pointers = (compiled.residual, compiled.tangent, compiled.output, general.no_closure.load(), room, inside)
-        made, prefers, functions = LOOPS, KEPT, pointers
+        made, prefers, functions = every, KEPT, pointers
     size = inside.q.size
     motion = state.around(inside, q[n:], v[n:], broyden=broyden)
     places = model.places.copy()
