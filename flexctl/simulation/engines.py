@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.linalg as sla
 
-from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping
+from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping, Wrapping
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels import explicit, state
 from ..kernels import linear as linear_kernels
@@ -38,11 +38,12 @@ def soon(model: MechanicalModel, plan: Plan, feeds: bool) -> None:
 
 def _has_functions(model: MechanicalModel) -> bool:
     """Whether a model has compiled functions, as far as can be said without compiling them."""
-    if getattr(type(model), "compiled", MechanicalModel.compiled) is MechanicalModel.compiled:
+    if type(model).compiled is MechanicalModel.compiled:
         return False
-    around = getattr(model, "inner", None)
-    known = isinstance(around, CompiledDriven | CompiledHydraulic)
-    return around is None or (known and not isinstance(model, ContinuousLoop | Stepping))
+    if not isinstance(model, Wrapping):
+        return True
+    known = isinstance(model.inner, CompiledDriven | CompiledHydraulic)
+    return known and not isinstance(model, ContinuousLoop | Stepping)
 
 
 def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
