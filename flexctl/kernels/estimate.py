@@ -42,8 +42,8 @@ PART = 0.1
 """Of a local error that hardly matters, more than this part is not left by Newton either. Chosen: the estimate is made
 of corrections, and is known to about a tenth then."""
 LEAST = 0.1
-"""Of the usual share is always left to a step. Chosen, or a sum that is nearly spent would stop the run: at most a tenth
-of rtol is spent on top of it."""
+"""Of the usual share is always left to a step. Chosen, or a sum that is nearly spent would stop the run: at most a
+tenth of rtol is spent on top of it."""
 
 
 @kernel(**FAST)

@@ -48,8 +48,8 @@ def analog_loop(
     if type(law) is not LinearLaw:
         raise NotAvailable(
             f"a continuous {type(law).__name__} cannot be integrated with the plant here: it acts within steps of the "
-            "generalised-alpha family alone, without limits, on compiled models, and reads no accelerations; leave method "
-            "out, or give the law a sample_time"
+            "generalised-alpha family alone, without limits, on compiled models, and reads no accelerations; leave "
+            "method out, or give the law a sample_time"
         )
     if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
         raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")
