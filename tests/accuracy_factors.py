@@ -1,4 +1,4 @@
-"""Measure again the factors of the error estimate that are fitted: `python tests/accuracy_factors.py [NAME ..]`.
+"""Measure the fitted numbers of the error estimate again: `tests/accuracy_factors.py [KEY=NUMBER ..] [NAME ..]`.
 
 Each default run of `accuracy_unseen` and of the cases that tests know is compared with one in small steps of another
 method. What the estimate says before it is raised, over the error that is there, tells which factor would have covered
@@ -7,7 +7,12 @@ method. What the estimate says before it is raised, over the error that is there
     SAFETY of sampled loops, VARIED of runs in steps of several lengths, CHANGED of runs that were taken twice
     (`simulation/accuracy.py`); REDUCED and HALF of commands and led torques (`simulation/given.py`)
 
-A factor is too small where it covers less than 95 %, and too large where a third of it would cover all.
+A factor is too small where it covers less than 95 %, and too large where a third of it would cover all. With a number
+of `kernels/estimate.py` set to another one, as in
+
+    python tests/accuracy_factors.py LOOPED=0.1 "planar, law 2 ms" K
+
+the steps that are taken and the largest error show what it is worth: LOOPED, AIM, PASSING, MATTERS, PART, LEAST, SOON.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from accuracy_cases import CASES
 from accuracy_unseen import MORE, More
 
 import flexctl as fx
+from flexctl.kernels import estimate
 from flexctl.simulation import accuracy, given
 
 SURE = 2e-4
@@ -67,7 +73,15 @@ def off(run: fx.Response, exact: fx.Response, name: str) -> float:
     return float(np.abs(run[name][both] - exact[name][near[both]]).max())
 
 
-def needed(case: More) -> Iterable[tuple[str, str, float]]:
+def told(name: str, run: fx.Response, exact: fx.Response) -> None:
+    """Print the work of a run and its largest error of a displacement."""
+    moved = [s.name for s in run.outputs if s.unit in accuracy.CONTROLLED and np.ptp(exact[s.name]) > 0.0]
+    parts = {output: off(run, exact, output) / float(np.ptp(exact[output])) for output in moved}
+    worst = max(parts, key=lambda output: parts[output])
+    print(f"{name}: {run.provenance.get('steps', 0)} steps, {worst} {parts[worst]:.2%} off", flush=True)
+
+
+def needed(label: str, case: More) -> Iterable[tuple[str, str, float]]:
     """Yield the factor at work, the signal, and what would have covered its error, of what is off by what is known."""
     with warnings.catch_warnings(), Watched() as watched:
         warnings.simplefilter("ignore")
@@ -75,6 +89,7 @@ def needed(case: More) -> Iterable[tuple[str, str, float]]:
         kept = watched.last
         exact = case.run(**case.exact)
     assert kept is not None
+    told(label, run, exact)
     raised, kind = kept._safety, kind_of(kept)
     factor = accuracy.CHANGED if kind == "CHANGED" else raised
     commands = {signal.name for signal in run.inputs}
@@ -90,6 +105,10 @@ def needed(case: More) -> Iterable[tuple[str, str, float]]:
 
 def main(only: list[str]) -> None:
     """Print the factors."""
+    for pair in [word for word in only if "=" in word]:
+        key, number = pair.split("=")
+        setattr(estimate, key, float(number))  # before anything is compiled
+    only = [word for word in only if "=" not in word]
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     cases = dict(MORE)
     for name, step in KNOWN.items():
@@ -97,9 +116,8 @@ def main(only: list[str]) -> None:
     for name, case in cases.items():
         if only and name not in only:
             continue
-        for kind, output, factor in needed(case):
+        for kind, output, factor in needed(name, case):
             found[kind].append((factor, f"{name}: {output}"))
-        print(f"{name} done", flush=True)
     used = {"SAFETY": accuracy.SAFETY, "VARIED": accuracy.VARIED, "CHANGED": accuracy.CHANGED,
             "REDUCED, HALF": given.REDUCED, "none": 1.0}
     for kind, rows in found.items():

@@ -131,14 +131,15 @@ def unlimited(law: LinearLaw) -> LinearLaw:
 def acts_within_steps(law: Any, model: MechanicalModel) -> bool:
     """Whether the compiled loop of a model can integrate a continuous law together with it.
 
-    The law must be linear (in phases or not) without limits, the model nonlinear and compiled, and no sensor may read
-    accelerations or feed the inputs through.
+    The law must be linear (in phases or not) without limits, the model compiled, and no sensor may read accelerations
+    or feed the inputs through. A linear model with one linear law is a linear model again, which has exact steps.
     """
     if type(law) is LinearLaw:
         free = not (np.isfinite(law.lower).any() or np.isfinite(law.upper).any())
     else:
         free = type(law) is ScheduledLaw and not law.limited
-    if not free or isinstance(model, LinearMechanics) or not runs_compiled(model):
+    exactly = type(law) is LinearLaw and isinstance(model, LinearMechanics)
+    if not free or exactly or not runs_compiled(model):
         return False
     rows = [index_of("output", name, model.outputs) for name in law.measures]
     point = OperatingPoint.at_rest(model)

@@ -47,8 +47,9 @@ def analog_loop(
     """Return the model with the continuous law around it; its reference channels are added to `inputs`."""
     if type(law) is not LinearLaw:
         raise NotAvailable(
-            f"a continuous {type(law).__name__} cannot be integrated with the plant, only a plain LinearLaw can; "
-            "give it a sample_time"
+            f"a continuous {type(law).__name__} cannot be integrated with the plant here: it acts within steps of the "
+            "generalised-alpha family alone, without limits, on compiled models, and reads no accelerations; leave "
+            "method out, or give the law a sample_time"
         )
     if np.isfinite(law.lower).any() or np.isfinite(law.upper).any():
         raise NotAvailable("limits on a continuous law are not available; sample the law (sample_time > 0)")

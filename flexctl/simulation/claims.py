@@ -1,4 +1,4 @@
-"""What a run claims of its errors: the one place that decides which signals it warns of.
+"""Claims of a run about its errors: the one place that decides which signals it warns of.
 
 A claim is the estimated largest error of a signal, as it stands in `run.error`. Whatever the signal is (an angle, a
 rate, a torque, friction, a current, a command), a claim above the tolerance times the range of the signal is said, with

@@ -206,7 +206,8 @@ def simulate(
         small = step is None and (rtol < SMALL_RTOL or (bool(model.closures) and slow))
         small = small and not (law is not None and law.sample_time == 0)
         small = small and not has_kinks(model)
-        method = "exact" if scheme is None and _exact_serves(model) else _implicit_method(model, scheme, small)
+        exact = scheme is None and _exact_serves(model) and not (law is not None and law.sample_time == 0)
+        method = "exact" if exact else _implicit_method(model, scheme, small)
         chosen = scheme or SCHEMES.get(method, SCHEMES["generalised_alpha"])()
     if chosen.stages > 1 and has_kinks(model):
         caution(

@@ -123,6 +123,24 @@ def test_every_law_acts_in_compiled_steps_with_every_damping(name: str, kind: st
     assert run.provenance["steps"] >= 80
 
 
+@pytest.mark.parametrize("method", ["auto", "generalised_alpha", "trapezoidal"])
+def test_a_continuous_law_in_phases_acts_on_a_linear_model_too(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was refused by every method; with the same law in both phases it is that law, of which steps are exact."""
+    name, step = "finite_difference", None if method == "auto" else 1e-4
+    law = laws(name, "continuous")
+    phased = quietly(
+        name, ScheduledLaw((0.02,), (law, law)), inputs=jumping(name), duration=0.04, method=method, step=step,
+    )
+    monkeypatch.undo()  # as a part of the model, which stays linear
+    exact = quietly(name, law, inputs=jumping(name), duration=0.04, method="exact", step=1e-4)
+    near = np.searchsorted(phased.t, exact.t[:: 10] - 1e-9)
+    for output in ("joint1_angle", "link1_deflection", drive(name)):
+        wanted = exact[output][::10]
+        assert np.abs(phased[output][near] - wanted).max() < 0.01 * np.ptp(wanted), output
+    with pytest.raises(fx.NotAvailable, match="leave method out"):
+        quietly(name, ScheduledLaw((0.02,), (law, law)), duration=0.04, method="sdirk")
+
+
 def final(name: str, scheme: Scheme, step: float) -> np.ndarray:
     run = quietly(name, inputs=jumping(name), duration=0.04, step=step, scheme=scheme, record_states=True)
     assert run.q is not None

@@ -172,6 +172,24 @@ def models(which: str) -> dict[str, fx.Plant]:
     return {**beam, **nodal}
 
 
+def first_peaks(script: str, name: str) -> dict[str, dict[str, float]]:
+    """Return the scores of the eased start, in which the largest deflections are, in steps of 25 us.
+
+    The encoders excite an oscillation, of whose largest peak steps of 0.5 ms leave up to 2.4 %, by turns too much and
+    too little: the beam has 46.86, 45.03 and 45.77 um in steps of 500, 100 and 25 us, ANCF 44.83, 44.38 and 44.52.
+    """
+    module, plants = load_controller(script), models("circle")
+    law = module.design(plants[KINDS[0]]).law
+    found = {}
+    for label, plant in plants.items():
+        (item,) = [item for item in module.scenarios(plant) if item.name == name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            short = replace(item, duration=1.2, options={**item.options, "step": 2.5e-5}).run(law, plant)
+        found[label] = dict(short.scores)
+    return found
+
+
 @pytest.mark.parametrize(
     ("which", "stops"), [("circle", ""), pytest.param("square", "stops, ", marks=pytest.mark.slow)]
 )
@@ -188,17 +206,18 @@ def test_four_formulations_agree_on_what_a_controller_does(which: str, stops: st
         runs = on_plants(load_controller(f"tip_{which}"), models(which), only=names)
     scores = {label: [response.scores for _, response in found] for label, found in runs.items()}
     exact = scores["timoshenko_planar"]
+    peaks = first_peaks("tip_circle", "feedforward and tip") if which == "circle" else {}
     for label, (plain, best) in scores.items():
         for axis in "xy":
             assert plain[f"tip_{axis}.rms_error"] == pytest.approx(exact[0][f"tip_{axis}.rms_error"], rel=0.013), label
         close = 0.26 if label == "omar" else 0.12 if label == "assumed_modes" else 0.03
         assert best["tip_y.rms_error"] == pytest.approx(exact[1]["tip_y.rms_error"], rel=close), label
-        for score in (plain, best):
+        eased = peaks.get(label, best), peaks.get(KINDS[0], exact[1])
+        for score, wanted in ((plain, exact[0]), eased):
             short = 0.11 if label == "assumed_modes" else 0.08
-            # the arm is undamped: between steps of 0.5 ms and 25 us this peak moves by 2 % in every formulation
             for key, rel in (("link2_deflection.peak", 0.04), ("link1_deflection.peak", short)):
                 bent = score[key] * (STIFFER[which] if label == "omar" else 1.0)
-                assert bent == pytest.approx(exact[score is best][key], rel=rel), (label, key)
+                assert bent == pytest.approx(wanted[key], rel=rel), (label, key)
         assert np.hypot(best["tip_x.settled_rms_error"], best["tip_y.settled_rms_error"]) < 0.01e-3, label
 
 
