@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ flexctl new model first_model
 def new(what: str, name: str, plant: str | None, place: str, force: bool) -> None:
     """Write a commented, working starting file: NAME.toml for an arm, NAME.py for a controller or a model.
 
+    Beside a model stands NAME.toml, an arm that it can take.
+
     A controller is made for a plant: a PID for every joint to start from, a third as fast as the first mode with the
     joints held, or as fast as the plant allows.
     """
@@ -46,21 +48,29 @@ def new(what: str, name: str, plant: str | None, place: str, force: bool) -> Non
     if plant is not None and what != "controller":
         raise DefinitionError(f"--plant is for a controller; a new {what} has none")
     target = Path(place) / (f"{name}.toml" if what == "arm" else f"{name}.py")
-    writable(target.parent, target)
-    if target.exists() and not force:
-        raise DefinitionError(f"{target} is there already; choose another name, or replace it with --force")
+    files = {target: {"arm": "arm.toml", "controller": "controller.py.txt", "model": "model.py.txt"}[what]}
+    if what == "model":
+        files[target.with_suffix(".toml")] = "model.toml"
+    for file in files:
+        writable(file.parent, file)
+        if file.exists() and not force:
+            raise DefinitionError(f"{file} is there already; choose another name, or replace it with --force")
     fields = {"NAME": name, "FILE": target.name, "CLASS": "".join(part.title() for part in name.split("_"))}
     if what == "controller":
         if plant is None:
             raise DefinitionError("a controller is made for a plant: add --plant NAME or --plant FILE.toml")
         fields |= _numbers(plant, target.parent)
-    text = template({"arm": "arm.toml", "controller": "controller.py.txt", "model": "model.py.txt"}[what], fields)
-    tell(write_atomically(target, lambda stream: stream.write(text.encode())))
+    for file, source in files.items():
+        tell(_written(file, template(source, fields)))
+
+
+def _written(file: Path, text: str) -> Path:
+    return write_atomically(file, lambda stream: stream.write(text.encode()))
 
 
 def template(file: str, fields: dict[str, str]) -> str:
     """Return a template with its fields filled in."""
-    text = files(__package__).joinpath("templates", file).read_text(encoding="utf-8")
+    text = resources.files(str(__package__)).joinpath("templates", file).read_text(encoding="utf-8")
     for key, value in fields.items():
         text = text.replace(f"@{key}@", value)
     return text

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -93,6 +94,19 @@ def test_a_model_that_flexctl_takes(tmp_path: Path) -> None:
     arm = fx.load_plant("rotating_link", overrides=changes, sensor=[]).arm
     model = build(arm, f"{tmp_path / 'my_model.py'}:MyModel")
     assert fx.linearise(model).modes().rigid_modes == 1
+
+
+def test_a_model_has_an_arm_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command in the file named an arm of `flexctl new arm`, which the model refuses."""
+    monkeypatch.chdir(tmp_path)
+    assert call("new", "model", "my_model").exit_code == 0
+    (command,) = [x.strip() for x in Path("my_model.py").read_text().splitlines() if x.strip().startswith("flexctl ")]
+    done = call(*command.split()[1:], "--json")
+    assert done.exit_code == 0, done.output
+    inertia = 2e-3 + 0.5 * 0.5**3 / 3.0 + 0.1 * 0.5**2
+    expected = np.sqrt(20.0 * (1.0 / 1e-2 + 1.0 / inertia)) / (2.0 * np.pi)
+    assert json.loads(done.stdout)["frequencies_hz"][0] == pytest.approx(expected, rel=1e-2)
+    assert call("new", "model", "my_model").exit_code == 2
 
 
 @pytest.mark.parametrize(("words", "said"), [

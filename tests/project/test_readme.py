@@ -28,7 +28,7 @@ SNIPPETS = [
 CONSOLES = [name for name, text in PAGES.items() if any(block.kind == "console" for block in blocks.blocks(text))]
 NUMBER = r"\d+\.\d+"
 SIBLING = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#([\w-]+))?\)")
-MADE = ("gallery/", "api/")
+MADE = ("commands.md", "gallery/", "api/")
 """Folders that exist on the site alone."""
 
 
