@@ -41,7 +41,7 @@ from ..support import checks
 from ..support.files import write_atomically
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.telling import telling
-from .optimal_loops import AffineSystem, tell_of_linearised, through_loop, without_loop
+from .optimal_loops import AffineSystem, of_other_inertia, tell_of_linearised, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
 from .planned_command import PlannedCommand, read
 
@@ -243,7 +243,13 @@ def bound(
     systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
     tell_of_linearised(plants)
     with telling(progress, "looking for the earliest arrival", "between {:.3f} and {:.3f} s".format) as report:
-        planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
+        try:
+            planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
+        except ConvergenceError as error:
+            other = of_other_inertia(systems, tuple(moves))
+            if other is None:
+                raise
+            raise other from error
     torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
     t = tuple((sample_time * np.arange(1, torques.shape[1])).tolist())
     found = {name: PiecewiseConstant(t, tuple(torques[j].tolist())) for j, name in enumerate(drives)}

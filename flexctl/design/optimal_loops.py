@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..abilities import IsLinear
-from ..errors import Caution, require
+from ..errors import Caution, ConvergenceError, require
 from ..laws.controller import LinearLaw
 from ..linear import FirstOrder, SecondOrder
 from ..linear.discrete import delay_outputs, zero_order_hold
@@ -18,6 +18,9 @@ from ..linear.interconnect import closed_loop
 from ..linear.state_model import StateModel
 from ..machine.given import as_simulated, is_control, opened
 from ..model import FloatArray, LinearMechanics, Signal, index_of, names
+
+_SLOW, _OTHER = 1e-4, 0.01
+"""Distance of z from 1 for rigid inertias, and the part by which they count as others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,27 @@ def tell_of_linearised(plants: Mapping[str, Any]) -> None:
             "leaves. fx.optimal_command finds what the arm itself can do, by runs of it",
             Caution, stacklevel=3,
         )
+
+
+def of_other_inertia(systems: Sequence[AffineSystem], follows: Sequence[str]) -> ConvergenceError | None:
+    """Return the error for plants that one torque takes to different places, None where it does not.
+
+    By (z - 1)^2 H(z) near z = 1: what is left there of an arm is its rigid inertia.
+    """
+    for name in follows:
+        gains = np.array([
+            _SLOW**2 * one.rows[name] @ np.linalg.solve((1.0 + _SLOW) * np.eye(len(one.A)) - one.A, one.B)
+            for one in systems
+        ])
+        j = int(np.ptp(gains, axis=0).argmax())
+        if np.ptp(gains[:, j]) > _OTHER * np.abs(gains).max():
+            told = ", ".join(f"{one.name} {x / gains[0, j]:.4g}" for one, x in zip(systems, gains[:, j], strict=True))
+            return ConvergenceError(
+                f"one torque takes {name} of these plants to different places (relative to the first: {told}): their "
+                "rigid inertia is not the same. Ask for the bound of each plant alone, or close a loop around them "
+                "(fx.optimal_command)"
+            )
+    return None
 
 
 def _is_linear(given: Any) -> bool:

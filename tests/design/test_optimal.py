@@ -156,3 +156,20 @@ def test_a_solver_without_an_answer_is_an_error_and_not_infeasibility(monkeypatc
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *args, **options: Nothing())
     with pytest.raises(fx.ConvergenceError, match="HiGHS gives no answer"):
         fx.optimal_command(law(), {"even": masses()}, {"x2": 1.0}, within=0.01, longest=6.0)
+
+
+def test_plants_that_one_torque_takes_to_different_places_have_no_bound_together() -> None:
+    pair = {"even": masses(), "heavy": masses(1.3)}
+    with pytest.raises(fx.ConvergenceError, match=r"x2 of these plants to different places .*even 1, heavy 0\.8"):
+        fx.bound(pair, {"x2": 1.0}, drive="force", limits={"force": 1.0}, within=0.01, longest=6.0, sample_time=0.05)
+    soft = {"even": masses(), "soft": masses(1.0, 0.85)}
+    with pytest.raises(fx.ConvergenceError, match=r"no command brings 2 plants"):
+        fx.bound(soft, {"x2": 1.0}, drive="force", limits={"force": 1.0}, within=0.01, longest=1.1, sample_time=0.05)
+
+
+def test_the_bound_of_an_arm_that_is_not_linear_says_that_it_is_not_the_arms() -> None:
+    arm = fx.load_plant("planar_2r_flexible", model={"elements": 1}, damping={"kind": "rayleigh", "beta": 1e-4})
+    asked = {"drive": ("joint1_torque", "joint2_torque"), "limits": {"joint1_torque": 30.0, "joint2_torque": 11.0}}
+    with pytest.warns(fx.Caution, match="2r: not linear; the bound is that of the linear plant about rest"):
+        fx.bound({"2r": arm}, dict.fromkeys(("joint1_angle", "joint2_angle"), 0.3), within=0.01, longest=0.5,
+                 sample_time=0.01, progress=False, **asked)
