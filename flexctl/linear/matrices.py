@@ -9,6 +9,7 @@ geometric term d(G' lam)/dq of the operating point; without it the poles about a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from . import FirstOrder, SecondOrder, independent_basis
 from .descriptor import check_regular
 
 Labels = Sequence[str | Signal]
+_WITH_UNIT = re.compile(r"(.*\S)\s+\[(.*)\]\s*")
 
 
 def from_matrices(
@@ -63,7 +65,7 @@ def from_matrices(
     dt : float
         Sample time of a first-order plant [s]; 0 is continuous.
     coordinates, states, inputs, outputs : sequence of str or Signal
-        Names; q1, x1, u1, y1, ... by default. Use `Signal(name, unit)` for units.
+        Names, or "name [unit]"; q1, x1, u1, y1, ... by default.
     provenance : mapping
         Where the numbers come from.
 
@@ -229,7 +231,7 @@ def signals(what: str, labels: Labels | None, count: int, letter: str) -> tuple[
         return tuple(Signal(f"{letter}{i + 1}") for i in range(count))
     given = [labels] if isinstance(labels, str) else list(labels)
     require(len(given) == count, f"{len(given)} {what} names for {count} {what}s")
-    result = tuple(label if isinstance(label, Signal) else Signal(str(label)) for label in given)
+    result = tuple(label if isinstance(label, Signal) else _signal(str(label)) for label in given)
     seen: set[str] = set()
     for signal in result:
         require(bool(signal.name.strip()), f"a {what} name is empty")
@@ -239,3 +241,9 @@ def signals(what: str, labels: Labels | None, count: int, letter: str) -> tuple[
         require(signal.name not in seen, f'two {what}s are called "{signal.name}"')
         seen.add(signal.name)
     return result
+
+
+def _signal(label: str) -> Signal:
+    """Return the signal of "name" or "name [unit]"; "y[0]" is a name."""
+    found = _WITH_UNIT.fullmatch(label)
+    return Signal(found[1], found[2]) if found else Signal(label)

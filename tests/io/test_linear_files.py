@@ -155,3 +155,9 @@ def test_a_plant_file_of_matrices(tmp_path) -> None:
         path.write_text(wrong)
         with pytest.raises(fx.DefinitionError, match=message):
             fx.load_plant(path)
+
+
+def test_names_with_units_as_records_have_them() -> None:
+    plant = fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["hub torque [N m]"], outputs=["y[0]"])
+    assert [(s.name, s.unit) for s in plant.inputs] == [("hub torque", "N m")]
+    assert fx.names(plant.outputs) == ["y[0]"]
