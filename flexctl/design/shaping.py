@@ -36,7 +36,7 @@ from ..errors import ConvergenceError, require, unknown
 from ..linear.modes import modes
 from ..machine.given import LinearGiven, as_linear
 from ..model import FloatArray
-from ..motion.moves import Motion, Part
+from ..motion.moves import Motion
 from ..motion.resting import Rest
 from ..motion.signals import InputSignal
 from ..support.checks import real_array
@@ -296,8 +296,13 @@ class ShapedMotion:
 
     def __call__(self, t: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return value, rate and acceleration at times t [s]."""
-        value, rate, acceleration = (_sum(self.shaper, Part(self.motion, k), t) for k in range(3))
-        return value, rate, acceleration
+        t = np.asarray(t, float)
+        total = np.zeros((3, *t.shape))
+        for delay, size in zip(self.shaper.times, self.shaper.amplitudes, strict=True):
+            copy = self.motion(np.round(t - delay, 12))  # see `_sum`
+            for k in range(3):
+                total[k] += size * copy[k]
+        return total[0], total[1], total[2]
 
 
 def _sum(shaper: Shaper, copy: Callable[[FloatArray], Any], t: npt.ArrayLike) -> FloatArray:

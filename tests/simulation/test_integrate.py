@@ -10,14 +10,14 @@ import pytest
 import toys
 
 from flexctl.errors import AccuracyWarning, ConvergenceError, DefinitionError
-from flexctl.kernels import state, tables
+from flexctl.kernels import state, stepper, tables
 from flexctl.kernels.engine import Plan
 from flexctl.kernels.law import called
 from flexctl.kernels.schemes import Scheme, generalised_alpha, newmark, trapezoidal
 from flexctl.laws.controller import LinearLaw
 from flexctl.model import MechanicalModel
 from flexctl.motion.signals import Sine
-from flexctl.simulation import engines, plain
+from flexctl.simulation import engines
 from flexctl.simulation.accuracy import Accuracy
 from flexctl.simulation.response import Response
 from flexctl.simulation.simulate import simulate
@@ -188,7 +188,7 @@ def test_a_held_command_keeps_the_second_order() -> None:
 
 def test_without_new_accelerations_at_a_jump_the_order_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is carried over to the accelerations at a jump: what `kernels.stepper` does there matters."""
-    monkeypatch.setattr(plain, "called", lambda *args: called(*args) and False)
+    monkeypatch.setattr(stepper, "called", lambda *args: called(*args) and False)
     assert loop_orders()[-1] == pytest.approx(1.0, abs=0.25)
 
 
