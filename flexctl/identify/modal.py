@@ -22,6 +22,7 @@ from ..model import ComplexArray, FloatArray, Signal
 from ..support.checks import number
 from ..support.tabular import Column, Tabular
 from . import quality
+from .poles import WithPoles
 from .response import MeasuredResponse
 from .vector_fitting import Fit, Terms, fitted, refined, start_poles
 
@@ -59,7 +60,7 @@ class OrderFit:
 
 
 @dataclass(frozen=True, eq=False)
-class ModalFit(Tabular):
+class ModalFit(WithPoles, Tabular):
     """A modal model identified from frequency responses.
 
     Attributes
@@ -104,16 +105,6 @@ class ModalFit(Tabular):
     data: MeasuredResponse
     model: ComplexArray
     provenance: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def frequencies_hz(self) -> FloatArray:
-        """Natural frequencies |p| / 2 pi [Hz]."""
-        return np.asarray(np.abs(self.poles) / (2.0 * np.pi))
-
-    @property
-    def damping(self) -> FloatArray:
-        """Damping ratios."""
-        return np.asarray(-self.poles.real / np.abs(self.poles))
 
     @property
     def stable(self) -> Any:

@@ -21,6 +21,7 @@ from ..model import ComplexArray, FloatArray, Signal, names
 from ..support.tabular import Column, Tabular
 from . import quality
 from .output_error import OutputErrorFit, output_error, simulated
+from .poles import WithPoles
 from .record import Record
 
 INSIDE = 0.9995
@@ -29,7 +30,7 @@ HORIZONS = (10, 15, 20, 25, 30, 40, 50, 60)
 
 
 @dataclass(frozen=True, eq=False)
-class SubspaceFit(Tabular):
+class SubspaceFit(WithPoles, Tabular):
     """A sampled state space model identified from a record.
 
     Attributes
@@ -81,16 +82,6 @@ class SubspaceFit(Tabular):
             s = np.log(z.astype(complex)) / self.plant.dt
         s = s[s.imag >= 0.0]
         return np.asarray(s[np.argsort(np.abs(s))])
-
-    @property
-    def frequencies_hz(self) -> FloatArray:
-        """Natural frequencies [Hz]."""
-        return np.asarray(np.abs(self.poles) / (2.0 * np.pi))
-
-    @property
-    def damping(self) -> FloatArray:
-        """Damping ratios."""
-        return np.asarray(-self.poles.real / np.maximum(np.abs(self.poles), 1e-300))
 
     def __repr__(self) -> str:
         fits = ", ".join(f"{name} {value:.2f} %" for name, value in self.fit.items())

@@ -238,8 +238,9 @@ def reach(form, motion, cv):
 
 
 @kernel(**INSIDE)
-def tell_time(form, motion):
-    """Let the arm know the time, and how old its factors are."""
+def ready(form, motion, u, ca, cv, cq):
+    """Ask the joints for their part of the tangent; let the arm know the time, and how old its factors are."""
+    ask(form.set, motion.q, motion.v, motion.a, u, ca, cv, cq)
     inside = form.motion
     for i in range(inside.number.size):
         inside.number[i] = motion.number[i]
@@ -251,9 +252,8 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
+        ready(form, motion, u, ca, cv, cq)
         joints, inside = form.set, form.motion
-        ask(joints, motion.q, motion.v, motion.a, u, ca, cv, cq)
-        tell_time(form, motion)
         for j in range(joints.torques.size):
             if condense(joints, j):
                 return SINGULAR, np.inf
@@ -275,9 +275,8 @@ def bordered(inner_solve: Any, keeps: bool) -> Any:
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
+        ready(form, motion, u, ca, cv, cq)
         joints, inside = form.set, form.motion
-        ask(joints, motion.q, motion.v, motion.a, u, ca, cv, cq)
-        tell_time(form, motion)
         n, d = inside.q.size, inside.d
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
         if status != DONE or not np.isfinite(size):
