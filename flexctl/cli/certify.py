@@ -178,9 +178,10 @@ def certify(
     any parameter (--vary); encoder resolution, saturation, a sudden load, and the amplitude at which the full model
     departs from the linear prediction.
 
-    One sentence states the set for which the certificate holds and the nearest plant for which it does not.
-    Requirements are judged over that set; a requirement is never met by what was not examined, nor by a value closer to
-    its bound than the error of the run: every scenario is run again at a finer tolerance.
+    One sentence states the set for which the certificate holds and the nearest plant for which it does not. Stability
+    and margins are judged over that set, with a search between the points of its grids, scores in the scenarios; a
+    requirement is never met by what was not examined, nor by a value closer to its bound than the error of the run:
+    every scenario is run again at a finer tolerance.
 
     With --model the controller is designed on the plant as its file has it and examined in another
     formulation; the law reads and drives the corresponding signals there. Options of the formulation follow a colon: a
@@ -194,9 +195,9 @@ def certify(
     every variant of the plant that its scenarios use is always required.
 
     JSON: passed, holds, counterexamples, requirements, not_examined, loops, grid, poses, dampings, varied, drawn,
-    limits, mu, load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle, notes;
-    controller, plant, model, overrides, version; with --float32 also float32 (signals: unit, largest, measured, bound;
-    pole_shift).
+    between, limits, mu, load_steps, quantisation, linear_validity, saturation, scores, score_errors, does_not_settle,
+    notes; controller, plant, model, overrides, version; with --float32 also float32 (signals: unit, largest, measured,
+    bound; pole_shift).
     """
     from ..catalogue import load_controller
     from ..judging.certify import certify as examined
@@ -306,13 +307,14 @@ def together(found: Sequence[Loop]) -> Table:
 
 def plants(points: Sequence[Point]) -> Table:
     """Return the linear loop on plants that differ, of many the unstable ones, the slowest and the first ones."""
-    listed = common.table("plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]")
+    listed = common.table("plant<", "loop<", "slowest\n[1/s]", "least damping\n[1]", "disk\nmargin\n[1]")
     slow = sorted(points, key=lambda p: p.loop.decay if p.loop else -math.inf)[:SHOWN]
     for p in slow if len(points) > SHOWN else points:
-        numbers = (compact(p.loop.decay, 3), compact(p.loop.least_damped[0], 3)) if p.loop else ("", "")
-        listed.add_row(p.where(), p.state, *numbers)
+        numbers = [compact(p.loop.decay, 3), compact(p.loop.least_damped[0], 3)] if p.loop else ["", ""]
+        disk = compact(p.loop.smallest("disk_margin"), 3) if p.loop and p.loop.stable else ""
+        listed.add_row(p.where(), p.state, *numbers, disk)
     if len(points) > SHOWN:
-        listed.add_row(f"and {len(points) - SHOWN} that decay faster", "", "", "")
+        listed.add_row(f"and {len(points) - SHOWN} that decay faster", "", "", "", "")
     return listed
 
 
@@ -406,6 +408,11 @@ def limits(found: Certificate) -> list[str]:
         lines.append(f"30 % / mu at every command, whatever the payload ({where}): {told}")
         if not isinstance(bound, str) and bound.unstable is None:
             lines.append(f"worst-case gain of T over these payloads ({where}): {bound.worst_case_gain:.4g}")
+    worst = found.between
+    if worst is not None and worst.point is not None and worst.point.loop is not None:
+        p, loop = worst.point, worst.point.loop
+        least = f"disk margin {loop.smallest('disk_margin'):.4g}" if loop.stable else loop.state
+        lines.append(f"between the points of the set ({worst.tried} tried), at worst: {least}, at {p.where()}")
     return lines
 
 

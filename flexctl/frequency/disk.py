@@ -9,6 +9,7 @@ one at a time, 0.50 are left when both change, and 0.29 when both encoders do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,16 +43,8 @@ class Together:
     frequency: float
 
 
-def simultaneous(plant: FirstOrder, feedback: FirstOrder, omega: FloatArray) -> dict[str, Together]:
-    """Return the simultaneous disk margins "inputs" and "sensors" of a stable loop u = F y.
-
-    Parameters
-    ----------
-    plant, feedback : FirstOrder
-        The plant as the law sees it, and the law; both continuous or sampled alike.
-    omega : ndarray
-        Frequencies that resolve the poles of the closed loop [rad/s]; minima between them are looked for.
-    """
+def deviations(plant: FirstOrder, feedback: FirstOrder) -> Callable[[FloatArray, bool], ComplexArray]:
+    """Return (frequencies [rad/s], at the sensors) -> S - 1/2 there, else at the commands."""
     reads = [index_of("plant output", name, plant.outputs) for name in names(feedback.inputs)]
     drives = [index_of("plant input", name, plant.inputs) for name in names(feedback.outputs)]
     P, F = on_axis(plant), on_axis(feedback)
@@ -63,10 +56,48 @@ def simultaneous(plant: FirstOrder, feedback: FirstOrder, omega: FloatArray) -> 
         one = np.eye(L.shape[1])
         return np.asarray(np.linalg.inv(one + L) - 0.5 * one)
 
+    return deviation
+
+
+def simultaneous(plant: FirstOrder, feedback: FirstOrder, omega: FloatArray) -> dict[str, Together]:
+    """Return the simultaneous disk margins "inputs" and "sensors" of a stable loop u = F y.
+
+    Parameters
+    ----------
+    plant, feedback : FirstOrder
+        The plant as the law sees it, and the law; both continuous or sampled alike.
+    omega : ndarray
+        Frequencies that resolve the poles of the closed loop [rad/s]; minima between them are looked for.
+    """
+    deviation = deviations(plant, feedback)
     return {
         "inputs": _largest(lambda at: deviation(at, False), omega),
         "sensors": _largest(lambda at: deviation(at, True), omega),
     }
+
+
+def one_at_a_time(plant: FirstOrder, feedback: FirstOrder, omega: FloatArray) -> float:
+    """Return the smallest disk margin of the commands of a stable loop u = F y, one at a time, the others closed.
+
+    That of `flexctl.margins`, found in a tenth of its time: of all that it finds this is one over the largest diagonal
+    entry of S - 1/2, which needs no crossings. Arguments as of `simultaneous`.
+    """
+    largest = deviations(plant, feedback)
+
+    def entries(at: FloatArray) -> FloatArray:
+        return np.abs(np.diagonal(largest(at, False), axis1=1, axis2=2))
+
+    found, best = entries(omega), 0.0
+    for values in found.T:
+        k = int(np.argmax(values))
+        low, high = omega[max(k - 1, 0)], omega[min(k + 1, omega.size - 1)]
+        best = max(best, float(values[k]))
+        for _ in range(3):
+            fine = np.linspace(low, high, 17)
+            closer = entries(fine).max(axis=1)
+            j = int(np.argmax(closer))
+            best, low, high = max(best, float(closer[j])), fine[max(j - 1, 0)], fine[min(j + 1, 16)]
+    return 1.0 / best if best > 0.0 else np.inf
 
 
 def _largest(matrix: Any, omega: FloatArray) -> Together:

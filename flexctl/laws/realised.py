@@ -40,6 +40,9 @@ HOLDS, SETTLED = 1e-6, 400
 """Part by which the command at rest may miss what holds the arm, and samples in which filters come to rest."""
 LATER, OTHER_TIMES = (23, 4001), (0.917, 7.31, 61.7, 503.0)
 """When the move is made besides at once: after so many samples at rest, and with so much [s] added to the time."""
+FADES, DRIFTS = 0.5, 1e-10
+"""At rest, long after any motion of its own, the command of a law comes to rest: in the second half of an experiment it
+moves less than this part of what it moves in the first, or by less than this part of its size."""
 
 
 def copied(law: Any) -> Any:
@@ -93,6 +96,7 @@ def realised(
         found = _realisation(np.concatenate([h, more], axis=2))
         if found is not None:
             rest.check_together(h)
+            rest.check_rest(h)
             A, B, C, D = found
             n = rest.y.size
             if held is not None:
@@ -182,6 +186,21 @@ class _Rest:
         wanted = h @ moved[: self.y.size]
         if np.abs(0.5 * (up - down) - wanted).max() > AGREES * max(float(np.abs(h * sizes).max()), 1e-300):
             raise _refused(self.law, f"after {LATER[1]} samples at rest its response is another one, or not the sum")
+
+    def check_rest(self, h: FloatArray) -> None:
+        """Refuse a law whose command goes on by itself where nothing moves: in no loop does that come to rest."""
+        law, count = copied(self.law), LATER[1]
+        state, found = initial_at(law, self.y), np.zeros((count, len(law.drives)))
+        for k in range(count):
+            t = OTHER_TIMES[-1] + k * law.sample_time
+            found[k], state = check_answer(law.step(state, t, self.y.copy(), self.r.copy()), law, t)
+        first, second = (np.ptp(half, axis=0) for half in np.array_split(found, 2))
+        size = np.maximum(np.abs(found).max(axis=0), np.abs(h).max(axis=(0, 2)))
+        going = np.flatnonzero(second > np.maximum(FADES * first, DRIFTS * size))
+        if going.size:
+            drive, by, time = law.drives[going[0]], second[going[0]], 0.5 * count * law.sample_time
+            told = f"at rest {drive} goes on by itself, {by:.3g} in {time:.3g} s: it drifts, or swings"
+            raise _refused(self.law, told)
 
     def check_held(
         self, held: FloatArray, moving: Sequence[bool], h: FloatArray, found: tuple[FloatArray, ...]

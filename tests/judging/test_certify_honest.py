@@ -17,6 +17,7 @@ import flexctl as fx
 from flexctl.__main__ import cli
 from flexctl.judging import certify as judging_certify
 from flexctl.judging.certify import loads, varied
+from flexctl.judging.certify.between import Between
 from flexctl.judging.certify.jobs import perform
 from flexctl.judging.certify.loops import examine
 from flexctl.judging.certify.requirements import judged
@@ -372,6 +373,39 @@ class TestVerdictAndSentenceAgree:
         assert found.holds.startswith("Not shown to hold for")
         assert "10 g (no such plant)" in found.holds
         assert found.verdicts[0].word == "NOT EXAMINED"
+
+    def test_margins_are_those_of_the_whole_set(self) -> None:
+        """A grid had 0.964 at +5 %, within the set, and the verdict was "0.9875: met": that of the scenarios alone."""
+        cell = next(p for p in lqg().points if p.payload == 0.01 and p.frequency == 0.0)
+        assert cell.loop is not None
+        less = replace(cell.loop, margins={}, disk=0.05)
+
+        def verdict(**parts: Any) -> Any:
+            return judged(replace(lqg(), **parts), {"disk_margin": 0.25})[1]
+
+        assert verdict().passed
+        inside = replace(cell, payload=0.0125, loop=less)
+        for parts in ({"points": (inside,)}, {"posed": (replace(inside, pose="bent"),)},
+                      {"varied": (inside,)}, {"between": Between(inside, 24)}):
+            found = verdict(**parts)
+            assert not found.passed
+            assert found.found.startswith("0.05 (12.5 g")
+        found = verdict(points=(cell, replace(inside, frequency=0.04)))
+        assert found.passed
+        assert found.found.endswith("; outside the set 0.05 (12.5 g, frequencies +4 %)")
+        unknown = verdict(points=(replace(cell, loop=None, unknown="no such plant"),))
+        assert unknown.word == "NOT EXAMINED"
+
+    def test_a_search_goes_between_the_points(self) -> None:
+        worst = lqg().between
+        assert worst is not None
+        assert worst.point is not None
+        assert worst.point.loop is not None
+        assert 0.0 <= (worst.point.payload or 0.0) <= 0.02
+        inside = [p.loop.smallest("disk_margin") for p in lqg().points if p.loop and p.frequency == 0.0]
+        assert worst.point.loop.smallest("disk_margin") < 1.01 * min(inside)
+        assert "on a grid and with a search between its points" in lqg().holds
+        assert lqg().to_dict()["between"]["tried"] >= 8
 
     def test_a_run_that_fails(self) -> None:
         found = self.judged(failures={"5 deg": "Newton failed"})

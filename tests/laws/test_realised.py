@@ -166,6 +166,33 @@ def test_a_gain_that_changes_after_seconds_is_found_out() -> None:
         realised(Switched(None), [0.0], [0.0])
 
 
+class Alone(Static):
+    """u = 0.3 x and something that the law does by itself, of its time and of the sum of its own past."""
+
+    def initial(self) -> float:
+        return 0.0
+
+    def step(self, state: float, t: float, y: Any, r: Any) -> Any:
+        return np.array([0.3 * y[0] + self.f(t, state)]), state + 1.0
+
+
+@pytest.mark.parametrize("f", [
+    lambda t, n: 1e-6 * n, lambda t, n: 1e-9 * n, lambda t, n: 1e-8 * t, lambda t, n: 1e-4 * np.sin(30.0 * t),
+    lambda t, n: 1e-5 * 1.0001**n,
+])
+def test_a_law_that_drifts_or_swings_where_nothing_moves_is_refused(f: Any) -> None:
+    """A torque that grew by 1 mN m each second was certified: its loop is that of the law without it."""
+    with pytest.raises(fx.NotAvailable, match="at rest joint1_torque goes on by itself"):
+        realised(Alone(f), [0.0], [0.0])
+
+
+@pytest.mark.parametrize("f", [
+    lambda t, n: 0.1, lambda t, n: 0.1 * 0.998**n, lambda t, n: 0.1 * np.sin(t) if t < 5.0 else 0.02,
+])
+def test_offsets_what_fades_and_motions_that_end_are_no_drift(f: Any) -> None:
+    assert realised(Alone(f), [0.0], [0.0]).Dy == pytest.approx(0.3)
+
+
 class Stating(Static):
     """It states a linear part of gain 0.3, and does what f is."""
 

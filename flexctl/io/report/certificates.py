@@ -35,13 +35,18 @@ def of_certificate(found: Certificate) -> list[page.Block]:
         drawn = _disk(found)
         if drawn is not None:
             blocks.append(page.charts([drawn], linked=False))
-    for title, members in (("Other poses", found.posed), ("Other dampings", found.dampings), ("Ranges", found.varied)):
+    between = (found.between.point,) if found.between is not None and found.between.point is not None else ()
+    for title, members in (
+        ("Between the points of the set, the worst that a search found", between), ("Other poses", found.posed),
+        ("Other dampings", found.dampings), ("Ranges", found.varied),
+    ):
         if members:
             rows = [
-                [p.where(), _state(p), p.loop.decay if p.loop else None, p.loop.least_damped[0] if p.loop else None]
+                [p.where(), _state(p), *((p.loop.decay, p.loop.least_damped[0], p.loop.smallest("disk_margin"))
+                                         if p.loop else (None, None, None))]
                 for p in members
             ]
-            heads = ["plant<", "loop<", "slowest\n[1/s]", "least\ndamping"]
+            heads = ["plant<", "loop<", "slowest\n[1/s]", "least\ndamping", "disk\nmargin"]
             blocks += [page.heading(title), page.table("", heads, rows)]
     blocks += _limits(found) + _loads(found) + _events(found) + _encoders(found) + _runs(found)
     return blocks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...simulation.response import Response
 from ...support.tabular import Column, Tabular
+from .between import Between
 from .bound import INPUT_UNCERTAINTY, PayloadBound
 from .events import Event
 from .holds import Counterexample, counterexamples, statement
@@ -42,6 +43,8 @@ class Certificate(Tabular):
     dampings, varied, drawn : tuple of Point
         The linear loop with other structural dampings, over the ranges of other parameters, and on plants drawn from
         what is not known exactly of the plant.
+    between : Between or None
+        The worst that a search between the points of the grids found; None where nothing lies between them.
     limits : tuple of Limit
         Limits of stability.
     bounds : mapping
@@ -121,6 +124,7 @@ class Certificate(Tabular):
     poses: tuple[str, ...]
     verdicts: tuple[Verdict, ...] = ()
     events: tuple[Event, ...] = ()
+    between: Between | None = None
     errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     ratio_errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     saturation_errors: Mapping[str, float] = field(default_factory=dict)
@@ -190,6 +194,8 @@ class Certificate(Tabular):
             "grid": [p.to_dict() for p in self.points], "poses": [p.to_dict() for p in self.posed],
             "dampings": [p.to_dict() for p in self.dampings], "varied": [p.to_dict() for p in self.varied],
             "drawn": [p.to_dict() for p in self.drawn],
+            "between": None if self.between is None or self.between.point is None else {
+                **self.between.point.to_dict(), "tried": self.between.tried},
             "limits": [asdict(limit) for limit in self.limits],
             "mu": {**_mu(self.bound), "poses": {pose: _mu(b) for pose, b in self.bounds.items() if pose}},
             "load_steps": [asdict(x) for x in self.loads],

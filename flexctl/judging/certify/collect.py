@@ -15,10 +15,11 @@ from ...simulation.response import Response
 from ..validity import LinearValidity, Scaling
 from ..variations import vibration_ratios
 from . import runs
+from .between import Between
 from .bound import PayloadBound
 from .certificate import Certificate
 from .events import Event
-from .jobs import FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
+from .jobs import BETWEEN, FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
 from .loads import TIP, LoadStep
 from .loops import Loop
 from .robust import Limit, Point
@@ -66,7 +67,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         elapsed=0.0, ratios=ratios,
         no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
         poses=("that in which the scenario begins", *(text for text, _, _ in posed(task))),
-        errors=errors, saturation_errors=saturation_errors,
+        between=_between(found), errors=errors, saturation_errors=saturation_errors,
         ratio_errors={name: differences(own, _ratios(task, verified).get(name, {})) for name, own in ratios.items()},
     )
 
@@ -110,6 +111,11 @@ def _with_recovery_error(found: LoadStep, finer: LoadStep) -> LoadStep:
 def _points(found: Mapping[str, Any], prefix: str) -> tuple[Point, ...]:
     listed = [x for key, x in found.items() if key.startswith(prefix) and isinstance(x, Point)]
     return tuple(sorted(listed, key=lambda p: (p.pose, p.payload or 0.0, p.frequency)))
+
+
+def _between(found: Mapping[str, Any]) -> Between | None:
+    told = found.get(BETWEEN)
+    return told if isinstance(told, Between) else None
 
 
 def _bounds(task: Task, found: Mapping[str, Any]) -> dict[str, PayloadBound | str]:
@@ -208,6 +214,8 @@ def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     once = {key: x for key, x in found.items() if not key.startswith(FINER)}
     notes += [f"amplitude {x.factor:g}: {x.failure}" for x in once.values() if isinstance(x, Scaling) and x.failure]
     notes += [f"{x.bits} bits: {x.failure}" for x in once.values() if isinstance(x, QuantisedRun) and x.failure]
+    searched = _between(found)
+    notes += [f"{BETWEEN}: {searched.failed}"] if searched is not None and searched.failed else []
     loads = [x for x in once.values() if isinstance(x, LoadStep) and x.failure]
     happened = [x for x in once.values() if isinstance(x, Event)]
     notes += [f"{x.name}: {x.failure or x.beyond}" for x in happened if x.failure or x.beyond]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .certificate import Certificate
+    from .loops import Loop
     from .robust import Limit, Point
 
 
@@ -52,10 +53,22 @@ def unexamined(found: Certificate) -> list[Point]:
     of_the_set(found, p)]
 
 
+def loops_of_the_set(found: Certificate) -> list[tuple[str, Loop]]:
+    """Return the linear loops of the set, each with its plant in words."""
+    every = [(loop.variant, loop) for loop in found.loops]
+    return every + [(p.where(), p.loop) for p in _points(found) if p.loop is not None and of_the_set(found, p)]
+
+
+def _points(found: Certificate) -> list[Point]:
+    """Return all points with the damping that the plant has."""
+    worst = [found.between.point] if found.between is not None and found.between.point is not None else []
+    return [*found.points, *found.posed, *found.varied, *found.drawn, *worst]
+
+
 def counterexamples(found: Certificate) -> list[Counterexample]:
     """Return the nearest plant of every kind on which the loop is not stable, the nearest of all first."""
     known = [Counterexample(f"{x.state}: {x.variant or found.plant}", 0.0) for x in found.loops if not x.stable]
-    every = (*found.points, *found.posed, *found.varied, *found.drawn, *found.dampings)
+    every = (*_points(found), *found.dampings)
     known += [_counterexample(found, f"{p.state} at {p.where()}", _apart(found, p)) for p in every if not p.stable]
     known += [_counterexample(found, _told(x), _beyond(found, x)) for x in found.limits if x.reached]
     for bound in found.bounds.values():
@@ -155,8 +168,9 @@ def set_of(found: Certificate) -> str:
         parts.append("the linear plant that was given")
     else:
         parts.append("the pose in which the scenario begins" if count == 1 else f"{count} poses")
-    tried = " and ".join(["on a grid", *(["with the bound between its payloads"] if _bounded(found) else [])])
-    return f"{', '.join(parts)}, {tried}"
+    tried = ["on a grid", *(["with a search between its points"] if found.between is not None else [])]
+    tried += ["with the bound between its payloads"] if _bounded(found) else []
+    return f"{', '.join(parts)}, {' and '.join(tried)}"
 
 
 def _bounded(found: Certificate) -> bool:

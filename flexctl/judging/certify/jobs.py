@@ -19,10 +19,11 @@ from ...simulation.response import Response
 from ..scenario import Scenario, variants
 from ..variations import changed
 from . import loads, robust, runs, varied
+from .between import WAY, Space, between
 from .bound import MOST_ASIDE, MOST_BEGIN, CrossedBounds
 from .events import event, event_names
 from .loops import Loop, examine
-from .requirements import LINEAR
+from .requirements import LINEAR, OF_MARGINS
 from .robust import Point, overridden
 from .settling import NO_TAIL, has_tail, sustained
 from .task import Task
@@ -39,6 +40,7 @@ PAYLOADS, CHANGES = 5, 3
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0, 4.0)
 POSES_OF_A_PATH = 6
 """Poses in which the linear loop is examined, besides the first, where a scenario follows a path."""
+BETWEEN = "between the points"
 ENDS = (-0.5, 1.0)  # beyond these changes of frequency no limit is looked for
 
 
@@ -85,7 +87,7 @@ def jobs(task: Task) -> dict[str, Job]:
     if item.track is None and not isinstance(task.plant, IsLinear):
         for label, one in (("", item), *((("finer ", item.finer()),) if LINEAR in task.requirements else ())):
             found[f"{label}linear prediction"] = (runs.predicted, (task.plant, task.law, one))
-    around = {**_loops(task), **_posed(task), **_dampings(task), **_varied(task), **_drawn(task)}
+    around = {**_loops(task), **_posed(task), **_dampings(task), **_varied(task), **_drawn(task), **_between(task)}
     return {**_bounds(task), **found, **around}
 
 
@@ -238,13 +240,32 @@ def _posed(task: Task) -> dict[str, Job]:
     for text, pose, law in posed(task):
         for mass, change, what in grid(task, 3):
             about = Point(mass, change, None, pose=text)
-            found[f"pose {text}: {what}"] = (_posed_point, (base, law, task.chosen, about, pose))
+            found[f"pose {text}: {what}"] = (_posed_point, (base, law, task.chosen, about, pose, _whole(task)))
     return found
 
 
-def _posed_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float]) -> Point:
+def _posed_point(
+    base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float], with_margins: bool
+) -> Point:
     extra = changed(base, about.payload, about.frequency)
-    return robust.loop_point(overridden(base, extra), law, item, about, pose)
+    return robust.loop_point(overridden(base, extra), law, item, about, pose, with_margins)
+
+
+def _whole(task: Task) -> bool:
+    """Whether a requirement needs more of a loop than its poles and disk margin."""
+    return any(key in task.requirements for key in OF_MARGINS)
+
+
+def _between(task: Task) -> dict[str, Job]:
+    """Return the search between the points of the grids, where anything lies between them."""
+    ranges, base, item = varied_ranges(task), task.chosen.plant(task.plant), task.chosen
+    poses = [] if item.track is not None else [tuple(map(float, pose)) for pose in task.poses]
+    if poses and item.options.get("initial") is None:
+        poses.insert(0, tuple(joint.angle for joint in base.arm.joints))
+    if len(poses) > 1:
+        ranges[WAY] = (0.0, len(poses) - 1.0)
+    space = Space(base, item.own_law(task.law), item, ranges, poses if WAY in ranges else ())
+    return {BETWEEN: (between, (space, _whole(task)))} if ranges else {}
 
 
 def _dampings(task: Task) -> dict[str, Job]:
@@ -293,16 +314,16 @@ def _drawn(task: Task) -> dict[str, Job]:
 
 
 def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
-    """Return the ranges asked for, with those of payload and frequencies: the certificate speaks of all at once."""
-    ranges = dict(task.requirements["vary"])
-    masses = payloads(task)
+    """Return the ranges of the set: those asked for, with payload and frequencies; it speaks of all at once."""
+    asked = task.requirements.get("vary", {})
+    ranges, masses = dict(asked), payloads(task)
     if "payload.mass" not in ranges and masses is not None:
         ranges[varied.PAYLOAD] = masses
     # with these the frequencies change
     stiff = FREQUENCY_FACTOR in ranges or any(varied.YOUNG.fullmatch(key) for key in ranges)
     if "frequency_change" in task.requirements and not stiff:
         ranges[varied.FREQUENCY] = changes(task)
-    return {key: ends for key, ends in ranges.items() if key in task.requirements["vary"] or ends[0] < ends[1]}
+    return {key: ends for key, ends in ranges.items() if key in asked or ends[0] < ends[1]}
 
 
 def _loop(

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import require
 from ...frequency import Margins, loop_gain, margins
-from ...frequency.disk import Together, simultaneous
+from ...frequency.disk import Together, one_at_a_time, simultaneous
 from ...frequency.grids import start_grid
 from ...laws.given import feedback_of
 from ...linear import LinearPlant
@@ -86,6 +86,8 @@ class Loop:
     together : mapping
         Disk margin of all commands at once, "inputs", and of all sensors at once, "sensors"; empty where the loop is
         unstable or margins were not asked for.
+    disk : float
+        Smallest disk margin of all commands, one at a time, where the other margins were not asked for.
     """
 
     variant: str
@@ -96,6 +98,7 @@ class Loop:
     law_pole: float
     hidden: int
     together: Mapping[str, Together] = field(default_factory=dict)
+    disk: float = np.nan
 
     @property
     def stable(self) -> bool:
@@ -118,8 +121,11 @@ class Loop:
         return float(zeta[k]), float(np.abs(s[k]) / (2 * np.pi))
 
     def smallest(self, key: str) -> float:
-        """Return the smallest margin of a name over all inputs; 0 for an unstable loop."""
-        return min((getattr(m, key) for m in self.margins.values()), default=np.inf) if self.stable else 0.0
+        """Return the smallest margin of a name over all inputs; 0 for an unstable loop, NaN where it is not known."""
+        if not self.stable:
+            return 0.0
+        none = self.disk if key == "disk_margin" else np.nan
+        return min((getattr(m, key) for m in self.margins.values()), default=none)
 
     def simultaneous(self, key: str) -> float:
         """Return the disk margin of all "inputs" or all "sensors" at once; 0 for an unstable loop."""
@@ -178,7 +184,7 @@ def examine(plant: LinearPlant, law: Any, variant: str = "", with_margins: bool 
     variant : str
         Label.
     with_margins : bool
-        Without them it is several times faster.
+        Without them (but for the disk margin) it is ten times faster.
     """
     feedback = feedback_of(law)
     dt = feedback.dt
@@ -188,12 +194,14 @@ def examine(plant: LinearPlant, law: Any, variant: str = "", with_margins: bool 
     state = state_of(s, dt)
     loop = loop_gain(view, law) if with_margins else None
     found = {} if loop is None else {drive: margins(loop, drive) for drive in law.drives}
-    together = simultaneous(view, feedback, frequencies(plant, poles, dt)) if with_margins and state == STABLE else {}
+    stable, places = state == STABLE, frequencies(plant, poles, dt) if state == STABLE else np.zeros(0)
+    together = simultaneous(view, feedback, places) if with_margins and stable else {}
+    disk = np.nan if with_margins or not stable else one_at_a_time(view, feedback, places)
     own = feedback.poles()
     ringing = float(own.real[np.argmin(np.abs(own + 1.0))]) if dt > 0 and own.size else np.nan
     flexible = np.asarray(modes(plant).poles, complex)
     hidden = int(np.sum(flexible.imag * dt > np.pi))
-    return Loop(variant, state, s, found, spillover(flexible, poles, dt), ringing, hidden, together)
+    return Loop(variant, state, s, found, spillover(flexible, poles, dt), ringing, hidden, together, disk)
 
 
 def frequencies(plant: LinearPlant, poles: ComplexArray, dt: float, points: int = 300) -> FloatArray:

@@ -145,11 +145,13 @@ def _sustained(plant: Plant, law: Any, item: Scenario, run: Response, decay: flo
 
 
 def loop_point(
-    arm: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None
+    arm: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None,
+    with_margins: bool = False,
 ) -> Point:
     """Return a point of which only the linear loop is examined, in a pose [rad] or where the scenario begins."""
     at = start_point(arm, item, pose)
-    return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), False))
+    loop = examine(arm.linearise(at), linear_law(law, arm.model, at), about.where(), with_margins)
+    return replace(about, loop=loop)
 
 
 def overridden(plant: Plant, extra: Mapping[str, Any]) -> Plant:
