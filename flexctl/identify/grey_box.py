@@ -88,9 +88,9 @@ class Identified(Tabular):
 
     Examples
     --------
-    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01}, payload={"inertia": 1e-6})
     >>> w = np.linspace(5.0, 450.0, 120)
-    >>> H = arm.with_(payload={"mass": 0.02}).linearise().transfer(1j * w)[:1]
+    >>> H = arm.with_({"payload.mass": 0.02}).linearise().transfer(1j * w)[:1]
     >>> data = fx.identify.measured_response(w, H, ["joint1_torque [N m]"], ["joint1_angle [rad]"], relative=0.01)
     >>> found = fx.identify.parameters(arm, data, free=["payload.mass"], start={"payload.mass": 0.01}, mesh=False)
     >>> print(round(found.values["payload.mass"], 5))
@@ -238,7 +238,7 @@ def parameters(
 
     Examples
     --------
-    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01})
+    >>> arm = fx.load_plant("tokhi_azad_1994", damping={"kind": "modal", "ratio": 0.01}, payload={"inertia": 1e-6})
     >>> w = np.linspace(5.0, 450.0, 120)
     >>> data = fx.identify.measured_response(
     ...     w, arm.linearise().transfer(1j * w)[:1], ["joint1_torque [N m]"], ["joint1_angle [rad]"], relative=0.01)

@@ -69,6 +69,14 @@ class FastestAlong:
     bound : float
         Time that no motion of the slowly bending arm beats within the limits that were asked for [s]; nan where that is
         not known.
+
+    Examples
+    --------
+    >>> arm, circle = fx.load_plant("tian_2r_beam", model={"elements": 2}), fx.Circle((1.6, 0.0), 0.3)
+    >>> law = lambda track: fx.tip_tracking(track, fx.pd_gains((35.0, 20.5), 8.0), filter_time=20e-3)
+    >>> found = fx.fastest_along(law, arm, circle, {"joint1_torque": 40.0, "joint2_torque": 25.0})
+    >>> found.bound < found.duration < 1.2 * found.bound
+    True
     """
 
     track: LedTrack

@@ -12,7 +12,7 @@ from ..errors import AccuracyWarning, caution
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .claims import MOVES, ROUNDING, Claim, warn_of
+from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, warn_of
 from .defaults import CLAIM, DEFAULT, MEMORY
 from .growth import Growth
 
@@ -42,9 +42,6 @@ NEAR = 100.0
 steps of half the length to be tried. It costs time alone: what these change is judged, else steps follow the error.
 Chosen: the largest such ratio that was seen is some tens, in stiff arms that are led."""
 
-CONTROLLED = ("m", "rad", "1")
-"""Units of outputs whose local error is controlled; rates of them are estimated, accelerations are not."""
-
 ACCELERATIONS = "accelerations, and what reads them: where forces jump no step resolves them"
 
 
@@ -52,7 +49,7 @@ def kinds(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
     """Return what is done about the error of each output, as the steppers number it."""
     found = [state.LEFT] * len(outputs)
     for i, signal in enumerate(outputs):
-        if signal.unit in CONTROLLED:
+        if signal.unit in DISPLACEMENTS:
             found[i] = state.CONTROLLED
         elif signal.unit.endswith("/s"):
             found[i] = state.ESTIMATED
@@ -62,7 +59,7 @@ def kinds(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
 def unknown_by_unit(outputs: Sequence[Signal]) -> npt.NDArray[np.int64]:
     """Return which outputs the unit does not tell apart: torques and currents may be of rates, or of accelerations."""
     units = [one.unit for one in outputs]
-    return np.array([i for i, unit in enumerate(units) if unit not in CONTROLLED and "/" not in unit], np.int64)
+    return np.array([i for i, unit in enumerate(units) if unit not in DISPLACEMENTS and "/" not in unit], np.int64)
 
 
 class Accuracy:
@@ -246,7 +243,7 @@ class Accuracy:
             told = "the loop is unstable there, and errors grow with the motion; the growth itself is real"
             text = f"{self.rising}: {told}"
             caution(text, AccuracyWarning)
-        warn_of(found, rtol, self._bent(), longest, lost)
+        warn_of(found, rtol, self._bent(), longest, lost, self._safety if self._estimated else 1.0)
 
     def _bent(self) -> float:
         """Return the part of the range that may be wrong because inputs are no parabolas within a step."""

@@ -1,8 +1,10 @@
 """Claims of a run about its errors: the one place that decides which signals it warns of.
 
-A claim is the estimated largest error of a signal, as it stands in `run.error`. Whatever the signal is (an angle, a
-rate, a torque, friction, a current, a command), a claim above the tolerance times the range of the signal is said, with
-what to do about it. Estimates of different kinds come together here, so that none of them goes past.
+A claim is the estimated largest error of a signal, as it stands in `run.error`. Steps follow what displacements
+(angles, deflections, strains) are estimated to be off: a warning names those that are above the tolerance times their
+range. Whatever else a signal is (a rate, a torque, friction, a current, a command), its error is estimated, not
+controlled, and a warning names it from `FOLLOWS` times the tolerance on. Estimates of different kinds come together
+here, so that none of them goes past.
 """
 
 from __future__ import annotations
@@ -16,8 +18,14 @@ from ..errors import AccuracyWarning, caution
 from ..model import FloatArray, Signal
 from .defaults import DEFAULT, LEAST_RTOL
 
+DISPLACEMENTS = ("m", "rad", "1")
+"""Units of outputs whose local error is controlled."""
 MOVES, ROUNDING = 1e-5, 1e-14
 """A signal moves if its range is more than this part of the widest range of its unit, and more than this."""
+FOLLOWS = 5.0
+"""Rates of an oscillation, and what reads them, are a few times further off than its displacements, as parts of their
+ranges, and are claimed to be some ten times further off than they are. Chosen: named at the tolerance itself, they would
+be named of most runs that are as good as was asked for."""
 FINER = 0.2
 """Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
 
@@ -58,8 +66,19 @@ def claims(signals: Sequence[Signal], series: FloatArray, error: Mapping[str, fl
     return sorted(found, key=lambda one: -one.part)
 
 
-def warn_of(found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str]) -> None:
-    """Warn of all claims above `rtol` of the range, or `DEFAULT` where steps were given (0).
+def poor(found: Sequence[Claim], rtol: float, raised: float = 1.0) -> list[Claim]:
+    """Return the claims of which a run of this tolerance must warn; `raised`: by how much claims are above estimates."""
+    return [one for one in found if not one.error <= _allowed(one, raised) * rtol * one.extent]
+
+
+def _allowed(one: Claim, raised: float) -> float:
+    return raised if one.signal.unit in DISPLACEMENTS else max(raised, FOLLOWS)
+
+
+def warn_of(
+    found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str], raised: float = 1.0
+) -> None:
+    """Warn of the claims that are poor at `rtol`, or at `DEFAULT` where steps were given (0).
 
     Parameters
     ----------
@@ -73,14 +92,16 @@ def warn_of(found: Sequence[Claim], rtol: float, bent: float, longest: float, kn
         The longest step [s]; 0 where it is not known.
     known : collection of str
         Signals that another warning names.
+    raised : float
+        By how much claims are above estimates.
     """
     wanted = rtol or DEFAULT
-    poor = [one for one in found if not one.error <= wanted * one.extent and one.signal.name not in known]
-    listed = ", ".join(map(str, poor))
+    unnamed = [one for one in poor(found, wanted, raised) if one.signal.name not in known]
+    listed = ", ".join(map(str, unnamed))
     if bent > wanted:
         text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
-        caution(text + (f": {listed}" if poor else ""), AccuracyWarning)
-    elif poor:
+        caution(text + (f": {listed}" if unnamed else ""), AccuracyWarning)
+    elif unnamed:
         caution(f"not within {wanted:.3g} of the range: {listed}; {_remedy(rtol, longest)}", AccuracyWarning)
 
 

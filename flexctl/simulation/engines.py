@@ -38,7 +38,7 @@ def soon(model: MechanicalModel, plan: Plan, feeds: bool) -> None:
 
 def _has_functions(model: MechanicalModel) -> bool:
     """Whether a model has compiled functions, as far as can be said without compiling them."""
-    if type(model).compiled is MechanicalModel.compiled:
+    if MechanicalModel in type(model).__mro__ and type(model).compiled is MechanicalModel.compiled:
         return False
     if not isinstance(model, Wrapping):
         return True

@@ -130,7 +130,7 @@ TRACKING = {
 # asserted in files of their own
 ELSEWHERE = {
     "ralf_disturbance", "ralf_hinf", "ralf_lqg", "ralf_shaped",  # test_ralf_controllers.py
-    "planar_2r_fastest", "ralf_fastest",  # test_fastest_controllers.py
+    "planar_2r_fastest", "ralf_fastest", "tian_circle_fastest",  # test_fastest_controllers.py
     "planar_2r_learning", "tokhi_azad_learning",  # test_learning_controllers.py
     "tokhi_azad_order4", "tokhi_azad_strain",  # test_frontier_controllers.py
     "planar_2r_disturbance", "planar_2r_scheduled", "spatial_3r_pid", "three_link_shaped",  # test_planar_controllers.py

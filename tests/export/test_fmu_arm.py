@@ -285,5 +285,5 @@ def test_what_cannot_be_is_refused(tmp_path, plant, options, told):
 
 
 def test_a_linear_export_takes_no_pose(tmp_path):
-    with pytest.raises(fx.DefinitionError, match="pose is of nonlinear=True"):
+    with pytest.raises(fx.DefinitionError, match="pose is for nonlinear=True"):
         fx.export_plant(beams(), tmp_path / "out", "fmu", pose={"joint1": 0.1})

@@ -108,7 +108,7 @@ def test_sweeps_draw_plants(tmp_path: Path) -> None:
     assert len(set(table["joint.1.hub_inertia"])) == 3
     assert np.abs(np.array(table["joint.1.hub_inertia"]) - 5.86e-4).max() < 8e-5
     assert table["status"] == ["ok"] * 3
-    with pytest.raises(fx.DefinitionError, match="does not say what is uncertain"):
+    with pytest.raises(fx.DefinitionError, match="does not state what is uncertain"):
         fx.sweep("tokhi_azad_pd", draws=3, scenarios=["5 deg, 0 g"])
 
 
@@ -122,7 +122,7 @@ def test_certificates_draw_plants(tmp_path: Path) -> None:
     assert len({p.values["joint.1.hub_inertia"] for p in found.drawn}) == 5
     assert next(v for v in found.verdicts if v.name == "drawn").passed
     assert "5 plants drawn" in found.holds
-    with pytest.raises(fx.DefinitionError, match="does not say what is uncertain"):
+    with pytest.raises(fx.DefinitionError, match="does not state what is uncertain"):
         fx.certify("tokhi_azad_pd", draws=5)
 
 

@@ -63,7 +63,7 @@ class TestSamples:
             ({"a": (1,)}, "grid", 5, "leave the count out"),
             ({"a": (1,)}, "lhs", None, "say how many"),
             ({"a": (1,)}, "latin", 3, "unknown way to sample"),
-            ({}, "grid", None, "nothing is swept"),
+            ({}, "grid", None, "nothing to sweep over"),
         ],
     )
     def test_what_makes_no_sense(self, over: dict, method: str, count: int | None, message: str) -> None:
@@ -177,7 +177,7 @@ class TestCases:
 
     def test_a_worker_with_another_file_refuses(self, place: Path) -> None:
         study = Study(str(place / "pd.py"), "tokhi_azad_1994", digest="0123")
-        assert "another file" in perform(Case(study, ()))[0]["reason"]
+        assert "is not the same file here" in perform(Case(study, ()))[0]["reason"]
 
 
 class TestTable:

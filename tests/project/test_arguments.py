@@ -196,6 +196,8 @@ ELSE: dict[str, Callable[[Any], Any]] = {
                                                     {"chord1_angle": 0.1}, longest=1.0),
     "bound": lambda x: fx.bound({"x": x}, {"joint1_angle": 0.1}, drive="joint1_torque", limits={"joint1_torque": 0.3},
                                 longest=1.0),
+    "fastest_track": lambda x: fx.fastest_track(x, fx.Circle((0.5, 0.0), 0.1), {"joint1_torque": 1.0}),
+    "fastest_along": lambda x: fx.fastest_along(LAW, x, fx.Circle((0.5, 0.0), 0.1), {"joint1_torque": 1.0}),
     "export_plant": lambda x: fx.export_plant(x, "never.fmu"),
     "identify.measure": lambda x: fx.identify.measure(x, fx.identify.doublets("joint1_torque [N m]", 0.1)),
     "identify.parameters": lambda x: fx.identify.parameters(x, [], []),

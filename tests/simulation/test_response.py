@@ -160,7 +160,7 @@ def test_damaged_files_raise_only_our_own_error(run: Response, tmp_path: Path) -
     ("change", "message"),
     [
         ({"y": np.zeros((3, 4))}, "y has shape"), ({"t": np.zeros((2, 2))}, "times of shape"),
-        ({"u": np.zeros((101, 1), complex)}, "not numbers"), ({"extra": np.zeros(3)}, "unexpected keyword"),
+        ({"u": np.zeros((101, 1), complex)}, "not numbers"), ({"extra": np.zeros(3)}, "has no argument 'extra'"),
         ({"meta": np.array("[]")}, "damaged"), ({"meta": np.array("{")}, "damaged"), ({"meta": None}, "meta"),
         ({"r": np.zeros((101, 0))}, "r has shape"), ({"meta": np.array("[" * 99999)}, "damaged"),
     ],

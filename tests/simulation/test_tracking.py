@@ -264,9 +264,9 @@ def test_a_fast_sampled_law_is_the_continuous_one() -> None:
 def test_what_the_compiled_loop_cannot_do_continuously_is_refused() -> None:
     law = laws(0.0)
     assert isinstance(law, ScheduledLaw)
-    with pytest.raises(NotAvailable, match="give it a sample_time"):
+    with pytest.raises(NotAvailable, match="sample_time"):
         short(ScheduledLaw(law.times, [one.limited(-1.0, 1.0) for one in law.laws]))
-    with pytest.raises(NotAvailable, match="give it a sample_time"):
+    with pytest.raises(NotAvailable, match="sample_time"):
         short(law, method="march")
 
 

@@ -94,7 +94,7 @@ def test_unstable_steps_are_refused_with_the_number() -> None:
         ({"steps": None}, "duration or steps"),
         ({"duration": 1.0}, "duration or steps"),
         ({"steps": 0}, "positive whole number"),
-        ({"steps": 2.5}, "positive whole number"),
+        ({"steps": 2.5}, "a whole number"),
         ({"steps": None, "duration": 1e-9}, "below one step"),
         ({"torque": float("nan")}, "joint1_torque has values that are not finite"),
         ({"torque": np.zeros(7)}, "joint1_torque has shape"),

@@ -151,6 +151,16 @@ fmi2Status fmi2Reset(fmi2Component component)
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
+/* What a call asks for more than once is computed once. */
+#define ONCE(has, computed) \
+    if (!(has)) { \
+        const fmi2Status status = computed; \
+        if (status != fmi2OK) { \
+            return status; \
+        } \
+        (has) = 1; \
+    }
+
 fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], size_t n, fmi2Real value[])
 {
     unit *c = (unit *)component;
@@ -171,35 +181,17 @@ fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference vr[], s
         if (at < FIRST_OUTPUT) {
             value[i] = c->now.u[at];
         } else if (at < FIRST_STATE) {
-            if (!has_y) {
-                fmi2Status status = model_outputs(c, y);
-                if (status != fmi2OK) {
-                    return status;
-                }
-                has_y = 1;
-            }
+            ONCE(has_y, model_outputs(c, y))
             value[i] = y[at - FIRST_OUTPUT];
         } else if (at < FIRST_RATE) {
             value[i] = N_SHOWN > 0 && c->type == fmi2CoSimulation ? 0.0 : *model_state(c, at - FIRST_STATE);
 #ifdef HELD_MOTION
         } else if (at >= FIRST_SHOWN) {
-            if (!has_shown) {
-                fmi2Status status = model_shown(c, shown);
-                if (status != fmi2OK) {
-                    return status;
-                }
-                has_shown = 1;
-            }
+            ONCE(has_shown, model_shown(c, shown))
             value[i] = shown[at - FIRST_SHOWN];
 #endif
         } else {
-            if (!has_rates) {
-                fmi2Status status = model_derivatives(c, rates);
-                if (status != fmi2OK) {
-                    return status;
-                }
-                has_rates = 1;
-            }
+            ONCE(has_rates, model_derivatives(c, rates))
             value[i] = rates[at - FIRST_RATE];
         }
     }
@@ -229,13 +221,13 @@ fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference vr[], s
     return fmi2OK;
 }
 
-static fmi2Status no_such(fmi2Component component, size_t n, const char *kind)
+static fmi2Status without(fmi2Component component, size_t n, const char *why)
 {
     const unit *c = (const unit *)component;
     if (c == NULL) {
         return fmi2Error;
     }
-    return n == 0 ? fmi2OK : tell(c, fmi2Error, MODEL_NAME " has no variables of type %s", kind);
+    return n == 0 ? fmi2OK : tell(c, fmi2Error, "%s", why);
 }
 
 #define NO_SUCH(function, kind, values) \
@@ -243,7 +235,7 @@ static fmi2Status no_such(fmi2Component component, size_t n, const char *kind)
     { \
         (void)vr; \
         (void)value; \
-        return no_such(c, n, kind); \
+        return without(c, n, MODEL_NAME " has no variables of type " kind); \
     }
 
 NO_SUCH(fmi2GetInteger, "Integer", fmi2Integer value[])
@@ -509,27 +501,19 @@ fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component component, fmi2Real n
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference vr[], size_t n,
                                        const fmi2Integer order[], const fmi2Real value[])
 {
-    const unit *c = (const unit *)component;
     (void)vr;
     (void)order;
     (void)value;
-    if (c == NULL) {
-        return fmi2Error;
-    }
-    return n == 0 ? fmi2OK : tell(c, fmi2Error, "inputs are held over a step, not interpolated");
+    return without(component, n, "inputs are held over a step, not interpolated");
 }
 
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, const fmi2ValueReference vr[], size_t n,
                                         const fmi2Integer order[], fmi2Real value[])
 {
-    const unit *c = (const unit *)component;
     (void)vr;
     (void)order;
     (void)value;
-    if (c == NULL) {
-        return fmi2Error;
-    }
-    return n == 0 ? fmi2OK : tell(c, fmi2Error, "derivatives of outputs are not provided");
+    return without(component, n, "derivatives of outputs are not provided");
 }
 
 fmi2Status fmi2DoStep(fmi2Component component, fmi2Real time, fmi2Real h, fmi2Boolean no_set_state)
