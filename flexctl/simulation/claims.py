@@ -24,8 +24,8 @@ MOVES, ROUNDING = 1e-5, 1e-14
 """A signal moves if its range is more than this part of the widest range of its unit, and more than this."""
 FOLLOWS = 5.0
 """Rates of an oscillation, and what reads them, are a few times further off than its displacements, as parts of their
-ranges, and are claimed to be some ten times further off than they are. Chosen: named at the tolerance itself, they would
-be named of most runs that are as good as was asked for."""
+ranges, and are claimed to be some ten times further off than they are. Chosen: named at the tolerance itself, they
+would be named of most runs that are as good as was asked for."""
 FINER = 0.2
 """Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
 
@@ -67,7 +67,7 @@ def claims(signals: Sequence[Signal], series: FloatArray, error: Mapping[str, fl
 
 
 def poor(found: Sequence[Claim], rtol: float, raised: float = 1.0) -> list[Claim]:
-    """Return the claims of which a run of this tolerance must warn; `raised`: by how much claims are above estimates."""
+    """Return the claims a run of this tolerance must warn of; `raised`: by how much claims are above estimates."""
     return [one for one in found if not one.error <= _allowed(one, raised) * rtol * one.extent]
 
 
