@@ -26,6 +26,8 @@ FOLLOWS = 5.0
 """Rates of an oscillation, and what reads them, are a few times further off than its displacements, as parts of their
 ranges, and are claimed to be some ten times further off than they are. Chosen: named at the tolerance itself, they
 would be named of most runs that are as good as was asked for."""
+NOT_WITHIN = "not within"
+"""The message that names them begins so."""
 FINER = 0.2
 """Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
 
@@ -102,7 +104,7 @@ def warn_of(
         text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
         caution(text + (f": {listed}" if unnamed else ""), AccuracyWarning)
     elif unnamed:
-        caution(f"not within {wanted:.3g} of the range: {listed}; {_remedy(rtol, longest)}", AccuracyWarning)
+        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {_remedy(rtol, longest)}", AccuracyWarning)
 
 
 def _remedy(rtol: float, longest: float) -> str:

@@ -23,6 +23,7 @@ from ...errors import Caution, FlexctlError
 from ...laws.controller import bare
 from ...laws.faults import Frozen, Missed
 from ...model import names
+from ...simulation.claims import NOT_WITHIN
 from . import rubbing
 from .runs import TAIL
 
@@ -72,6 +73,12 @@ class Event:
     about: str = ""
 
 
+def _concerns(message: object, law: Any, item: Scenario) -> bool:
+    """Whether a warning is about what an event shows: not the errors of signals that the law does not follow."""
+    said = str(message)
+    return not said.startswith(NOT_WITHIN) or any(f"{channel} (" in said for channel in item.motions(law))
+
+
 def event_names(task: Task, ends: tuple[float, float] | None) -> list[str]:
     """Return what is tried: nothing on a path, whose middle says little; with a continuous law friction alone."""
     law = task.chosen.own_law(task.law)
@@ -112,7 +119,8 @@ def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, 
             run = replace(one, law=None, against="").run(inner, plant)
         except FlexctlError as error:
             return Event(name, when, failure=str(error), about=about)
-    beyond = "; ".join(str(x.message) for x in told if issubclass(x.category, Caution))
+    said = [x.message for x in told if issubclass(x.category, Caution)]
+    beyond = "; ".join(str(x) for x in said if _concerns(x, own, item))
     found = [("", np.nan, np.nan)]
     for channel, motion in item.motions(own).items():
         if channel in names(run.outputs):
