@@ -127,34 +127,33 @@ flexctl certify tokhi_azad_lqg --frequency -0.02,0.02 --require ripple_at_bits=1
 @click.option(
     "--frequency", metavar="LOW,HIGH", help="Relative changes of all natural frequencies, likewise, e.g. -10%,10%."
 )
-@click.option(
-    "--require", "required", multiple=True, metavar="NAME=BOUND",
-    help="A requirement in addition to those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
+@common.repeatable(
+    "--require", "required", "NAME=BOUND",
+    "A requirement in addition to those of the script: disk_margin, disk_margin_inputs, disk_margin_sensors, "
     "gain_margin, phase_margin_deg, delay_margin, damping, decay_rate, linear_amplitude, vibration_ratio (at least); "
-    "mu, load_recovery_s, peak_over_limit, OUTPUT.SCORE (at most); ripple_at_bits=BITS:RIPPLE; repeatable.",
+    "mu, load_recovery_s, peak_over_limit, OUTPUT.SCORE (at most); ripple_at_bits=BITS:RIPPLE",
 )
-@click.option(
-    "--vary", "varied", multiple=True, metavar="KEY=LOW..HIGH",
-    help="A range of a parameter of the plant file over which the loop must be stable, in absolute values and SI "
-    "units, e.g. joint.1.stiffness=0.5..2; repeatable, all vary at once.",
+@common.repeatable(
+    "--vary", "varied", "KEY=LOW..HIGH",
+    "A range of a parameter of the plant file over which the loop must be stable, in absolute values and SI "
+    "units, e.g. joint.1.stiffness=0.5..2; all vary at once",
 )
 @click.option(
     "--draws", type=click.IntRange(min=0),
     help="Plants drawn from [uncertainty] of the plant file.  [default: 24 where it "
     "has one]",
 )
-@click.option(
-    "--load", "loaded", multiple=True, metavar="INPUT=VALUE",
-    help="A constant load that sets in while the arm holds still, e.g. joint1_torque=0.05; repeatable.  "
-    "[default: a sixth of each limit, or largest command]",
+@common.repeatable(
+    "--load", "loaded", "INPUT=VALUE",
+    "A constant load that sets in while the arm holds still, e.g. joint1_torque=0.05",
+    default="a sixth of each limit, or largest command",
 )
 @click.option(
     "--scenario", metavar="NAME",
     help="Scenario to run with other payloads, encoders and amplitudes.  [default: the first]"
 )
-@click.option(
-    "--pose", "poses", multiple=True, metavar="ANGLES",
-    help="Joint angles at which the linear loop is examined as well, e.g. 0,90deg; repeatable.",
+@common.repeatable(
+    "--pose", "poses", "ANGLES", "Joint angles at which the linear loop is examined as well, e.g. 0,90deg",
 )
 @click.option(
     "--float32", "single", is_flag=True,

@@ -170,6 +170,14 @@ report_option = click.option(
 )
 
 
+def repeatable(flag: str, name: str, metavar: str, text: str, *, default: str = "") -> Callable[[F], F]:
+    """Return an option that may be given several times, with what holds by default in its help."""
+    return click.option(
+        flag, name, multiple=True, metavar=metavar,
+        help=f"{text}; repeatable." + (f"  [default: {default}]" if default else ""),
+    )
+
+
 def animate_option(text: str) -> Callable[[F], F]:
     """Return --animate."""
     from ..io.film_files import SUFFIXES
