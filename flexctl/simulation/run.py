@@ -161,8 +161,9 @@ class Run:
         """Run from begin to end; where steps follow the error, first in those of the grid.
 
         That run knows the ranges of the outputs. It is the result if its own estimate is good enough and nothing jumps.
+        Exact steps and those of the march stay as they are.
         """
-        if not self.plan.rtol:
+        if not self.plan.rtol or self.setup.method not in SCHEMES:
             self._fixed(report)
             return
         if self.compiled is None or self._estimates_every_step():  # a controller in Python is called once per period
@@ -243,7 +244,7 @@ class Run:
         are led. Steps of the other methods are given for the sake of time.
         """
         whole = (self.q, self.v)
-        again = self.compiled is not None and self.setup.method not in ("exact", "march")
+        again = self.compiled is not None and self.setup.method in SCHEMES
         self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
         self.accuracy.hides = self._hides() if again else 0.0
         jumps = self._forces_jump() or self.accuracy.hides > HIDES * DEFAULT
