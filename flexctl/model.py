@@ -436,6 +436,13 @@ class LinearMechanics(Unconstrained):
         """Return v M v / 2 and q K q / 2."""
         return Energy(0.5 * float(v @ self.M @ v), 0.5 * float(q @ self.K @ q))
 
+    def stability_limit(self) -> float:
+        """Return the longest stable step of central differences, 2/omega_max [s]; damping does not lower it."""
+        from scipy.linalg import eigh  # heavy, and needed here only
+
+        top = eigh(self.K, self.M, eigvals_only=True, subset_by_index=[len(self.M) - 1] * 2)[0]
+        return float(2.0 / np.sqrt(top)) if top > 0 else np.inf
+
     def compiled(self) -> Compiled | None:
         """Return the banded linear kernels with these matrices."""
         from .kernels import linear  # compiled code is loaded when a time loop needs it

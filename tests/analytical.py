@@ -102,15 +102,6 @@ def manoeuvre(t: Array, count: int, hub: float, mass: float = 0.0) -> tuple[Arra
     return basis @ r_hub, basis @ r_tip
 
 
-class BangBang:
-    """The torque of the manoeuvre as a signal of time."""
-
-    breakpoints = (0.3, 0.6)
-
-    def __call__(self, t: Array) -> Array:
-        return np.where(t < 0.3, 0.1, np.where(t < 0.6, -0.1, 0.0))
-
-
 def step_of(c: float, n: int) -> float:
     """Time step with dt^2 EI/(rho dx^4) = c [s]."""
     return float(c**0.5 * (L / n) ** 2 / ALPHA)

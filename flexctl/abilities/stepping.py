@@ -87,7 +87,7 @@ class Reversing(Protocol):
 
 @runtime_checkable
 class ExplicitScheme(Protocol):
-    """A model with an explicit scheme of its own."""
+    """A model that explicit steps serve: linear ones, by `simulate(method="march")`."""
 
     def stability_limit(self) -> float:
         """Return the largest stable step [s]."""

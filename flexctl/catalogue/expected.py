@@ -220,9 +220,9 @@ def rigid_inertia(plant: Plant, entry: Expected) -> Any:
 
 @evaluator
 def stability_limit_s(plant: Plant, entry: Expected) -> Any:
-    """Largest stable step of the model's own explicit scheme [s]."""
+    """Largest stable step of `simulate(method="march")` [s]; of linear models."""
     if not isinstance(plant.model, ExplicitScheme):
-        raise NotAvailable(f"{plant.kind} has no explicit scheme, hence no stability limit")
+        raise NotAvailable(f"{plant.kind} is not linear: explicit steps do not serve it")
     return plant.model.stability_limit()
 
 

@@ -1,6 +1,8 @@
 """Linear models: central differences, and exact steps.
 
-* `run_explicit`: velocity Verlet, damping taken at the end of the step.
+* `run_explicit`: velocity Verlet, damping taken at the end of the step. Without inputs that jump this is the two-step
+  march (M + h D / 2) q+ = (2 M - h^2 K) q - (M - h D / 2) q- + h^2 B u, in summed form: its rounding does not grow as
+  that of the two-step form does, in which it acts as a spring to the ground.
 * `run_exact`: x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, exact for inputs that are quadratic within a step.
 """
 
@@ -9,60 +11,98 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, types
+from numba import float64, types
 
 from .groups import group
 from .jit import entry, kernel
 from .law import sampled
 from .linear import turn
-from .lu import factor, solve
 from .model import OUTPUT
 from .pieces import bounded
-from .tables import ACTING, COURSE, DIVERGED, DONE, INT, MAT, VEC
+from .tables import ACTING, COURSE, DIVERGED, DONE, ENTRY, FAST, INT, MAT, VEC
 
 
-@entry(int64(MAT, INT, int64))
-def factored(ab, pivots, w):
-    """`lu.factor` for callers in Python."""
-    return factor(ab, pivots, w)
-
-
-@kernel
-def add_product(ab, w, x, c, out):
-    """Compute out += c S x for a banded matrix S in the storage ab[2 w + i - j, j]."""
-    n = x.size
-    for j in range(n):
-        cx = c * x[j]
-        for i in range(max(0, j - w), min(n - 1, j + w) + 1):
-            out[i] += ab[2 * w + i - j, j] * cx
-
-
-@kernel
+@kernel(**FAST)
 def write(record, k, y, u, q, v):
     """Record grid point k."""
-    record.y[k] = y
-    record.u[k] = u
+    for i in range(y.size):
+        record.y[k, i] = y[i]
+    for i in range(u.size):
+        record.u[k, i] = u[i]
     if record.q.shape[0] > 1:
-        record.q[k] = q
-        record.v[k] = v
+        for i in range(q.size):
+            record.q[k, i] = q[i]
+            record.v[k, i] = v[i]
 
 
 class March(NamedTuple):
-    """A linear model for central differences: band matrices, and the factors of M and of M + h D / 2."""
+    """A linear model for central differences of one step size.
+
+    Square matrices stand by diagonals (`linear.diagonals`): those of a beam's finite differences are few, and loops
+    along them are vector instructions.
+    """
 
     reals: np.ndarray
     ints: np.ndarray
-    mass: np.ndarray
-    mass_pivots: np.ndarray
-    damped: np.ndarray
-    damped_pivots: np.ndarray
-    D: np.ndarray
     K: np.ndarray
-    B: np.ndarray
-    w: int
+    D: np.ndarray  # without rows if nothing damps
+    B: np.ndarray  # (p, n), input by input
+    moved: np.ndarray  # (M + h D / 2)^-1
+    jump: np.ndarray  # (p, n): M^-1 B, the accelerations when an input jumps
+    y: np.ndarray  # room for what sensors read,
+    before: np.ndarray  # for inputs,
+    force: np.ndarray  # and for forces
 
 
-MARCH = group((VEC, INT, MAT, INT, MAT, INT, MAT, MAT, MAT, int64), March)
+MARCH = group((VEC, INT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC), March)
+
+
+@kernel(**FAST)
+def add_product(rows, x, out):
+    """Compute out += S x for a square matrix S that stands by diagonals."""
+    n, w = x.size, rows.shape[0] // 2
+    for d in range(rows.shape[0]):
+        shift = d - w
+        for i in range(max(0, -shift), min(n, n - shift)):
+            out[i] += rows[d, i] * x[i + shift]
+
+
+@kernel(**FAST)
+def add_inputs(columns, u, out):
+    """Compute out += B u; columns[j] is what input j does."""
+    for j in range(columns.shape[0]):
+        c = u[j]
+        if c != 0.0:
+            for i in range(out.size):
+                out[i] += columns[j, i] * c
+
+
+@kernel(**FAST)
+def accelerate(form, q, v, u, a):
+    """Fill a with the accelerations at the end of a step whose rates still lack them."""
+    force = form.force
+    for i in range(q.size):
+        a[i] = force[i] = 0.0
+    add_product(form.K, q, force)
+    add_product(form.D, v, force)
+    for i in range(q.size):
+        force[i] = -force[i]
+    add_inputs(form.B, u, force)
+    add_product(form.moved, force, a)
+
+
+@kernel(**FAST)
+def half_kick(v, a, h):
+    """Move the rates by half a step."""
+    for i in range(v.size):
+        v[i] += 0.5 * h * a[i]
+
+
+@kernel(**FAST)
+def drift(q, v, h):
+    """Move the coordinates by a step."""
+    for i in range(q.size):
+        q[i] += h * v[i]
 
 
 class Exact(NamedTuple):
@@ -80,37 +120,29 @@ class Exact(NamedTuple):
 EXACT = group((MAT,) * 7, Exact)
 
 
-@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE))
+@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE), **ENTRY)
 def run_explicit(output, form, q, v, a, acting, course):
-    """Central differences for the constant step h of the factors."""
+    """Central differences for the one step size of `form`."""
     law, memory, held, u = acting.law, acting.memory, acting.held, acting.u
     tables, record = course.tables, course.record
-    n, p, w, t, last = q.size, u.size, form.w, tables.t, course.span[1]
-    r, y, before = np.empty(n), np.empty(record.y.shape[1]), np.empty(p)
+    p, t, last = u.size, tables.t, course.span[1]
+    y, change = form.y, form.before
     for k in range(course.span[0], last):
         h = tables.h[k]
         output(q, v, a, u, form.reals, form.ints, y)
-        before[:] = u
+        for j in range(p):
+            change[j] = -u[j]
         if sampled(law, k, y, tables, memory, held, u):
-            r[:] = form.B @ (u - before)
-            solve(form.mass, form.mass_pivots, w, r)
-            for i in range(n):
-                a[i] += r[i]
+            for j in range(p):
+                change[j] += u[j]
+            add_inputs(form.jump, change, a)
         write(record, k, y, u, q, v)
-        for i in range(n):
-            v[i] += 0.5 * h * a[i]
-            q[i] += h * v[i]
-            r[i] = 0.0
+        half_kick(v, a, h)
+        drift(q, v, h)
         for j in range(p):
             u[j] = held[j] + tables.before[k + 1, j]
-            for i in range(n):
-                r[i] += form.B[i, j] * u[j]
-        add_product(form.K, w, q, -1.0, r)
-        add_product(form.D, w, v, -1.0, r)
-        solve(form.damped, form.damped_pivots, w, r)
-        for i in range(n):
-            a[i] = r[i]
-            v[i] += 0.5 * h * r[i]
+        accelerate(form, q, v, u, a)
+        half_kick(v, a, h)
         if not bounded(q):
             return DIVERGED, t[k + 1], 0.0, 0.0
     output(q, v, a, u, form.reals, form.ints, y)

@@ -89,15 +89,21 @@ def bandwidth(*matrices: FloatArray) -> int:
     return max(widths)
 
 
-def banded(matrix: FloatArray, w: int, pivoting: bool = False) -> FloatArray:
-    """Return band storage, row w + i - j (2 w + i - j with room for pivoting), column j."""
+def banded(matrix: FloatArray, w: int) -> FloatArray:
+    """Return band storage, row w + i - j, column j."""
     n = matrix.shape[0]
-    out = np.zeros(((3 if pivoting else 2) * w + 1, n))
-    top = 2 * w if pivoting else w
+    out = np.zeros((2 * w + 1, n))
     for d in range(-w, w + 1):
         j = np.arange(max(0, -d), min(n, n - d))
-        out[top + d, j] = matrix[j + d, j]
+        out[w + d, j] = matrix[j + d, j]
     return out
+
+
+def diagonals(matrix: FloatArray) -> FloatArray:
+    """Return the diagonals between the outermost ones that are not zero, row w + j - i, column i; none of no matrix."""
+    if not matrix.any():
+        return np.zeros((0, len(matrix)))
+    return banded(matrix.T, bandwidth(matrix))
 
 
 def table(turned: Sequence[Turned]) -> FloatArray:

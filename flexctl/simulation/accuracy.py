@@ -84,7 +84,7 @@ class Accuracy:
         self.halved = np.zeros(len(outputs))
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
-        self.hides = 0.0  # part of the range that jumps of a law may hide from steps that are taken
+        self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
@@ -159,7 +159,7 @@ class Accuracy:
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * self._safety
-        claimed = np.maximum(raised, max(CLAIM * rtol, self.hides, self.curved) * self.ranges)
+        claimed = np.maximum(raised, np.maximum(self.hides, max(CLAIM * rtol, self.curved)) * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
             known[:] = np.nan

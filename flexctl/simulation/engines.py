@@ -110,9 +110,8 @@ def is_symmetric(matrix: FloatArray) -> bool:
 
 def equal_steps(h: FloatArray, first: int, last: int) -> list[tuple[int, int]]:
     """Return the runs of equal step size between two grid points."""
-    changes = [k for k in range(first + 1, last) if h[k] != h[k - 1]]
-    edges = [first, *changes, last]
-    return list(pairwise(edges))
+    changes = np.flatnonzero(np.diff(h[first:last])) + first + 1
+    return list(pairwise([first, *changes.tolist(), last]))
 
 
 class Explicit(_Mechanical):
@@ -124,7 +123,7 @@ class Explicit(_Mechanical):
     ) -> None:
         linear = _linear(model, "march", "MDK")
         super().__init__(model, q, v, u, tables.t[first])
-        limit, longest = stability_limit(linear), float(tables.h.max())
+        limit, longest = linear.stability_limit(), float(tables.h.max())
         if longest > limit:
             raise DefinitionError(
                 f"step = {longest * 1e6:.6g} us is above the stability limit {limit * 1e6:.6g} us of {model.kind} with "
@@ -133,37 +132,31 @@ class Explicit(_Mechanical):
             )
         self.tables, self.record, self.linear = tables, record, linear
         self.output = cast(Any, linear.compiled())
-        self.w = self.output.bandwidth
-        self.mass = self._factor(linear.M)
-        self.damped: dict[float, tuple[FloatArray, Any]] = {}
-        self.D, self.K = (linear_kernels.banded(m, self.w, pivoting=True) for m in (linear.D, linear.K))
+        self.forms: dict[float, explicit.March] = {}
 
-    def _factor(self, matrix: FloatArray) -> tuple[FloatArray, Any]:
-        ab, pivots = linear_kernels.banded(matrix, self.w, pivoting=True), np.empty(len(matrix), np.int64)
-        if explicit.factored(ab, pivots, self.w):
-            raise ConvergenceError(f"the mass matrix of {self.model.kind} is singular; central differences invert it")
-        return ab, pivots
+    def _form(self, h: float) -> explicit.March:
+        """Return the model for the step size h [s]."""
+        linear, diagonals = self.linear, linear_kernels.diagonals
+        if not linear.D.any():
+            h = 0.0  # then it has no part in it
+        if h not in self.forms:
+            moved = np.asarray(np.linalg.inv(linear.M + 0.5 * h * linear.D), np.float64)
+            jump = np.linalg.solve(linear.M, linear.B)
+            self.forms[h] = explicit.March(
+                self.output.reals, self.output.ints, diagonals(linear.K), diagonals(linear.D),
+                np.ascontiguousarray(linear.B.T), diagonals(moved), np.ascontiguousarray(jump.T),
+                *(np.zeros(k) for k in (self.record.y.shape[1], self.u.size, self.q.size)),
+            )
+        return self.forms[h]
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
-            if h not in self.damped:
-                self.damped[h] = self._factor(self.linear.M + 0.5 * h * self.linear.D)
-            form = explicit.March(
-                self.output.reals, self.output.ints, *self.mass, *self.damped[h], self.D, self.K,
-                np.ascontiguousarray(self.linear.B), self.w,
-            )
             course = Course(self.tables, self.record, np.array([begin, end]))
             acting = Acting(law, memory, self.held, self.u)
-            result = explicit.run_explicit(self.output.output, form, self.q, self.v, self.a, acting, course)
+            result = explicit.run_explicit(self.output.output, self._form(h), self.q, self.v, self.a, acting, course)
             check(result, h, self.model.kind)
-
-
-def stability_limit(model: LinearMechanics) -> float:
-    """Return the longest stable step of central differences, 2 / omega_max [s]; damping does not lower it here."""
-    top = sla.eigh(model.K, model.M, eigvals_only=True, subset_by_index=[len(model.M) - 1] * 2)[0]
-    return float(2.0 / np.sqrt(top)) if top > 0 else np.inf
 
 
 class Exact:

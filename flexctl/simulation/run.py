@@ -24,7 +24,7 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import claims
-from .defaults import DEFAULT
+from .defaults import CLAIM, DEFAULT
 from .given import errors_of_inputs, told_why
 from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
@@ -161,8 +161,9 @@ class Run:
         """Run from begin to end; where steps follow the error, first in those of the grid.
 
         That run knows the ranges of the outputs. It is the result if its own estimate is good enough and nothing jumps.
+        Exact steps and those of the march stay as they are.
         """
-        if not self.plan.rtol:
+        if not self.plan.rtol or self.setup.method not in SCHEMES:
             self._fixed(report)
             return
         if self.compiled is None or self._estimates_every_step():  # a controller in Python is called once per period
@@ -172,9 +173,10 @@ class Run:
         self.plan = asked._replace(rtol=0.0)
         try:
             self._pass(lambda part: report(PILOT * part))
-            hides = self._hides()
+            parts = self._hidden(self._hides())
+            hides = float(parts[self.accuracy.controlled].max(initial=0.0))
             good = not self._jumps() and hides <= HIDES * asked.rtol and self.accuracy.within(asked.rtol)
-            self.accuracy.hides = hides if good else 0.0
+            self.accuracy.hides = parts if good else 0.0 * parts
         except ConvergenceError:  # shorter steps may do
             good = False
             self.accuracy.gauge.low[:], self.accuracy.gauge.high[:] = np.inf, -np.inf
@@ -243,10 +245,11 @@ class Run:
         are led. Steps of the other methods are given for the sake of time.
         """
         whole = (self.q, self.v)
-        again = self.compiled is not None and self.setup.method not in ("exact", "march")
+        again = self.compiled is not None and self.setup.method in SCHEMES
         self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
-        self.accuracy.hides = self._hides() if again else 0.0
-        jumps = self._forces_jump() or self.accuracy.hides > HIDES * DEFAULT
+        hides = self._hides() if again else 0.0
+        self.accuracy.hides = self._hidden(hides)
+        jumps = self._forces_jump() or hides > HIDES * DEFAULT
         doubtful = self.setup.scheme.stages > 1 and self.accuracy.doubtful
         if not again or not (jumps or self.sticks or doubtful):
             return
@@ -260,7 +263,7 @@ class Run:
         try:
             self._pass(lambda part: report((1.0 + 2.0 * part) / 3.0))
             self.accuracy.halve(self.record.y, spare.y)
-            self.accuracy.hides = 0.0 if self._longest() <= SEES else self.accuracy.hides
+            self.accuracy.hides *= 0.0 if self._longest() <= SEES else 1.0
             self.changed = 2.0 * np.abs(spare.u - self.record.u).max(axis=0)
         except ConvergenceError:
             self.accuracy.halve(self.record.y, np.full_like(self.record.y, np.nan))
@@ -276,13 +279,32 @@ class Run:
         The step sees of a jump what its modes make of it; what the modes beyond it would make is no larger than the
         part of the jump in what commands have done to the arm.
         """
+        change, extent = self._law_jumps()
+        return float((change / np.maximum(extent, 1e-300)).max(initial=0.0))
+
+    def _law_jumps(self) -> tuple[FloatArray, FloatArray]:
+        """Return the largest jump and the range of each command of a sampled law."""
         law, record = self.setup.law, self.record
         if law is None or self.compiled is None or not self.plan.sampled or self.setup.method not in SCHEMES:
-            return 0.0
+            return np.zeros(0), np.zeros(0)
         drives = [index_of("input", name, self.setup.model.inputs) for name in law.drives]
         u = (record.u - self.tables.after)[self.due >= 0][:, drives]
-        change = np.abs(np.diff(u, axis=0, prepend=0.0)).max(axis=0, initial=0.0)
-        return float((change / np.maximum(np.ptp(record.u[:, drives], axis=0), 1e-300)).max(initial=0.0))
+        change: FloatArray = np.abs(np.diff(u, axis=0, prepend=0.0)).max(axis=0, initial=0.0)
+        return change, np.ptp(record.u[:, drives], axis=0)
+
+    def _hidden(self, bound: float) -> FloatArray:
+        """Return the part of the range of each output that jumps of a law may hide, at most `bound`.
+
+        From longer steps more is hidden than what is too fast for one: what rings on adds up.
+        """
+        parts, ranges = np.full(len(self.setup.model.outputs), bound), self.accuracy.ranges
+        if bound <= CLAIM * DEFAULT or self._longest() > SEES:
+            return parts
+        from .hidden import hidden_by_jumps
+
+        change, _ = self._law_jumps()
+        off = hidden_by_jumps(self.setup.model, self.setup.law.drives, change, self._longest(), self.setup.scheme)
+        return np.where(ranges > 0.0, np.minimum(bound, off / np.maximum(ranges, 1e-300)), bound)
 
     def _forces_jump(self) -> bool:
         """Whether an input, or the payload, jumps."""

@@ -106,10 +106,10 @@ def simulate(
         rates are as good where they are smooth. See `Response.error` for what became of it.
     method : str
         "exact" (linear models; the default for them, and the only one for plants in states), "march" (central
-        differences), "generalised_alpha" (the default otherwise), "sdirk" (of fourth order; the default for rtol below
-        3e-3, and for closures unless a law acts more often than every 0.5 ms, where no joint has dry friction, play or
-        limits, at whose kinks it does not see its error), "newmark", "trapezoidal", and with other iterations or steps
-        "modified_newton", "broyden",
+        differences of linear models, in steps below their `stability_limit`), "generalised_alpha" (the default
+        otherwise), "sdirk" (of fourth order; the default for rtol below 3e-3, and for closures unless a law acts more
+        often than every 0.5 ms, where no joint has dry friction, play or limits, at whose kinks it does not see its
+        error), "newmark", "trapezoidal", and with other iterations or steps "modified_newton", "broyden",
         "settled" (backward Euler steps after jumps); see `flexctl.kernels.schemes`.
     scheme : Scheme, optional
         Parameters of the implicit method, e.g. ``flexctl.kernels.schemes.generalised_alpha(rho=0.8)``.
@@ -358,9 +358,7 @@ def _implicit_method(model: MechanicalModel, scheme: Scheme | None, small: bool)
 def _step(model: MechanicalModel, step: float | None, period: float | None, method: str) -> float:
     longest = step or period or 1e-3
     if method == "march" and step is None and isinstance(model, LinearMechanics):
-        from .engines import stability_limit
-
-        longest = min(longest, 0.9 * stability_limit(model))
+        longest = min(longest, 0.9 * model.stability_limit())
     if period is None:
         return longest
     return period / max(1, int(np.ceil(period / longest - 1e-9)))

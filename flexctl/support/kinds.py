@@ -144,7 +144,6 @@ KINDS: dict[str, Kind] = {
     "AnyLaw": Kind(_is_a("Controller"), LAW, needs=STEPS),
     "Motion": Kind(_is_a("Motion"), "a motion (fx.quintic, fx.Trapezoid, ..)", "motions (fx.quintic, ..)", MOVES),
     "InputSignal": Kind(_is_a("InputSignal"), "an input over time (fx.bang_bang, fx.Sine, ..)", "inputs over time"),
-    "InputHistory": Kind(lambda value: callable(value) or _is_array(value), "numbers or a function of time"),
     "Curve": Kind(_is_a("Curve"), "a curve (fx.Circle, fx.Polyline, fx.Spline)", "curves"),
     "Track": Kind(_is_a("Track"), "fx.Track(arm, path)"),
     "Response": Kind(_is_a("Response"), "a run (what fx.simulate returns)", "runs (what fx.simulate returns)"),

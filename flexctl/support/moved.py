@@ -62,7 +62,7 @@ MODULES = {
     "models._kernels.bands": "kernels.bands",
     "models._kernels.governor": "laws.governed_kernel",
     "models._kernels.linear": "kernels.linear",
-    "models._kernels.march": "models.finite_difference.kernel",
+    "models._kernels.march": "kernels.explicit",
     "models._kernels.pivoted": "kernels.resolvent_pivoted",
     "models._kernels.segment_transfer": "models.finite_segment.transfer_kernel",
     "models._kernels.transfer_matrix": "exact.transfer_matrix.kernel",
@@ -81,10 +81,13 @@ MODULES = {
     "models.assumed_weight": "models.assumed_modes.weight",
     "models.beam_functions": "exact.beam_functions",
     "models.exact_beam": "exact.euler_bernoulli",
-    "models.histories": "models.finite_difference.inputs",
+    "models.finite_difference.inputs": "simulation.grid",
+    "models.finite_difference.kernel": "kernels.explicit",
+    "models.finite_difference.march": "models.finite_difference.scheme",
+    "models.histories": "simulation.grid",
     "models.hydraulic": "models.wrappers.hydraulic",
     "models.linear_model": "linear.linear_model",
-    "models.marching": "models.finite_difference.march",
+    "models.marching": "models.finite_difference.scheme",
     "models.motion_driven": "models.wrappers.motion_driven",
     "models.planar_mesh": "models.timoshenko_planar.mesh",
     "models.planar_rigid": "models.timoshenko_planar.rigid",
@@ -158,6 +161,9 @@ NAMES = {
 }
 """Function or class of 0.1.0 before its folders -> public name now."""
 
+CALLS = {"FiniteDifference.march": 'fx.simulate(model, inputs=.., duration=.., step=.., method="march")'}
+"""Method of 0.1.0 -> the call that does the same now."""
+
 
 SIGNALS = {
     "hub_angle": "joint1_angle",
@@ -192,8 +198,12 @@ class OldMembers:
 
         def __getattr__(self, name: str) -> Any:
             new = NAMES.get(name, "")
+            kind = type(self).__name__
+            told = f"{kind!r} object has no attribute {name!r}: it is now"
             if hasattr(type(self), new):
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is now {new!r}")
+                raise AttributeError(f"{told} {new!r}")
+            if f"{kind}.{name}" in CALLS:
+                raise AttributeError(f"{told} {CALLS[f'{kind}.{name}']}")
             return object.__getattribute__(self, name)  # once more, for its own error
 
 

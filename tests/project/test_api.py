@@ -141,6 +141,8 @@ def test_an_old_name_of_a_method_says_the_new_one_and_other_errors_stay_their_ow
             item.response()  # type: ignore[attr-defined]
         with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
             item.nothing  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'march': it is now fx\.simulate\(model, .*, method=\"march\"\)$"):
+        plant.model.march(0.1, 1e-4, steps=3)
 
 
 def test_the_new_names_of_the_table_exist() -> None:

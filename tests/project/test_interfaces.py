@@ -52,7 +52,6 @@ ALLOWED = {
     "laws.controller": "not_a_law: the message that says which attributes of Controller something lacks",
     "linear.matrices": "toarray() of a sparse matrix",
     "machine.schema": "annotations of data classes",
-    "models.finite_difference.inputs": "breakpoints of a signal, or of any function of time",
     "judging.certify.jobs": "a law of any kind, which is copied for every job if it keeps a state of its own",
     "simulation.plain": "the Python text of a compiled function",
     "support.moved": "whether a class has what an old name is called now",

@@ -62,7 +62,7 @@ CONVENIENCE = {
     ("models.wrappers.hydraulic", "linear.equilibrium"): "the arm at rest with its cylinders still",
     ("exact.euler_bernoulli", "linear"): "modal_plant(): the exact modes as a plant",
     ("exact.transfer_matrix.modes", "linear"): "modal_plant(): the exact modes as a plant",
-    ("models.finite_difference.march", "linear"): "scheme_plant(): the explicit march as a discrete plant",
+    ("models.finite_difference.scheme", "linear"): "scheme_plant(): the explicit march as a discrete plant",
     ("identify.reading", "io.matfile"): "measured data in .mat files",
     ("identify.reading", "io.hdf5"): "measured data in .mat files of version 7.3",
     ("judging.scenario", "__main__"): "a controller script runs itself through the command line",

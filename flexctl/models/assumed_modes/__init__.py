@@ -210,7 +210,7 @@ class AssumedModes:
         for i, s, e in links:
             slopes = q[:, e] @ s.slope(stations).T
             remedy = "model = timoshenko_planar, ancf or finite_segment"
-            bent = np.abs(slopes).max(axis=1)
+            bent = np.abs(slopes, out=slopes).max(axis=1)
             found.append(squared(f"bending angle of link {i + 1}", bent, "rad", BENDING, remedy))
         if not links or self.options["foreshortening"]:
             return found

@@ -43,7 +43,6 @@ c = 0.2 and 19 sections the step is 242.666 us, not 21 us.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -53,13 +52,13 @@ import numpy as np
 from ...errors import require, unknown
 from ...machine.arm import Arm, Payload
 from ...model import FloatArray, LinearMechanics, Signal
+from ...support.moved import OldMembers
 from ..bodies import inner_bodies, lumped
 from ..features import check_bare, takers
 from ..loads import load_signals
 from ..ranges import ARC, BENDING, Driven, squared
-from .inputs import InputHistory
-from .march import InitialState, March, run, scheme, scheme_plant, stability_limit
-from .mesh import second_differences, unit_load, weights
+from .mesh import second_differences, short, unit_load, weights
+from .scheme import scheme, scheme_plant
 from .sensors import sensor_rows, signals, turned
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ FORMS = ("slope", "paper")
 TORQUE = Signal("joint1_torque", "N m")
 
 
-class FiniteDifference(LinearMechanics):
+class FiniteDifference(LinearMechanics, OldMembers):
     """One flexible link with hub and payload by finite differences; see the module for the equations.
 
     Parameters
@@ -145,61 +144,25 @@ class FiniteDifference(LinearMechanics):
         return other
 
     def scheme(self, dt: float) -> tuple[FloatArray, FloatArray]:
-        """Return A, B of the march Y+ = A Y - Y- + B tau with step dt [s]; B has one column per input."""
+        """Return A, B of Y+ = A Y - Y- + B tau with step dt [s], as the paper has it; B has one column per input.
+
+        `simulate(model, method="march")` runs this scheme.
+        """
         return scheme(self, dt)
 
     def scheme_plant(self, dt: float) -> FirstOrder:
-        """Return the march as a discrete plant: states Y and its backward difference; see `finite_difference.march`."""
+        """Return the scheme as a discrete plant: states Y and its backward difference."""
         return scheme_plant(self, dt)
-
-    def stability_limit(self) -> float:
-        """Return the largest stable step 2/omega_max of the explicit march [s].
-
-        It holds without damping and, since the march takes it centrally, with mass-proportional damping; stiffness-
-        proportional or modal damping would lower it, and the march refuses them.
-        """
-        return stability_limit(self)
-
-    def march(
-        self,
-        torque: InputHistory,
-        dt: float,
-        *,
-        duration: float | None = None,
-        steps: int | None = None,
-        payload: Sequence[tuple[float, Payload]] = (),
-        forces: Mapping[str, InputHistory] | None = None,
-        initial: InitialState | None = None,
-        stride: int = 0,
-    ) -> March:
-        """Run the explicit march, compiled.
-
-        Parameters
-        ----------
-        torque : float, array or callable
-            Hub torque [N m]: constant, one value per step, or a signal of time. A signal is averaged over the steps, so
-            that jumps between two steps (listed in its `breakpoints`) leave no drift.
-        dt : float
-            Step [s]; refused above `stability_limit`.
-        duration, steps
-            One of them: simulated time [s], rounded to whole steps, or number of steps.
-        payload : sequence of (time, Payload)
-            Payloads taken or left at the tip during the run, without impact; only the affected rows are recomputed.
-        forces : mapping
-            Histories [N] of the actuators along the link, by name.
-        initial : (position, rate)
-            Initial coordinates; zero by default.
-        stride : int
-            Record all coordinates every `stride` steps; 0: never.
-        """
-        return run(self, torque, dt, duration, steps, payload, forces or {}, initial, stride)
 
     def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
         """Return how far recorded coordinates and rates (nt x n) drive them: small slopes, no axial force."""
-        y = np.hstack([np.zeros((len(q), 1)), q[:, self.nodes]])
-        hub = q[:, :1] if self.has_theta else y[:, 1:2] / self.dx
-        spin = v[:, 0] if self.has_theta else v[:, 0] / self.dx
-        bent = np.abs(np.diff(y, axis=1) / self.dx - hub).max(axis=1)
+        y = q[:, self.nodes]
+        hub, spin = (x[:, 0] if self.has_theta else x[:, 0] / self.dx for x in (q, v))
+        bent = np.empty(len(q))
+        for k in range(0, len(q), 1024):  # of long runs not all at once: fresh memory takes longer than the arithmetic
+            rows = slice(k, k + 1024)
+            turned = np.diff(y[rows], axis=1, prepend=0.0) / self.dx
+            bent[rows] = np.maximum(turned.max(axis=1) - hub[rows], hub[rows] - turned.min(axis=1))
         other = "model = timoshenko_planar, ancf or finite_segment"
         return [
             squared("bending angle of link 1", bent, "rad", BENDING, other),
@@ -211,7 +174,8 @@ class FiniteDifference(LinearMechanics):
         from scipy.linalg import eigh  # heavy, and needed here only
 
         rest = slice(1, None)  # theta, or y1 = 0
-        return float(np.sqrt(eigh(self.K[rest, rest], self.M[rest, rest], eigvals_only=True)[0]))
+        lowest = eigh(self.K[rest, rest], self.M[rest, rest], eigvals_only=True, subset_by_index=[0, 0])[0]
+        return float(np.sqrt(lowest))
 
     def _coordinates(self) -> tuple[Signal, ...]:
         hub = [Signal("theta", "rad", "slope at the hub")] if self.has_theta else []
@@ -219,17 +183,17 @@ class FiniteDifference(LinearMechanics):
         return (*hub, *(Signal(f"y{i}", "m") for i in range(1, self.sections + 1)), *tip)
 
     def _stiffness(self) -> FloatArray:
-        n, dx, EI = self.sections, self.dx, self.arm.links[0].bending_stiffness
-        y = self.nodes
+        n, dx, y = self.sections, self.dx, self.nodes
+        stiff = short(self.arm.links[0].bending_stiffness / dx**3)
         K = np.zeros((len(self.coordinates),) * 2)
         second = second_differences(n)
-        K[y, y] = EI / dx**3 * (second.T @ second)
+        K[y, y] = stiff * (second.T @ second)
         ends = np.zeros((2, len(K)))
         if self.has_theta:
             ends[0, :2] = -dx, 1.0
         if self.has_phi:
             ends[1, -3:] = 1.0, -1.0, dx
-        total: FloatArray = K + 2.0 * EI / dx**3 * (ends.T @ ends)
+        total: FloatArray = K + 2.0 * stiff * (ends.T @ ends)
         return total
 
     def _hub_and_link_mass(self) -> FloatArray:

@@ -7,6 +7,8 @@ collocated.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...model import FloatArray
@@ -42,3 +44,13 @@ def second_differences(n: int) -> FloatArray:
     """Return y_{i-1} - 2 y_i + y_{i+1} at i = 1 .. n-1 for y_1 .. y_n with y_0 = 0, (n - 1, n)."""
     full = np.eye(n - 1, n + 1) - 2.0 * np.eye(n - 1, n + 1, 1) + np.eye(n - 1, n + 1, 2)
     return full[:, 1:]
+
+
+def short(x: float) -> float:
+    """Return x rounded to 48 bits, so that its products with the small whole numbers of differences are exact.
+
+    Stiffnesses of nodes then add up to nothing when the arm turns as a whole. Rounded one by one they hold it like a
+    spring to the ground: 40 sections were 6e-9 off the final angle after 1.2 s.
+    """
+    part, exponent = math.frexp(x)
+    return math.ldexp(round(math.ldexp(part, 48)), exponent - 48)

@@ -1,0 +1,59 @@
+"""What jumps of forces hide from a step: modes that are too fast for it.
+
+A mode that a step cannot follow goes at once where the force would hold it, x = b (M + b K)^-1 B du, b = beta' h^2 as
+in the filtered jump (`kernels.stepper`), while the real one swings about there: its displacement is off by x, and its
+rate by as much as an acceleration M^-1 B du makes of x.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ConvergenceError, DefinitionError, NotAvailable
+from ..kernels.schemes import Scheme
+from ..linear import linearise
+from ..model import FloatArray, MechanicalModel, index_of
+
+POSES = 4.0
+"""On what jumps hide in the reference pose: the arm is in others, and may carry more. Chosen."""
+AT_ONCE = 1e-8
+"""Of b: for a force that has only begun to act."""
+
+
+def hidden_by_jumps(
+    model: MechanicalModel, drives: Sequence[str], change: FloatArray, step: float, scheme: Scheme
+) -> FloatArray:
+    """Return by how much each output may be off for jumps of the inputs `drives` by `change`; inf if none can say.
+
+    Parameters
+    ----------
+    model : MechanicalModel
+        The model that is integrated.
+    drives : sequence of str
+        Inputs that jump.
+    change : ndarray
+        By how much each does, at most [units of the inputs].
+    step : float
+        Step [s].
+    scheme : Scheme
+        Method of the generalised-alpha family.
+    """
+    unknown = np.full(len(model.outputs), np.inf)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is to be said of the pose is not said here
+            plant = linearise(model)
+        b = step * step * scheme.beta * (1.0 - scheme.alpha_f) / (1.0 - scheme.alpha_m)
+        B = plant.B[:, [index_of("input", name, plant.inputs) for name in drives]]
+        moved, sudden = (np.linalg.solve(plant.M + c * plant.K, B) for c in (b, AT_ONCE * b))
+    except (ConvergenceError, DefinitionError, NotAvailable, np.linalg.LinAlgError):
+        return unknown
+    if plant.outputs != model.outputs:
+        return unknown
+    place, rate = np.abs(b * plant.Cq @ moved), np.abs(b * plant.Cv @ moved)
+    off = (place + np.sqrt(rate * np.abs(plant.Cv @ (sudden - moved)))) @ change
+    direct = np.any(plant.Ca, axis=1) | np.any(plant.Du, axis=1)
+    return np.where(direct | ~np.isfinite(off), np.inf, POSES * off)
