@@ -12,7 +12,10 @@ import flexctl as fx
 from flexctl.errors import NotAvailable
 from flexctl.frequency.disk import one_at_a_time
 from flexctl.judging.certify.between import CLOSEST, WAY, Space, between, searched
+from flexctl.judging.certify.jobs import varied_ranges
 from flexctl.judging.certify.loops import Loop, Spillover, frequencies
+from flexctl.judging.certify.robust import Point, moved
+from flexctl.judging.certify.task import prepared
 from flexctl.linear.interconnect import closed_loop
 from flexctl.linear.seen import as_seen
 from flexctl.model import names
@@ -90,3 +93,30 @@ def test_disk_margins_one_at_a_time_are_those_of_the_loops() -> None:
     wanted = min(m.disk_margin for m in script.margins.values())
     found = one_at_a_time(view, feedback, frequencies(linear, poles, feedback.dt))
     assert found == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("plant", "key", "value"),
+    [
+        ("quanser_flexible_joint", "joint.1.stiffness", 1.8),
+        ("tokhi_azad_1994", "material.aluminium.youngs_modulus", 66e9),
+        ("quanser_flexible_link", "link.1.clamped_frequency_hz", 4.0),
+    ],
+)
+def test_frequencies_change_of_the_plant_that_varies(plant: str, key: str, value: float) -> None:
+    """A stiffness that varies, and the change of the frequencies beside it, which acts on the same stiffness."""
+    base = fx.load_plant(plant)
+    arm = moved(base, Point(None, 0.05, None, values={key: value}))
+    alone = moved(base, Point(None, 0.0, None, values={key: value}))
+    flexible = [np.abs(np.asarray(x.linearise().modes(2).poles)) for x in (alone, arm)]
+    given = float(arm.overrides[key])
+    assert given == pytest.approx(value * (1.05 if key.endswith("hz") else 1.05**2))
+    assert flexible[1] == pytest.approx(1.05 * flexible[0], rel=0.01)
+
+
+def test_frequencies_vary_with_every_parameter() -> None:
+    stated = {"frequency_change": (-0.1, 0.1), "vary": {"joint.1.stiffness": (0.5, 2.0)}}
+    about = prepared("quanser_joint_lqg", None, stated, None, None, None)
+    assert varied_ranges(about) == {"joint.1.stiffness": (0.5, 2.0), "frequency_change": (-0.1, 0.1)}
+    stiff = replace(about, requirements={**stated, "vary": {"material.steel.youngs_modulus": (1e11, 2e11)}})
+    assert "frequency_change" in varied_ranges(stiff)

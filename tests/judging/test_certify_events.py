@@ -104,6 +104,7 @@ def test_a_run_that_begins_somewhere_begins_there_with_friction_too() -> None:
     given = about.chosen.options["initial"]
     assert begun(before, after, {"initial": given, "method": "march"}) == {"initial": given}, "a function serves both"
     q, v = begun(before, after, {"initial": given(before.model)})["initial"]
+    np.testing.assert_array_equal(given(after.model)[0], q)
     new = names(after.model.coordinates)
     assert len(new) == len(names(before.model.coordinates)) + 3
     for name, at in zip(("joint1", "joint2", "joint3"), (0.0, -0.6, 1.0), strict=True):

@@ -15,9 +15,8 @@ import numpy as np
 
 from ...errors import FlexctlError
 from ...laws.linear_part import linear_law
-from ..variations import changed
 from .loops import Loop, examine
-from .robust import Point, overridden
+from .robust import Point, moved
 from .runs import start_point
 from .varied import about
 
@@ -91,7 +90,7 @@ class Space:
     def loop(self, part: Part, with_margins: bool = False) -> Loop:
         """Return the linear loop at parts of the ranges."""
         at, last = self.point(part), len(self.poses) - 1
-        arm = overridden(self.base, {**at.values, **changed(self.base, at.payload, at.frequency)})
+        arm = moved(self.base, at)
         start = start_point(arm, self.item, self.pose(part.get(WAY, 0.0) * last))
         return examine(arm.linearise(start), linear_law(self.law, arm.model, start), at.where(), with_margins)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...abilities import IsLinear
-from ...catalogue.linear_plant import FACTOR as FREQUENCY_FACTOR
 from ...errors import FlexctlError, NotAvailable
 from ...laws.given import as_law
 from ...laws.linear_part import linear_law
@@ -17,14 +16,13 @@ from ...laws.realised import copied
 from ...simulation.path_stability import law_at
 from ...simulation.response import Response
 from ..scenario import Scenario, variants
-from ..variations import changed
 from . import loads, robust, runs, varied
 from .between import WAY, Space, between
 from .bound import MOST_ASIDE, MOST_BEGIN, CrossedBounds
 from .events import event, event_names
 from .loops import Loop, examine
 from .requirements import LINEAR, OF_MARGINS
-from .robust import Point, overridden
+from .robust import Point, moved, overridden
 from .settling import NO_TAIL, has_tail, sustained
 from .task import Task
 
@@ -247,8 +245,7 @@ def _posed(task: Task) -> dict[str, Job]:
 def _posed_point(
     base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float], with_margins: bool
 ) -> Point:
-    extra = changed(base, about.payload, about.frequency)
-    return robust.loop_point(overridden(base, extra), law, item, about, pose, with_margins)
+    return robust.loop_point(moved(base, about), law, item, about, pose, with_margins)
 
 
 def _whole(task: Task) -> bool:
@@ -319,9 +316,7 @@ def varied_ranges(task: Task) -> dict[str, tuple[float, float]]:
     ranges, masses = dict(asked), payloads(task)
     if "payload.mass" not in ranges and masses is not None:
         ranges[varied.PAYLOAD] = masses
-    # with these the frequencies change
-    stiff = FREQUENCY_FACTOR in ranges or any(varied.YOUNG.fullmatch(key) for key in ranges)
-    if "frequency_change" in task.requirements and not stiff:
+    if "frequency_change" in task.requirements:
         ranges[varied.FREQUENCY] = changes(task)
     return {key: ends for key, ends in ranges.items() if key in asked or ends[0] < ends[1]}
 

@@ -159,6 +159,12 @@ def overridden(plant: Plant, extra: Mapping[str, Any]) -> Plant:
     return plant.with_(overrides=extra) if extra else plant
 
 
+def moved(plant: Plant, about: Point) -> Plant:
+    """Return the plant of a point: with its values, and of that one payload and frequencies changed."""
+    arm = overridden(plant, about.values)
+    return overridden(arm, changed(arm, about.payload, about.frequency))
+
+
 @dataclass(frozen=True)
 class Limit:
     """Up to where the linear loop stays stable.

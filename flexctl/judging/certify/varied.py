@@ -11,7 +11,6 @@ payloads, and that of the frequencies where one is asked for, vary with them.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,8 @@ from ...errors import DefinitionError, FlexctlError, require
 from ...laws.given import feedback_of
 from ...laws.linear_part import linear_law
 from ...linear.remade import flexible
-from ..variations import changed
 from .loops import examine, growth, loop_poles
-from .robust import Point, overridden
+from .robust import Point, moved, overridden
 from .runs import start_point
 
 if TYPE_CHECKING:
@@ -38,7 +36,6 @@ Ranges = Mapping[str, tuple[float, float]]
 
 PAYLOAD, FREQUENCY = "payload_kg", "frequency_change"
 """Quantities that vary with the parameters asked for: keys of `changed`, not of a plant file."""
-YOUNG = re.compile(r"material\.[^.]+\.youngs_modulus")
 FACTORS = (0.5, 2.0)
 LEAST_DAMPING = 1e-3
 SPREAD, CORNERS = 24, 6
@@ -157,7 +154,7 @@ def about(values: Mapping[str, float]) -> Point:
 
 def varied_point(base: Plant, law: Any, item: Scenario, about: Point, pose: Sequence[float] | None = None) -> Point:
     """Return the linear loop with its margins on a plant with other values."""
-    arm = overridden(base, {**about.values, **changed(base, about.payload, about.frequency)})
+    arm = moved(base, about)
     at = start_point(arm, item, pose)
     return replace(about, loop=examine(arm.linearise(at), linear_law(law, arm.model, at)))
 
@@ -203,7 +200,7 @@ def _slowest(base: Plant, law: Any, item: Scenario, ranges: Ranges) -> Mapping[s
 
 
 def _rate(base: Plant, law: Any, item: Scenario, at: Point) -> float:
-    arm = overridden(base, {**at.values, **changed(base, at.payload, at.frequency)})
+    arm = moved(base, at)
     point = start_point(arm, item)
     linear = linear_law(law, arm.model, point)
     return growth(loop_poles(arm.linearise(point), linear), feedback_of(linear).dt)

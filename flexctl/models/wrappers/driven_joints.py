@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Startable, commands_of, joints_of
+from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Restable, Startable, commands_of, joints_of
 from ...errors import require, unknown
 from ...kernels import drive_places
 from ...kernels import drives as kernel
@@ -54,6 +54,7 @@ from ...model import (
 )
 from .drive import breaks_away, check_joint, constants, has_kinks, is_linear, smooth
 from .drive_signals import Seen, at_rest, check_alone, columns_of, inputs_in_place, prefix_of
+from .resting import joint_seen, rest
 
 
 def driven_joints(model: ModelGiven, drives: Mapping[str, Joint]) -> MechanicalModel:
@@ -85,6 +86,8 @@ class DrivenJoints:
     """The arm that the model inside was made of, without its drives; only where that has one."""
     pose: Callable[[Sequence[float] | FloatArray], FloatArray]
     """Only where the model inside can be posed."""
+    rest: Callable[[Sequence[float] | FloatArray], FloatArray]
+    """Only where the model inside finds its rest, and something drives every joint."""
     driven: Sequence[int]
     """Numbers of the driven joints, from 0; only where the model inside has free ones."""
 
@@ -185,6 +188,8 @@ class DrivenJoints:
             self.arm = self.inner.arm
         if isinstance(self.inner, Posable):
             self.pose = self._pose
+        if isinstance(self.inner, Restable) and not self._idle():
+            self.rest = partial(rest, self)
         if isinstance(self.inner, PartlyDriven):
             self.driven = [i for i in self.inner.driven if f"joint{i + 1}_torque" not in self._idle()]
 
@@ -195,7 +200,7 @@ class DrivenJoints:
     def _pose(self, angles: Sequence[float] | FloatArray) -> FloatArray:
         """Return the coordinates of the undeformed arm at these joint variables [rad; m], springs unwound."""
         inner: Any = self.inner
-        return self._extended(inner.pose(angles))
+        return self.extended(inner.pose(angles))
 
     @property
     def joints(self) -> dict[str, str]:
@@ -236,7 +241,7 @@ class DrivenJoints:
             q, v = self.inner.start(plain)
         else:
             q, v = self.inner.reference(), np.zeros(self.n)
-        whole, rates = self._extended(q), np.zeros(self.size)
+        whole, rates = self.extended(q), np.zeros(self.size)
         rates[: self.n] = v
         for rows in self.pick:
             rates += rows[drive_places.MOTOR] * (rows[drive_places.LINK] @ rates)
@@ -302,7 +307,7 @@ class DrivenJoints:
 
     # equations
 
-    def _extended(self, q: FloatArray) -> FloatArray:
+    def extended(self, q: FloatArray) -> FloatArray:
         """Return all coordinates for those of the arm, springs unwound."""
         whole = np.zeros(self.size)
         whole[: self.n] = q
@@ -315,13 +320,7 @@ class DrivenJoints:
         for c, rows, own in zip(self.constants, self.pick, self.own, strict=True):
             given = np.zeros(2)
             given[: len(own)] = u[own]
-            s = drive_places.SLOTS
-            seen = Seen(
-                np.zeros(s), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, 2)),
-                np.zeros(drive_places.READINGS), np.zeros((drive_places.READINGS, 14)),
-            )
-            kernel.drive_entry(c, rows @ q, rows @ v, rows @ a, given, *seen)
-            found.append(seen)
+            found.append(joint_seen(c, rows @ q, rows @ v, rows @ a, given))
         return found
 
     def _inside(self, u: FloatArray, seen: Sequence[Seen]) -> FloatArray:
@@ -346,7 +345,7 @@ class DrivenJoints:
 
     def reference(self) -> FloatArray:
         """Return the arm's reference pose, springs unwound."""
-        return self._extended(self.inner.reference())
+        return self.extended(self.inner.reference())
 
     def mass(self, q: FloatArray) -> FloatArray:
         """Return the mass of the arm, and rotors, windings and bristles behind it."""

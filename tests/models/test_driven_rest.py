@@ -1,0 +1,71 @@
+"""Where an arm with drives in its joints rests under its weight: as without them, springs wound by what they carry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl.abilities import Restable
+from flexctl.testing.abilities import ABILITIES
+
+BRISTLES = fx.Friction("lugre", coulomb=2.0, bristle_stiffness=2e4, bristle_damping=20.0)
+MOTOR = {"gear_ratio": 70.0, "torque_constant": 7.68e-3, "resistance": 2.6}
+ANGLES = (0.2, -0.6, 0.9)
+
+
+def arm(**joint: Any) -> tuple[Any, Any]:
+    """Return the spatial arm under its weight with and without something in its last two joints."""
+    plant = fx.load_plant("spatial_3r")
+    joints = plant.arm.joints
+    changed = [joints[0], *(replace(x, **joint) for x in joints[1:])]
+    return replace(plant, arm=replace(plant.arm, joints=tuple(changed))).model, plant.model
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        {"friction_law": BRISTLES},
+        {"drive": "voltage", "motor": fx.Motor(**MOTOR, inductance=1e-3)},
+    ],
+    ids=["bristles", "winding"],
+)
+def test_stiff_joints_leave_the_arm_where_it_rests(joint: dict[str, Any]) -> None:
+    model, plain = arm(**joint)
+    n = len(plain.coordinates)
+    q = model.rest(ANGLES)
+    np.testing.assert_array_equal(q[:n], plain.rest(ANGLES))
+    np.testing.assert_array_equal(q[n:], 0.0)
+
+
+@pytest.mark.parametrize(
+    "spring",
+    [
+        {"stiffness": 2e4, "rotor_inertia": 0.1},
+        {"stiffness": 2e4, "cubic_stiffness": 5e7, "rotor_inertia": 0.1},
+        {"stiffness": 2e4, "backlash": 1e-3, "rotor_inertia": 0.1},
+    ],
+    ids=["linear", "cubic", "play"],
+)
+def test_springs_of_joints_carry_the_weight(spring: dict[str, float]) -> None:
+    model, plain = arm(**spring)
+    n, names = len(plain.coordinates), fx.names(model.coordinates)
+    q = model.rest(ANGLES)
+    np.testing.assert_array_equal(q[:n], plain.rest(ANGLES))
+    held = fx.equilibrium(plain, hold=dict(zip(("joint1", "joint2", "joint3"), ANGLES, strict=True)))
+    for i in (1, 2):
+        torque = held.u[fx.names(plain.inputs).index(f"joint{i + 1}_torque")]
+        turn = q[names.index(f"joint{i + 1}_motor")] - q[names.index(f"joint{i + 1}")]
+        left = turn - np.copysign(spring.get("backlash", 0.0), torque)
+        carried = spring["stiffness"] * left + spring.get("cubic_stiffness", 0.0) * left**3
+        # the corner of the play is rounded
+        assert carried == pytest.approx(torque, rel=1e-5 if "backlash" in spring else 1e-9)
+    ABILITIES[Restable](model)  # what holds the motors leaves nothing out of balance
+
+
+def test_a_free_joint_has_no_rest_in_any_pose() -> None:
+    model, _ = arm(drive="free", friction=0.1)
+    assert not hasattr(model, "rest")
