@@ -39,6 +39,7 @@ class Explained(NamedTuple):
     times: Mapping[tuple[str, str], float]
     wrong: Mapping[tuple[str, str], float]
     parted: tuple[str, ...] = ()
+    far: bool = False  # whether the full model is away from the linear one by much of the misfit
 
     @property
     def worst(self) -> float:
@@ -65,6 +66,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
     times: dict[tuple[str, str], float] = {}
     wrong: dict[tuple[str, str], float] = {}
     told: list[str] = []
+    far = False
     names = [(b.source, b.output) for b in found.blocks()]
     k = 0
     for response in found.responses:
@@ -78,6 +80,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
         e = found.misfit(x, data, at)
         full = parted(found, x, data, at, e)
         told += full.words
+        far |= bool(full.outputs.any())
         for j in range(e.shape[1]):
             noise = max(floor(e[:, j]), 0.5 * quality.quantum(data.y[:, j]), 1e-9 * float(data.y[:, j].std()))
             times[names[k]] = float(e[:, j].std() / noise)
@@ -85,7 +88,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
             if times[names[k]] > LARGE and (no_noise or not is_own(data, e, j)):
                 wrong[names[k]] = times[names[k]]
             k += 1
-    return Explained(times, wrong, tuple(told))
+    return Explained(times, wrong, tuple(told), far)
 
 
 def _of_lines(r: FloatArray) -> float:
