@@ -30,8 +30,9 @@ from .full_model import outputs_of
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import delayed, sampled
+from .sampled import FINE, delayed, sampled
 from .search import DELAYS, cost_of, first_guess, fitted, horizons, neighbours, scanned, weighted
+from .steps import shorter_steps
 from .subspace import fit_percent
 from .to_full import on_full_model, with_engine
 from .trust import Trust, mesh_of, refined, trust
@@ -126,7 +127,7 @@ class Identified(Tabular):
             y = delayed(outputs_of(self.plant, data, data.t.size, self.substeps), self.delay)
         else:
             model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
-            y = model.outputs(data.u, data.dt, data.held, self.delay, self.late)
+            y = model.outputs(data.u, data.dt, data.held, self.delay, self.late, FINE)
         return np.asarray(y + (data.y - y).mean(axis=0))
 
     def validate(self, data: Record) -> dict[str, float]:
@@ -272,6 +273,10 @@ def parameters(
             break
         x, at = y, other
         x, cost = weighted(found, x, at, say)
+    shorter = shorter_steps(found, x, at)
+    if shorter is not found:
+        found = shorter
+        x, _ = weighted(found, x, at, say, what="shorter steps")
     say("deviations", 0.0)
     left = explained(found, x, at)
     if engine == "auto" and left.far:

@@ -16,6 +16,7 @@ from .explained import Explained, explained
 from .full_model import enough_steps, limits, reasons
 from .problem import Problem, Setting
 from .search import Say, cost_of, neighbours, weighted
+from .steps import shorter_steps
 
 TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
@@ -65,6 +66,10 @@ def on_full_model(
         z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
         if other != late:
             y, _ = weighted(full, z, other, say, WEIGHTED, ROUNDS, what)
+        shorter = shorter_steps(full, y, other)
+        if shorter is not full:
+            full = shorter
+            y, _ = weighted(full, y, other, say, WEIGHTED, ROUNDS, what)
         after, _ = cost_of(replace(full, scales=found.scales), y, other, 0)
     except ConvergenceError as error:
         told.append(
