@@ -39,6 +39,7 @@ class Explained(NamedTuple):
     times: Mapping[tuple[str, str], float]
     wrong: Mapping[tuple[str, str], float]
     parted: tuple[str, ...] = ()
+    far: bool = False  # whether the full model is away from the linear one by much of the misfit
 
     @property
     def worst(self) -> float:
@@ -65,6 +66,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
     times: dict[tuple[str, str], float] = {}
     wrong: dict[tuple[str, str], float] = {}
     told: list[str] = []
+    far = False
     names = [(b.source, b.output) for b in found.blocks()]
     k = 0
     for response in found.responses:
@@ -78,14 +80,14 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
         e = found.misfit(x, data, at)
         full = parted(found, x, data, at, e)
         told += full.words
+        far |= bool(full.outputs.any())
         for j in range(e.shape[1]):
-            noise = max(floor(e[:, j]), 0.5 * quality.quantum(data.y[:, j]), 1e-9 * float(data.y[:, j].std()))
-            times[names[k]] = float(e[:, j].std() / noise)
+            times[names[k]] = float(e[:, j].std() / noise_of(data, e[:, j], j))
             no_noise = full.outputs[j] or e[:, j].std() > POOR * data.y[:, j].std()
             if times[names[k]] > LARGE and (no_noise or not is_own(data, e, j)):
                 wrong[names[k]] = times[names[k]]
             k += 1
-    return Explained(times, wrong, tuple(told))
+    return Explained(times, wrong, tuple(told), far)
 
 
 def _of_lines(r: FloatArray) -> float:
@@ -93,6 +95,11 @@ def _of_lines(r: FloatArray) -> float:
     square = (r.reshape(-1, 2) ** 2).sum(axis=1) / 2.0
     parts = np.array_split(square, min(LINES, max(1, square.size // 20)))
     return float(np.sqrt(max(np.median(part) for part in parts) / np.log(2.0)))
+
+
+def noise_of(data: Record, e: FloatArray, j: int) -> float:
+    """Return the noise of an output of a record: the floor of its misfit, or half a step of quantisation."""
+    return max(floor(e), 0.5 * quality.quantum(data.y[:, j]), 1e-9 * float(data.y[:, j].std()))
 
 
 def floor(e: FloatArray) -> float:

@@ -122,7 +122,7 @@ class New(NamedTuple):
 def step(form, S, l, state, now, after, new):
     """Take one substep h[l] with inputs `now` and `after`, and fill `new`.
 
-    Returns the largest change of a friction force, as a part of its Coulomb level.
+    Returns the largest change of a friction force that has no bristles, as a part of its Coulomb level.
     """
     PhiT, Gu0, Gu1, Gf0, Gf1 = form.PhiT[l], form.Gu0[l], form.Gu1[l], form.Gf0[l], form.Gf1[l]
     Cw, laws, h = form.Cw, form.laws, form.h[l]
@@ -160,7 +160,8 @@ def step(form, S, l, state, now, after, new):
             break
     most = 0.0
     for i in range(nf):
-        most = max(most, abs(F_new[i] - F[i]) / laws[i, COULOMB])
+        if laws[i, LAW] == 0.0:
+            most = max(most, abs(F_new[i] - F[i]) / laws[i, COULOMB])
         for k in range(nf):
             free[i] += S[l, i, k] * F_new[k]
     for i in range(n):
@@ -187,8 +188,9 @@ def accept(form, l, state, new):
 def run(form, substeps, finer, u, held, x, y):
     """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first.
 
-    Substeps h[1], a `finer` part of h[0], are taken where a friction force changes by more than `TURN` of its level:
-    where a joint turns round, sticks or breaks away.
+    Substeps h[1], a `finer` part of h[0], are taken where tanh friction changes by more than `TURN` of its level: where
+    a joint turns round, sticks or breaks away. Bristles take steps of one length: their force is smooth, so that the
+    error falls with the square of the step, and a search sees no jumps where the length changes.
     """
     Gf1, Cw, C, Df, laws = form.Gf1, form.Cw, form.C, form.Df, form.laws
     n, p, nf, ny, count = form.PhiT.shape[1], form.Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]

@@ -6,14 +6,15 @@ their misfit, over longer and longer parts of the records; the delay is scanned 
 
 Records begin at rest; each output has an offset of its own. The model is linear about rest with the dry friction of the
 joints (`flexctl.identify.sampled`), or, of records, the full one (`flexctl.identify.full_model`): large turns, play,
-stiffening joints, limits. Frequency responses are always those of the linear model.
+stiffening joints, limits; the search goes on to it where the linear one leaves what it would explain
+(`flexctl.identify.to_full`). Frequency responses are always those of the linear model.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,28 +25,25 @@ from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
 from . import quality
-from .full_model import enough_steps, outputs_of, reasons
+from .explained import explained
+from .full_model import outputs_of
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import delayed, sampled
-from .search import DELAYS, cost_of, first_guess, fitted, horizons, reweighted, scanned
+from .sampled import FINE, delayed, sampled
+from .search import DELAYS, cost_of, first_guess, fitted, horizons, neighbours, scanned, weighted
+from .steps import shorter_steps
 from .subspace import fit_percent
+from .to_full import on_full_model, with_engine
 from .trust import Trust, mesh_of, refined, trust
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
 CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
-WEIGHTED = 6
-"""Times that weights are taken from what is left, and the parameters fitted again."""
 MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
-TOLD = 4.0
-"""Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 ENGINES = ("auto", "linear", "full")
-TRIED = 1500
-"""Samples on which it is tried how many steps a sample needs."""
 FINEST = 330
 """Coordinates of the finest mesh that is taken without being asked for."""
 
@@ -129,7 +127,7 @@ class Identified(Tabular):
             y = delayed(outputs_of(self.plant, data, data.t.size, self.substeps), self.delay)
         else:
             model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
-            y = model.outputs(data.u, data.dt, data.held, self.delay, self.late)
+            y = model.outputs(data.u, data.dt, data.held, self.delay, self.late, FINE)
         return np.asarray(y + (data.y - y).mean(axis=0))
 
     def validate(self, data: Record) -> dict[str, float]:
@@ -225,7 +223,8 @@ def parameters(
         more than 0.1 % and half their deviation; the result says so.
     engine : str
         Model of the records: "linear" (about rest, with dry friction), "full" (the nonlinear one: slower), or "auto":
-        full where joints have play, a stiffening spring or a gear that loses power by direction.
+        full where joints have play, a stiffening spring or a gear that loses power by direction, and where the linear
+        one was fitted and the full one is away from it by much of what it leaves over; the result says so.
     progress : callable, optional
         Called with what is running and the fraction done.
 
@@ -252,7 +251,7 @@ def parameters(
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
     found, told = problem(as_plant(plant), data, free, dict(start) if start else None)
-    found = _with_engine(found, engine, told)
+    found = with_engine(found, engine, told)
     for r in found.records:
         told += r.warnings()
     say = progress or (lambda what, part: None)
@@ -267,46 +266,27 @@ def parameters(
     x, at = scanned(found, x, wanted, feeds, 0 if found.full else lengths[0], say)
     for number, length in enumerate(lengths[1:] or [0]):
         x, _ = fitted(found, x, at, length, 10, say, f"part {number + 1} of {len(lengths)}")
-    x, cost = _weighted(found, x, at, say)
+    x, cost = weighted(found, x, at, say)
     for _ in range(DELAYS):
-        y, other = _neighbours(found, x, at, cost, wanted, feeds, say)
+        y, other = neighbours(found, x, at, cost, wanted, feeds, say)
         if other == at:
             break
         x, at = y, other
-        x, cost = _weighted(found, x, at, say)
+        x, cost = weighted(found, x, at, say)
+    shorter = shorter_steps(found, x, at)
+    if shorter is not found:
+        found = shorter
+        x, _ = weighted(found, x, at, say, what="shorter steps")
     say("deviations", 0.0)
-    how_far = trust(found, x, at, mesh)
+    left = explained(found, x, at)
+    if engine == "auto" and left.far:
+        found, x, at, left = on_full_model(found, x, at, left, wanted is None, told, say)
+    how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
     times = _refinement(found, how_far)
     if times > 1:
         found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
     return _told(found, x, at, how_far, told)
-
-
-def _with_engine(found: Problem, engine: str, told: list[str]) -> Problem:
-    """Return the problem with the model that its records are compared with, and note why."""
-    why = reasons(found.plant)
-    if engine == "linear" or not found.records or not (why or engine == "full"):
-        return found
-    if engine == "auto":
-        told.append(f"records are compared with the full model, which has {', '.join(why)}; it is slower")
-    longest = max(found.records, key=lambda r: r.t.size)
-    count = min(longest.t.size, TRIED)
-    return replace(found, full=True, substeps=enough_steps(found.plant, longest, count))
-
-
-def _weighted(
-    found: Problem, x: FloatArray, at: Setting, say: Callable[[str, float], None]
-) -> tuple[FloatArray, float]:
-    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
-    for _ in range(WEIGHTED):
-        before = np.concatenate([*found.scales, np.ones(1)])
-        reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, 15, say, "final weights", 1e-6)
-        now = np.concatenate([*found.scales, np.ones(1)])
-        if np.abs(now / before - 1.0).max() < 0.05:
-            break
-    return x, cost
 
 
 def _refinement(found: Problem, how_far: Trust) -> int:
@@ -349,7 +329,7 @@ def _on_finer_mesh(
         )
         known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
         return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
-    y, _ = _weighted(finer, y, at, say)
+    y, _ = weighted(finer, y, at, say)
     told.append(
         f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
         f"{key} = {new[key]}, which is in the plant that is returned"
@@ -358,33 +338,6 @@ def _on_finer_mesh(
     left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
     how_far = trust(finer, y, at, False)
     return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
-
-
-def _neighbours(
-    found: Problem,
-    x: FloatArray,
-    at: Setting,
-    cost: float,
-    wanted: int | None,
-    feeds: bool,
-    say: Callable[[str, float], None],
-) -> tuple[FloatArray, Setting]:
-    """Return the parameters and setting after delays beside the one found were tried over the whole records."""
-    others = [Setting(at.delay + d, at.late) for d in (-1, 1) if wanted is None and at.delay + d >= 0]
-    others += [Setting(at.delay, 1 - at.late)] if feeds else []
-    best = (cost + _doubt(at), x, at)
-    for k, other in enumerate(others):
-        y, value = fitted(found, x, other, 0, 1, lambda *_: None, "")
-        say("delays beside it", (k + 1) / len(others))
-        if value + _doubt(other) < best[0]:
-            y, value = fitted(found, y, other, 0, 15, say, "another delay", 1e-6)
-            best = (value + _doubt(other), y, other)
-    return best[1], best[2]
-
-
-def _doubt(at: Setting) -> float:
-    """Return by how much a setting must be better: sensors read before the input jumps where noise hides the jumps."""
-    return 0.0 if at.late else TOLD
 
 
 def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list[str]) -> Identified:

@@ -21,12 +21,11 @@ from ..simulation.simulate import simulate
 from .experiment import Excitation
 from .full_model import limits, reasons
 from .record import Record, repeating
-from .sampled import sampled
+from .sampled import FINE, sampled
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
-SUBSTEPS = 8
 ENGINES = ("auto", "linear", "full")
 
 
@@ -153,7 +152,7 @@ def _linear_readings(arm: Plant, drive: Excitation, outputs: Sequence[str], dela
     angles = {own[k] for one in bent for k in (one.angle, one.less) if k >= 0}
     read = [*outputs, *sorted(angles.difference(outputs))]
     plant = sampled(arm, [drive.signal.name], read, np.pi / drive.dt)
-    y = plant.outputs(drive.u[:, None], drive.dt, True, delay, 1, SUBSTEPS)
+    y = plant.outputs(drive.u[:, None], drive.dt, True, delay, 1, FINE)
     place = {k: read.index(name) for k, name in enumerate(own) if name in read} | {-1: -1}
     turn(y, [Turned(place[one.row], one.sine, place[one.angle], place[one.less], one.radius) for one in bent])
     return y[:, : len(outputs)]

@@ -283,7 +283,9 @@ def thinned(data: MeasuredResponse, most: int = 200) -> MeasuredResponse:
 
 def _out_of_time(data: Record, modes: FloatArray) -> list[str]:
     """Return a word on a record whose time cannot be that of the arm: it may be in another unit."""
-    lowest, asks = float(modes[0]) if modes.size else 0.0, "is the unit of its time right (ms and s)?"
+    if not modes.size:  # a rigid arm has no time of its own
+        return []
+    lowest, asks = float(modes[0]), "is the unit of its time right (ms and s)?"
     said, length = [], data.dt * data.t.size
     if lowest > data.nyquist / (2.0 * np.pi):
         said.append(f"the record is sampled every {data.dt:.4g} s, and the lowest mode is at {lowest:.4g} Hz: {asks}")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ import numpy as np
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import FloatArray
 from ..support.checks import is_number
+from ..support.files import check_kind
 from ..support.tabular import matlab_name
 from ..support.units import is_unit
 from . import quality
@@ -119,6 +121,7 @@ def _text(source: Path) -> str:
         content = source.read_bytes()
     except OSError as error:
         raise DefinitionError(f"cannot read it: {error.strerror or error}") from error
+    check_kind(content, ".csv")
     marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = content.decode("utf-16" if marked else "utf-8-sig")
@@ -198,17 +201,21 @@ def _split_heads(table: Mapping[str, Any], count: int) -> tuple[Columns, dict[st
 def _arrays(source: Path, suffix: str) -> dict[str, Any]:
     """Return everything in a file of arrays."""
     try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise DefinitionError(f"cannot read it: {error.strerror or error}") from error
+    check_kind(data, suffix)
+    try:
         if suffix == ".npz":
-            with np.load(source, allow_pickle=False) as data:
-                return {key: data[key] for key in data.files}
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in arrays.files}
         if suffix == ".json":
-            told = json.loads(source.read_text(encoding="utf-8"))
+            told = json.loads(data.decode("utf-8"))
             require(isinstance(told, dict), "does not hold one JSON object")
             return {**told, **told.pop("columns", {})} if isinstance(told.get("columns"), dict) else told
         from ..io.hdf5 import is_hdf5, read_hdf5
         from ..io.matfile import read_mat
 
-        data = source.read_bytes()
         return _by_own_names(dict(read_hdf5(data) if is_hdf5(data) else read_mat(data)))
     except (DefinitionError, NotAvailable):
         raise

@@ -309,7 +309,7 @@ def _check_times(t: FloatArray) -> None:
     if not uneven.size:
         return
     first = int(uneven[0])
-    missing = np.abs(steps[uneven] / dt - np.round(steps[uneven] / dt)).max() < 0.05
+    missing = np.abs(steps[uneven] / dt - np.round(steps[uneven] / dt)).max() < 0.05 and steps.max() > 1.5 * dt
     what = "samples are missing" if missing else "sampling is not equal"
     raise DefinitionError(
         f"{what}: intervals go from {steps.min():.6g} to {steps.max():.6g} s where {dt:.6g} s is usual, {uneven.size} "

@@ -28,7 +28,11 @@ KEPT = 2.0
 """Modes up to so many times the Nyquist frequency move by themselves; those above follow statically."""
 LARGEST = 120
 SUBSTEPS, FINER = 2, 16
-"""Steps in a sample, and in each of these where friction turns."""
+"""Steps in a sample, and in each of these where friction without bristles turns."""
+FINE = 8
+"""Steps in a sample of synthetic records and predictions."""
+BRISTLED = 4
+"""Times as many steps where there are bristles, which are not divided where they turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,8 @@ class Sampled:
     ) -> FloatArray:
         """Return the outputs without delay and without the feed-through of inputs."""
         nf = len(self.laws)
-        m, parts = (substeps, FINER) if nf else (1, 1)
+        bristled = bool(self.laws[:, kernel.LAW].any())
+        m, parts = (substeps * (BRISTLED if bristled else 1), FINER) if nf else (1, 1)
         h = np.array([dt / m, dt / m / parts])
         A, B = self.plant.A, self.plant.B
         sets = [holds(A, B, float(length)) for length in (h if nf else h[:1])]

@@ -16,6 +16,10 @@ DELAYS = 9
 ROUNDS = 25
 FIRST = 250
 """Samples of the shortest part of a record that is fitted."""
+WEIGHTED = 6
+"""Times that weights are taken from what is left, and the parameters fitted again."""
+TOLD = 4.0
+"""Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
 
 def first_guess(found: Problem, x: FloatArray, say: Say) -> tuple[FloatArray, bool]:
@@ -139,3 +143,45 @@ def reweighted(found: Problem, x: FloatArray, at: Setting) -> None:
     for k, data in enumerate(found.records):
         e = found.misfit(x, data, at)
         found.scales[k] = np.maximum(np.sqrt(np.mean(e**2, axis=0)), 1e-9 * data.y.std(axis=0))
+
+
+def weighted(
+    found: Problem, x: FloatArray, at: Setting, say: Say, times: int = WEIGHTED, rounds: int = 15,
+    what: str = "final weights",
+) -> tuple[FloatArray, float]:
+    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
+    for _ in range(times):
+        before = np.concatenate([*found.scales, np.ones(1)])
+        reweighted(found, x, at)
+        x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6)
+        now = np.concatenate([*found.scales, np.ones(1)])
+        if np.abs(now / before - 1.0).max() < 0.05:
+            break
+    return x, cost
+
+
+def neighbours(
+    found: Problem,
+    x: FloatArray,
+    at: Setting,
+    cost: float,
+    wanted: int | None,
+    feeds: bool,
+    say: Say,
+) -> tuple[FloatArray, Setting]:
+    """Return the parameters and setting after delays beside the one found were tried over the whole records."""
+    others = [Setting(at.delay + d, at.late) for d in (-1, 1) if wanted is None and at.delay + d >= 0]
+    others += [Setting(at.delay, 1 - at.late)] if feeds else []
+    best = (cost + _doubt(at), x, at)
+    for k, other in enumerate(others):
+        y, value = fitted(found, x, other, 0, 1, _quiet, "")
+        say("delays beside it", (k + 1) / len(others))
+        if value + _doubt(other) < best[0]:
+            y, value = fitted(found, y, other, 0, 15, say, "another delay", 1e-6)
+            best = (value + _doubt(other), y, other)
+    return best[1], best[2]
+
+
+def _doubt(at: Setting) -> float:
+    """Return by how much a setting must be better: sensors read before the input jumps where noise hides the jumps."""
+    return 0.0 if at.late else TOLD

@@ -70,8 +70,10 @@ def inflation(r: FloatArray) -> float:
     return float(max(1.0, 2.0 * pairs[:end].sum() - 1.0))
 
 
-def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trust:
-    """Return how far the parameters at a solution can be trusted."""
+def trust(
+    found: Problem, x: FloatArray, at: Setting, mesh: bool = True, left: Explained | None = None
+) -> Trust:
+    """Return how far the parameters at a solution can be trusted; `left` is what it explains, where that is known."""
     r = found.residual(x, at)
     J = found.jacobian(x, r, at, central=True)
     size = np.linalg.norm(J, axis=0)
@@ -85,7 +87,7 @@ def trust(found: Problem, x: FloatArray, at: Setting, mesh: bool = True) -> Trus
     coloured = inverse @ sum(_middle(J, r, block, scale) for block in blocks) @ inverse
     parted = 0.5 * (_jackknife(J, r, blocks) + scatter.sliced(J, r, blocks))
     sigma = np.sqrt(np.maximum(np.diag(coloured), parted))
-    what_is_left = explained(found, x, at)
+    what_is_left = left or explained(found, x, at)
     if what_is_left.wrong:
         along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in what_is_left.wrong)
         sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks) + along * np.diag(inverse))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, did_you_mean, require
 from ..model import FloatArray
-from ..support.files import reason_of, write_atomically
+from ..support.files import check_kind, reason_of, write_atomically
 from .hdf5 import is_hdf5, read_hdf5
 from .market import read_group
 from .matfile import OtherVersion, read_mat
@@ -73,6 +73,7 @@ def read_raw(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise DefinitionError(f"cannot read {source}: {error.strerror or error}") from error
     try:
+        check_kind(data, source.suffix.lower())
         return dict(decode(io.BytesIO(data)))
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error

@@ -212,3 +212,24 @@ def _fill(target: Path, raw: _Remembering, writer: Callable[[IO[bytes]], Any]) -
 def reason_of(error: Exception) -> str:
     """Return why a file could not be read, without NumPy's advice to run what a pickle holds."""
     return str(error).partition(" If you trust the file")[0].rstrip(".") or type(error).__name__
+
+
+_BEGINNINGS = {b"PK\x03\x04": ".npz", b"MATLAB 5.0": ".mat", b"\x89HDF": ".mat", b"    -1": ".uff", b"{": ".json"}
+"""What files begin with, by the suffix that they should have."""
+
+
+def check_kind(data: bytes, suffix: str) -> None:
+    """Refuse content that begins like another kind of file than its suffix says.
+
+    Examples
+    --------
+    >>> check_kind(b"time [s],torque [N m]", ".csv")
+    """
+    kind = next((kind for first, kind in _BEGINNINGS.items() if data.startswith(first)), "")
+    text = bool(data) and all(31 < byte < 127 or byte in b"\t\r\n" for byte in data[:256])
+    if not kind and text and suffix in (".npz", ".mat", ".json"):
+        kind = ".csv"
+    universal = kind == ".uff" and suffix == ".unv"
+    if kind and kind != suffix and not universal:
+        what = "text, perhaps a .csv file" if kind == ".csv" else f"a {kind} file"
+        raise DefinitionError(f"it is named {suffix}, but by its content it is {what}: rename it")

@@ -49,17 +49,54 @@ def pendulum() -> fx.Plant:
     )
 
 
-def test_the_linear_model_says_when_a_record_has_large_turns() -> None:
+@pytest.fixture(scope="module")
+def turned() -> tuple[fx.Plant, identify.Record]:
+    """Two rigid rods whose second joint turns by 0.2 rad; the start has 40 % less payload."""
     plant = pendulum()
     drive = identify.doublets("joint2_torque [N m]", 4.0, count=1)
-    data = identify.measure(plant, drive, ["joint1_angle", "joint2_angle"], engine="full")
+    read = ["joint1_angle", "joint2_angle"]
+    data = identify.measure(plant, drive, read, noise=dict.fromkeys(read, 1e-4), engine="full")
     assert 0.15 < np.ptp(data.y[:, 1]) < 0.25
-    start = plant.with_({"payload.mass": 3.0})
+    return plant.with_({"payload.mass": 3.0}), data
+
+
+def test_the_linear_model_says_when_a_record_has_large_turns(turned: tuple[fx.Plant, identify.Record]) -> None:
+    start, data = turned
     with pytest.warns(fx.DataWarning, match=r"the full model \(large turns\) is .* identify with engine='full'"):
-        linear = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False)
+        linear = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False, engine="linear")
+    assert linear.substeps == 0
     full = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False, engine="full")
     assert full.values["payload.mass"] == pytest.approx(5.0, rel=1e-3)
     assert abs(full.values["payload.mass"] - 5.0) < 0.1 * abs(linear.values["payload.mass"] - 5.0)
+
+
+def test_the_search_goes_on_with_the_full_model(turned: tuple[fx.Plant, identify.Record]) -> None:
+    start, data = turned
+    said: list[str] = []
+    with pytest.warns(fx.DataWarning, match=r"compared with the full model \(large turns\), since the linear one"):
+        found = identify.parameters(
+            start, data, ["payload.mass"], delay=0, mesh=False, progress=lambda what, part: said.append(what)
+        )
+    assert found.substeps > 0
+    assert found.unexplained == 0.0
+    assert found.values["payload.mass"] == pytest.approx(5.0, rel=1e-3)
+    assert not any("engine='full'" in text for text in found.cautions)
+    assert any("the full model (at most" in text for text in said)
+
+
+def test_the_linear_solution_is_kept_where_the_full_model_fails(
+    turned: tuple[fx.Plant, identify.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, data = turned
+
+    def fails(*_: object) -> int:
+        raise fx.ConvergenceError("it does not run")
+
+    monkeypatch.setattr("flexctl.identify.to_full.enough_steps", fails)
+    with pytest.warns(fx.DataWarning, match="could not be fitted to them, so that .* linear one: it does not run"):
+        found = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False)
+    assert found.substeps == 0
+    assert found.unexplained > 0.0
 
 
 def test_unknown_engines_are_refused() -> None:

@@ -37,7 +37,7 @@ from . import modes as transfer_modes
 from . import poles as transfer_poles
 from .chain import build_chain, joint_numbers, per_link
 from .channels import Sweep, by_input, input_signals, output_rows, output_signals
-from .drives import renamed, without_motors
+from .drives import per_input, renamed, without_motors
 from .modes import FREE, ModeShape
 
 if TYPE_CHECKING:
@@ -84,14 +84,15 @@ class TransferMatrixArm:
         arm = as_arm(arm)
         check_exact(arm, self.kind, self.features)
         _check_points(arm)
-        arm, motors = without_motors(arm)
+        arm, motors, windings = without_motors(arm)
         require(pieces >= 1, f"pieces = {pieces}: a link has at least one")
         n = len(arm.links)
         at = np.array([joint.angle for joint in arm.joints] if angles is None else angles, float)
         require(at.shape == (n,), f"angles of shape {at.shape} given; the arm has {n} joints")
         self.arm, self.theory, self.extensible = arm, per_link(theory, n), bool(extensible)
         self.angles, self.held, self.pieces = at, joint_numbers(held, arm), pieces
-        self.chain = build_chain(arm, at, self.held, self.theory, self.extensible, pieces)
+        self.windings = {i: winding for i, winding in windings.items() if i not in self.held}
+        self.chain = build_chain(arm, at, self.held, self.theory, self.extensible, pieces, self.windings)
         damping = arm.damping
         self.alpha, self.beta = (damping.alpha, damping.beta) if damping.kind == "rayleigh" else (0.0, 0.0)
         self.inputs, self.levers = renamed(input_signals(arm, self.held), motors)
@@ -114,14 +115,17 @@ class TransferMatrixArm:
     @property
     def poles_at_zero(self) -> int:
         """Multiplicity of s = 0 among the poles, joints that follow a commanded motion not counted."""
-        slides = self.alpha > 0
-        return sum(1 if slides or j.friction > 0 else 2 for j in self._turning() if j.drive in FREE)
+        arm, slides = self.arm, self.alpha > 0
+        return sum(
+            1 if slides or i in self.windings or arm.joints[i].friction > 0 else 2
+            for i in self.chain.drives if arm.joints[i].drive in FREE
+        )
 
     @property
     def joint_dampers(self) -> bool:
-        """Whether joints have dampers, which act otherwise than Rayleigh damping."""
+        """Whether joints have dampers, motors among them, which act otherwise than Rayleigh damping."""
         dampers = any(j.servo_damping + j.friction > 0 for j in self._turning() if j.drive != "motion")
-        return dampers or any(j.damping > 0 for j in self.arm.joints)
+        return dampers or bool(self.windings) or any(j.damping > 0 for j in self.arm.joints)
 
     def _turning(self) -> list[Joint]:
         return [self.arm.joints[i] for i in self.chain.drives]
@@ -208,7 +212,7 @@ class TransferMatrixArm:
         factor = 1.0 + self.beta * s
         rows = output_rows(self.arm, self.chain, s, Sweep(states, turns), self.alpha, factor)
         H = np.asarray(rows, np.complex128).reshape(len(self.outputs), len(self.inputs), s.size)
-        return H * self.levers[:, None]
+        return H * per_input(self.inputs, self.levers, self.windings, s)
 
     def sweep(self, s: ComplexArray, free: bool = False) -> Sweep:
         """Return the states for unit inputs of the chain, or those of the vibration without inputs (of any size)."""

@@ -21,6 +21,7 @@ from ...machine.arm import Arm, Joint, Link, Section
 from ...model import FloatArray
 from ...models.bodies import Inner, inner_bodies, lumped
 from ...models.loads import ACROSS, ALONG, MOMENT, X, plane_kind
+from .drives import Winding
 
 THEORIES = ("timoshenko", "euler_bernoulli", "rigid")
 PIECE, MASS, TURN, SPRING, DRIVE, MOTION, LOAD = range(7)  # as in the kernel
@@ -97,7 +98,8 @@ class _Builder:
 
 
 def build_chain(
-    arm: Arm, angles: FloatArray, held: Sequence[int], theories: Sequence[str], extensible: bool, pieces: int
+    arm: Arm, angles: FloatArray, held: Sequence[int], theories: Sequence[str], extensible: bool, pieces: int,
+    windings: Mapping[int, Winding] | None = None,
 ) -> Chain:
     """Return the chain of an arm.
 
@@ -115,6 +117,8 @@ def build_chain(
         Whether links stretch.
     pieces : int
         Uniform pieces that stand for a link with a continuous profile.
+    windings : mapping
+        Windings with inductance by joint, from 0.
     """
     b, drives, arm = _Builder(), [], lumped(arm)
     direction = np.cumsum(angles)
@@ -129,7 +133,7 @@ def build_chain(
             drives.append(i)
             b.inputs.append(("joint", i))
             b.acting["joint", i] = len(b.kind)
-            _drive(b, joint)
+            _drive(b, joint, (windings or {}).get(i))
         if joint.stiffness > 0:
             b.add(SPRING, joint.stiffness, joint.damping)
         b.add(MASS, 0.0, joint.hub_inertia)
@@ -156,11 +160,12 @@ def build_chain(
     )
 
 
-def _drive(b: _Builder, joint: Joint) -> None:
+def _drive(b: _Builder, joint: Joint, winding: Winding | None) -> None:
     if joint.drive == "motion":
         b.add(MOTION)
-    else:
-        b.add(DRIVE, joint.rotor_inertia, joint.servo_stiffness, joint.servo_damping + joint.friction)
+        return
+    electric = (0.0, 1.0, 0.0) if winding is None else (winding.gain * winding.emf, *winding[2:])
+    b.add(DRIVE, joint.rotor_inertia, joint.servo_stiffness, joint.servo_damping + joint.friction, *electric)
 
 
 def _link(

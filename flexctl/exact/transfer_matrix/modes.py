@@ -21,6 +21,7 @@ from .roots import axis
 if TYPE_CHECKING:
     from ...linear import SecondOrder
     from . import TransferMatrixArm
+    from .drives import Winding
 
 U, W, GAP_U, GAP_W = 0, 1, 6, 7  # rows of the states of a sweep
 FREE = ("torque", "free")  # drives that leave a joint free to turn
@@ -69,10 +70,29 @@ def modal_plant(model: TransferMatrixArm, count: int) -> SecondOrder:
     Cq, Cv, Ca = (np.where(power == k, C, 0.0) for k in range(3))
     rigid = model.rigid_modes
     names = [f"rigid{i + 1}" for i in range(rigid)] + [f"mode{i + 1}" for i in range(count)]
-    return SecondOrder(
+    plant = SecondOrder(
         np.eye(omega.size), damping, np.diag(omega**2), inputs, Cq, Cv, Ca, np.zeros((len(C), inputs.shape[1])),
         tuple(Signal(name, "kg^0.5 m") for name in names), model.inputs, model.outputs,
         provenance={"model": "transfer_matrix"},
+    )
+    for number, b in zip(model.chain.drives, B.T, strict=False):
+        if number in model.windings:
+            plant = _with_current(plant, number, b, model.windings[number])
+    return plant
+
+
+def _with_current(plant: SecondOrder, number: int, b: FloatArray, winding: Winding) -> SecondOrder:
+    """Return the plant with the current of a winding as a coordinate: L i' + R i = V - N Ke b'v, torque N Kt b i."""
+    n, column = len(plant.coordinates), index_of("input", f"joint{number + 1}_voltage", plant.inputs)
+    M, D, K = (np.pad(matrix, (0, 1)) for matrix in (plant.M, plant.D, plant.K))
+    D[n, n], D[n, : b.size] = winding.inductance, winding.emf * b
+    K[n, n], K[: b.size, n] = winding.resistance, -winding.gain * b
+    B = np.pad(plant.B, ((0, 1), (0, 0)))
+    B[:, column] = np.eye(n + 1)[n]  # the voltage acts on the winding alone
+    Cq, Cv, Ca = (np.pad(matrix, ((0, 0), (0, 1))) for matrix in (plant.Cq, plant.Cv, plant.Ca))
+    current = Signal(f"joint{number + 1}_current", "A")
+    return replace(
+        plant, M=M, D=D, K=K, B=B, Cq=Cq, Cv=Cv, Ca=Ca, coordinates=(*plant.coordinates, current)
     )
 
 

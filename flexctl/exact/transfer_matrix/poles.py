@@ -121,8 +121,12 @@ def poles(model: TransferMatrixArm, below: float | None) -> ComplexArray:
     radius = _clear(model, below)
     unit = np.full(1, float(model.chain.units(np.array([radius]))[0]))
     reference = float(model.characteristic(np.array([radius], complex), unit)[1][0])
-    # the compliance 1 / (K + c s) of a damped joint spring is infinite at -K/c, and the characteristic function there
-    soft = np.array([j.stiffness / j.damping for j in model.arm.joints if j.damping > 0])
+    # the compliance 1 / (K + c s) of a damped joint spring is infinite at -K/c, what a winding adds at -R/L, and the
+    # characteristic function there
+    soft = np.array(
+        [j.stiffness / j.damping for j in model.arm.joints if j.damping > 0]
+        + [w.resistance / w.inductance for w in model.windings.values()]
+    )
 
     def value(s: ComplexArray) -> ComplexArray:
         phase, size = model.characteristic(s, np.repeat(unit, s.size))

@@ -37,7 +37,8 @@ class Chain(NamedTuple):
     ----------
     kind, values : ndarray (n), (n, 7)
         PIECE h, rho A, rho I, 1/EA, 1/(kt G A), 1/EI, beta; MASS m, J; TURN cos, sin; SPRING stiffness, damping; DRIVE
-        rotor inertia, stiffness, damping; MOTION number of its input; LOAD its parts along, across, about the link.
+        rotor inertia, stiffness, damping, torque per rate of a winding times R, R, L; MOTION number of its input; LOAD
+        its parts along, across, about the link.
     probe : ndarray (n + 1)
         Where in `Answer.states` the section before each element is reported, or -1.
     """
@@ -135,7 +136,7 @@ def sweep(chain: Chain, free: bool, alpha: float, s: Array, unit: Array, E0: flo
                 continue
             if kind[k] == DRIVE:
                 columns += 0 if free else 1
-                Zk = (v[1] + x * v[2] + sigma * v[0]) * l / E0
+                Zk = (v[1] + x * v[2] + sigma * v[0] + x * v[3] / (v[4] + x * v[5])) * l / E0
                 factor = release(z, Zk, columns, torque, C[k], E[k], turn[k])
                 through_joint(z, Zk, columns, torque, C[k], E[k], turn[k], w)
                 direction *= factor / abs(factor)

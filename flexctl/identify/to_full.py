@@ -1,0 +1,91 @@
+"""From the linear model of records to the full one: at the start where it must be, or where the linear one falls short.
+
+The full model costs a run of every record for each parameter and round, so that the linear one comes first, and the
+search goes on from its solution: the delay is known then, and few rounds are left. It does where the full model is away
+from the linear one by much of what is left over; what that costs at most, and what came of it, is told.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from ..errors import ConvergenceError
+from ..model import FloatArray
+from .explained import Explained, explained
+from .full_model import enough_steps, limits, reasons
+from .problem import Problem, Setting
+from .search import Say, cost_of, neighbours, weighted
+from .steps import shorter_steps
+
+TRIED = 1500
+"""Samples on which it is tried how many steps a sample needs."""
+WEIGHTED, ROUNDS = 3, 6
+"""Times that weights are taken, and rounds of each, from the solution of the linear model on."""
+TRIALS = 7
+"""Most steps that are tried in a round."""
+
+
+def with_engine(found: Problem, engine: str, told: list[str]) -> Problem:
+    """Return the problem with the model that its records are compared with at first, and note why."""
+    why = reasons(found.plant)
+    if engine == "linear" or not found.records or not (why or engine == "full"):
+        return found
+    if engine == "auto":
+        told.append(f"records are compared with the full model, which has {', '.join(why)}; it is slower")
+    return as_full(found)
+
+
+def as_full(found: Problem, x: FloatArray | None = None) -> Problem:
+    """Return the problem with records of the full model, in steps that are short enough at the parameters x."""
+    longest = max(found.records, key=lambda r: r.t.size)
+    plant = found.plant if x is None else found.plant_at(x)
+    steps = enough_steps(plant, longest, min(longest.t.size, TRIED))
+    return replace(found, full=True, substeps=steps, scales=list(found.scales), kept={})
+
+
+def on_full_model(
+    found: Problem, x: FloatArray, at: Setting, left: Explained, scan: bool, told: list[str], say: Say
+) -> tuple[Problem, FloatArray, Setting, Explained]:
+    """Return problem, parameters, setting and what they explain after the search went on with the full model.
+
+    The solution of the linear model is kept, and that is told, where the full one cannot be run or leaves more.
+    """
+    why = ", ".join(dict.fromkeys([*reasons(found.plant), *limits(found.plant)]))
+    linear, _ = cost_of(found, x, at, 0)
+    late = Setting(at.delay, 1)  # sensors of the full model read before the input jumps
+    say("the full model", 0.0)
+    try:
+        full = as_full(found, x)
+        begun = time.perf_counter()
+        cost_of(full, x, late, 0)
+        took = time.perf_counter() - begun
+        most = WEIGHTED * ROUNDS * (x.size + TRIALS)
+        what = f"the full model (at most {most} times {took:.2g} s)"
+        y, cost = weighted(full, x, late, say, WEIGHTED, ROUNDS, what)
+        z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
+        if other != late:
+            y, _ = weighted(full, z, other, say, WEIGHTED, ROUNDS, what)
+        shorter = shorter_steps(full, y, other)
+        if shorter is not full:
+            full = shorter
+            y, _ = weighted(full, y, other, say, WEIGHTED, ROUNDS, what)
+        after, _ = cost_of(replace(full, scales=found.scales), y, other, 0)
+    except ConvergenceError as error:
+        told.append(
+            f"records ask for the full model ({why}), which could not be fitted to them, so that the parameters are "
+            f"those of the linear one: {error}"
+        )
+        return found, x, at, left
+    if not after < linear:
+        told.append(
+            f"the full model ({why}) was fitted too, and leaves more than the linear one: the parameters are those of "
+            "the linear one"
+        )
+        return found, x, at, left
+    told.append(
+        f"records are compared with the full model ({why}), since the linear one is away from it by much of what it "
+        f"left over: that is {(after / linear) ** 0.5:.2g} times as much now. It takes {full.substeps} steps in a "
+        f"sample, {took:.2g} s for all records"
+    )
+    return full, y, other, explained(full, y, other)
