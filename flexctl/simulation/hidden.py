@@ -1,4 +1,4 @@
-"""What jumps of forces hide from a step: modes that are too fast for it.
+"""Modes that are too fast for a step, in which jumps of forces hide errors.
 
 A mode that a step cannot follow goes at once where the force would hold it, x = b (M + b K)^-1 B du, b = beta' h^2 as
 in the filtered jump (`kernels.stepper`), while the real one swings about there: its displacement is off by x, and its
