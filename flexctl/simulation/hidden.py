@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels.schemes import Scheme
 from ..linear import linearise
-from ..model import FloatArray, MechanicalModel, index_of
+from ..model import FloatArray, MechanicalModel, OperatingPoint, index_of
 
 POSES = 4.0
 """On what jumps hide in the reference pose: the arm is in others, and may carry more. Chosen."""
@@ -45,7 +45,7 @@ def hidden_by_jumps(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is to be said of the pose is not said here
-            plant = linearise(model)
+            plant = linearise(model, OperatingPoint.at_rest(model))
         b = step * step * scheme.beta * (1.0 - scheme.alpha_f) / (1.0 - scheme.alpha_m)
         B = plant.B[:, [index_of("input", name, plant.inputs) for name in drives]]
         moved, sudden = (np.linalg.solve(plant.M + c * plant.K, B) for c in (b, AT_ONCE * b))
