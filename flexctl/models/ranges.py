@@ -17,6 +17,7 @@ square of the turn of all links together, the largest found on two equal links i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,13 @@ def check_rest(model: Any, q: FloatArray) -> None:
             caution(f"{reached}, or load it less", BeyondModel)
 
 
+def by_blocks(rows: FloatArray, each: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return what `each` makes of the rows, block by block: of long runs fresh memory takes longer than arithmetic."""
+    parts = [each(rows[k : k + BLOCK]) for k in range(0, max(len(rows), 1), BLOCK)]
+    return np.concatenate(parts)
+
+
+BLOCK = 1024
 ALLOWED = 0.05
 """Cost from which on a run is warned of."""
 

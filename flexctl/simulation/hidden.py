@@ -1,4 +1,4 @@
-"""What jumps of forces hide from a step: modes that are too fast for it.
+"""Modes that are too fast for a step, in which jumps of forces hide errors.
 
 A mode that a step cannot follow goes at once where the force would hold it, x = b (M + b K)^-1 B du, b = beta' h^2 as
 in the filtered jump (`kernels.stepper`), while the real one swings about there: its displacement is off by x, and its
@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels.schemes import Scheme
 from ..linear import linearise
-from ..model import FloatArray, MechanicalModel, index_of
+from ..model import FloatArray, MechanicalModel, OperatingPoint, index_of
 
 POSES = 4.0
 """On what jumps hide in the reference pose: the arm is in others, and may carry more. Chosen."""
@@ -45,7 +45,7 @@ def hidden_by_jumps(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is to be said of the pose is not said here
-            plant = linearise(model)
+            plant = linearise(model, OperatingPoint.at_rest(model))
         b = step * step * scheme.beta * (1.0 - scheme.alpha_f) / (1.0 - scheme.alpha_m)
         B = plant.B[:, [index_of("input", name, plant.inputs) for name in drives]]
         moved, sudden = (np.linalg.solve(plant.M + c * plant.K, B) for c in (b, AT_ONCE * b))

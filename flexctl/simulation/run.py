@@ -248,7 +248,7 @@ class Run:
         again = self.compiled is not None and self.setup.method in SCHEMES
         self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
         hides = self._hides() if again else 0.0
-        self.accuracy.hides = self._hidden(hides)
+        self.accuracy.hides = self._hidden(hides, np.inf)
         jumps = self._forces_jump() or hides > HIDES * DEFAULT
         doubtful = self.setup.scheme.stages > 1 and self.accuracy.doubtful
         if not again or not (jumps or self.sticks or doubtful):
@@ -292,13 +292,14 @@ class Run:
         change: FloatArray = np.abs(np.diff(u, axis=0, prepend=0.0)).max(axis=0, initial=0.0)
         return change, np.ptp(record.u[:, drives], axis=0)
 
-    def _hidden(self, bound: float) -> FloatArray:
+    def _hidden(self, bound: float, sees: float = SEES) -> FloatArray:
         """Return the part of the range of each output that jumps of a law may hide, at most `bound`.
 
-        From longer steps more is hidden than what is too fast for one: what rings on adds up.
+        From steps longer than `sees` more is hidden than what is too fast for one: what rings on adds up, and only a
+        second run tells.
         """
         parts, ranges = np.full(len(self.setup.model.outputs), bound), self.accuracy.ranges
-        if bound <= CLAIM * DEFAULT or self._longest() > SEES:
+        if bound <= CLAIM * DEFAULT or self._longest() > sees:
             return parts
         from .hidden import hidden_by_jumps
 

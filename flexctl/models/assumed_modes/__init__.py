@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from ...machine.arm import Arm
 from ...model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
 from ..features import check_bare
 from ..null_space import check_rank, null_space, unheld
-from ..ranges import BENDING, SPIN, Driven, squared
+from ..ranges import BENDING, SPIN, Driven, by_blocks, squared
 from .loads import TreeLoads
 from .mesh import Discretisation, Station, Tree
 from .motion import TreeMotion, work
@@ -208,16 +209,16 @@ class AssumedModes:
         found, stations = [], np.linspace(0.0, 1.0, 21)
         links = [(i, s, e) for i, (s, e) in enumerate(zip(self.tree.shapes, self.tree.elastic, strict=True)) if s.nb]
         for i, s, e in links:
-            slopes = q[:, e] @ s.slope(stations).T
+            slopes = s.slope(stations).T
             remedy = "model = timoshenko_planar, ancf or finite_segment"
-            bent = np.abs(slopes, out=slopes).max(axis=1)
+            bent = by_blocks(q[:, e], partial(_steepest, slopes))
             found.append(squared(f"bending angle of link {i + 1}", bent, "rad", BENDING, remedy))
         if not links or self.options["foreshortening"]:
             return found
-        first, rates = self._first_held(), v @ self.tree.T.T
+        first = self._first_held()
         for i, *_ in links:
             remedy = "foreshortening = true, or another model"
-            found.append(squared(f"spin of link {i + 1}", rates[:, i], "rad/s", SPIN, remedy, first))
+            found.append(squared(f"spin of link {i + 1}", v @ self.tree.T[i], "rad/s", SPIN, remedy, first))
         return found
 
     def _first_held(self) -> float:
@@ -408,3 +409,9 @@ def _counts(key: str, values: tuple[Any, ...]) -> tuple[int, ...]:
         if not (whole and 0 <= value <= 30):
             raise DefinitionError(f"{key} = {value!r} per link must be a whole number from 0 to 30")
     return tuple(int(value) for value in values)
+
+
+def _steepest(slopes: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return the largest slope along a link for each row of its elastic coordinates."""
+    found: FloatArray = np.abs(rows @ slopes).max(axis=1)
+    return found

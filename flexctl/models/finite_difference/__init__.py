@@ -56,7 +56,7 @@ from ...support.moved import OldMembers
 from ..bodies import inner_bodies, lumped
 from ..features import check_bare, takers
 from ..loads import load_signals
-from ..ranges import ARC, BENDING, Driven, squared
+from ..ranges import ARC, BENDING, Driven, by_blocks, squared
 from .mesh import second_differences, short, unit_load, weights
 from .scheme import scheme, scheme_plant
 from .sensors import sensor_rows, signals, turned
@@ -156,18 +156,20 @@ class FiniteDifference(LinearMechanics, OldMembers):
 
     def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
         """Return how far recorded coordinates and rates (nt x n) drive them: small slopes, no axial force."""
-        y = q[:, self.nodes]
-        hub, spin = (x[:, 0] if self.has_theta else x[:, 0] / self.dx for x in (q, v))
-        bent = np.empty(len(q))
-        for k in range(0, len(q), 1024):  # of long runs not all at once: fresh memory takes longer than the arithmetic
-            rows = slice(k, k + 1024)
-            turned = np.diff(y[rows], axis=1, prepend=0.0) / self.dx
-            bent[rows] = np.maximum(turned.max(axis=1) - hub[rows], hub[rows] - turned.min(axis=1))
+        spin = v[:, 0] if self.has_theta else v[:, 0] / self.dx
+        bent = by_blocks(q, self._bent)
         other = "model = timoshenko_planar, ancf or finite_segment"
         return [
             squared("bending angle of link 1", bent, "rad", BENDING, other),
             squared("spin of link 1", spin, "rad/s", ARC, other, self._first_held()),
         ]
+
+    def _bent(self, q: FloatArray) -> FloatArray:
+        """Return the largest angle between the sections and the hub, for each row of coordinates."""
+        hub = q[:, 0] if self.has_theta else q[:, 0] / self.dx
+        turned = np.diff(q[:, self.nodes], axis=1, prepend=0.0) / self.dx
+        bent: FloatArray = np.maximum(turned.max(axis=1) - hub, hub - turned.min(axis=1))
+        return bent
 
     def _first_held(self) -> float:
         """Return the lowest natural frequency [rad/s] with the hub held."""
