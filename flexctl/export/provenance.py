@@ -17,6 +17,7 @@ from .. import __version__
 from ..abilities import Identified, provenance_of
 from ..design.design import Design
 from ..errors import DefinitionError, FlexctlError
+from ..laws.abilities import DesignedForRange
 from ..laws.controller import layers
 from .program import Program
 
@@ -52,6 +53,8 @@ class Provenance:
     margins: tuple[str, ...]
     certificate: str
     assumptions: tuple[str, ...]
+    designed_for: str = ""
+    """Range of the readings for which the law was designed, empty where it states none."""
 
     def lines(self, program: Program, taken: Sizes, notes: Sequence[str]) -> list[str]:
         """Return the text of a header file; the first three lines name law, plant, version and date."""
@@ -72,6 +75,7 @@ class Provenance:
             f"sample time: {program.sample_time:.9g} s; delay of the command: {program.delay} periods",
             f"limits: {'; '.join(limits) or 'none'}",
             f"quanta of the readings: {'; '.join(quanta) or 'none'}",
+            *([f"designed for: {self.designed_for}"] if self.designed_for else []),
             *self.margins,
             f"certificate: {self.certificate}",
             f"state: {taken.state} bytes (single precision {taken.state_float}); constants: {taken.constants} bytes",
@@ -98,8 +102,18 @@ def provenance(request: Request, program: Program) -> Provenance:
         margins = tuple(f"before it was sampled: {line}" for line in margins)
     verdict = certified(request, plant)
     return Provenance(
-        request.title or request.name, plant_text(plant), date(), digest(program), margins, verdict, assumptions
+        request.title or request.name, plant_text(plant), date(), digest(program), margins, verdict, assumptions,
+        _designed_for(request.thing, program),
     )
+
+
+def _designed_for(law: Any, program: Program) -> str:
+    """Return for which readings a law was designed, and that it goes on beyond them without a word."""
+    units = {s.name: s.unit for s in program.measures}
+    ranges = [x.designed_for for x in layers(law) if isinstance(x, DesignedForRange)]
+    told = [f"{y} {low:g} .. {high:g} {units.get(y, '')}".rstrip() for x in ranges for y, (low, high) in x.items()]
+    beyond = "; outside it acts as at the nearest design, and nothing is known of that loop"
+    return f"{'; '.join(dict.fromkeys(told))}{beyond}" if told else ""
 
 
 def certified(request: Request, plant: Any) -> str:

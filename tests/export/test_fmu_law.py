@@ -213,3 +213,17 @@ def test_blended_laws_and_references_known_in_advance(tmp_path):
             unit.step(1e-3)
             u, state = one.step(state, k * 1e-3, y, table[min(k, len(table) - 1)])
             assert np.array_equal(unit.get(["joint1_torque"]), u)
+
+
+def test_the_range_that_a_law_was_designed_for_stands_in_code_and_fmu(tmp_path):
+    """Beyond its designs a scheduled law goes on, in a program that warns of nothing."""
+    script = fx.load_controller("planar_2r_scheduled")
+    design = script.design(fx.load_plant(script.PLANT))
+    told = "joint2_angle -2.61799 .. 2.61799 rad; outside it acts as at the nearest design"
+    fx.export_law(design, tmp_path / "code", name="code")
+    assert f"designed for: {told}" in (tmp_path / "code" / "code.h").read_text()
+    fx.export_law(design, tmp_path / "out", "fmu", name="unit")
+    with zipfile.ZipFile(tmp_path / "out" / "unit.fmu") as unit:
+        assert f"Designed for: {told}" in unit.read("modelDescription.xml").decode()
+    fx.export_law(linear(), tmp_path / "plain", name="plain")
+    assert "designed for:" not in (tmp_path / "plain" / "plain.h").read_text()

@@ -51,6 +51,32 @@ def test_the_bottom_between_the_points_is_found() -> None:
     assert found.tried <= 30
 
 
+def test_the_search_begins_at_the_worst_of_the_grids_too() -> None:
+    """A pit beside one pose of the grid, which no point that is spread comes near."""
+
+    class Pit(Valley):
+        def loop(self, part: Any, with_margins: bool = False) -> Loop:
+            at = self.point(part)
+            deep = 2.0 * (abs(2.0 * part[WAY] - 1.03) < 0.05) * ((at.payload or 0.0) > 0.048)
+            return replace(NOTHING, disk=2.1 - deep)
+
+    some: Any = None, None, 0.0
+    pit = Pit(*some, {"payload_kg": (0.0, 0.05), WAY: (0.0, 2.0)}, POSES)
+    known = pit.part(Point(0.05, 0.0, None, pose="the second"), 1.0)
+    assert known == {"payload_kg": 1.0, WAY: 0.5}
+    blind, found = between(pit, False).point, between(pit, False, [known]).point
+    disks = [x.loop.disk for x in (blind, found) if x is not None and x.loop is not None]
+    assert disks == pytest.approx([2.1, 0.1])
+
+
+def test_points_that_are_none_of_a_space_are_left_out() -> None:
+    around = space()
+    assert around.part(Point(0.06, 0.0, None), 0.0) is None, "heavier"
+    assert around.part(Point(0.02, 0.05, None), 0.0) is None, "stiffer, and frequencies do not vary here"
+    assert around.part(Point(None, 0.0, None), 0.0) is None
+    assert around.part(Point(0.02, 0.0, None, values={"damping 0.1 %": {}}), 0.0) is None
+
+
 def test_an_unstable_plant_is_worse_than_any_margin() -> None:
     found = between(space(0.14), False)
     assert found.point is not None

@@ -46,7 +46,7 @@ def write(request: Request) -> Written:
     text = (
         f"Sampled control law {told.title}, made on the plant {told.plant}; one period is {program.sample_time:.9g} s, "
         f"the command is late by {program.delay} periods."
-    )
+    ) + (f" Designed for: {told.designed_for}." if told.designed_for else "")
     description = Description(
         name, text, variables, (f"{name}_fmu.c", f"{name}.c"), program.sample_time,
         float(f"{1000 * program.sample_time:.12g}"), exchange=False, variable_step=False, directional=False,

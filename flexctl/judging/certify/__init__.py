@@ -41,7 +41,7 @@ from .bound import CrossedBounds, PayloadBound
 from .certificate import Certificate
 from .collect import collected
 from .events import event_names
-from .jobs import jobs, payloads, perform
+from .jobs import Job, jobs, payloads, perform, searches
 from .loads import checked_loads
 from .requirements import check_scenarios, check_signals, checked, checked_bits, judged
 from .task import Task, prepared
@@ -142,16 +142,21 @@ def certify(
         stated["vary"] = checked_ranges(stated["vary"], task.chosen.plant(task.plant))
     every, given = (*task.poses, *poses), checked_loads(loads or {}, task)
     task = replace(task, requirements=stated, poses=every, bits=tuple(map(checked_bits, bits)), loads=given)
-    wanted = jobs(task)
+    found = _done(task, jobs(task), workers, progress)
+    found |= _done(task, searches(task, found), workers, None)
+    certificate = replace(collected(task, found), elapsed=time.perf_counter() - started)
+    return replace(certificate, verdicts=judged(certificate, stated))
+
+
+def _done(task: Task, wanted: Mapping[str, Job], workers: int | None, progress: Progress | None) -> dict[str, Any]:
+    """Return the results of jobs, in their order."""
     found: dict[str, Any] = {}
     names = list(wanted)
     for number, result in run_all(perform, list(wanted.values()), workers, task.scripts, labels=names):
         found[names[number]] = result
         if progress is not None:
             progress(names[number], 1.0 / len(wanted))
-    found = {name: found[name] for name in names}  # they come in the order in which they end, which is chance
-    certificate = replace(collected(task, found), elapsed=time.perf_counter() - started)
-    return replace(certificate, verdicts=judged(certificate, stated))
+    return {name: found[name] for name in names}  # they come in the order in which they end, which is chance
 
 
 def _draws(task: Task, asked: int | None) -> int | None:

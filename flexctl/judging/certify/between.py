@@ -2,7 +2,7 @@
 
 What was computed on a grid says nothing of what lies between its points. So points are spread over payload, changes of
 frequency and other ranges that the certificate speaks of, and along the way from each pose to the next; from the worst
-of them a pattern search goes on. It proves nothing of what it did not try.
+of them, or of the grids, a pattern search goes on. It proves nothing of what it did not try.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 
 from ...errors import FlexctlError
 from ...laws.linear_part import linear_law
+from .holds import within
 from .loops import Loop, examine
 from .robust import Point, moved
 from .runs import start_point
-from .varied import about
+from .varied import FREQUENCY, PAYLOAD, about
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
@@ -87,6 +88,18 @@ class Space:
         known = np.asarray(self.poses, float)
         return [float(np.interp(way, np.arange(len(known)), column)) for column in known.T]
 
+    def part(self, at: Point, way: float) -> Part | None:
+        """Return the parts of the ranges at which a point lies, None where it is none of this space."""
+        given = {PAYLOAD: at.payload, FREQUENCY: at.frequency, WAY: way, **at.values}
+        found = {}
+        for key, (low, high) in self.ranges.items():
+            value = given.get(key)
+            if value is None or not within(value, (low, high)):
+                return None
+            found[key] = float(np.clip((value - low) / (high - low or 1.0), 0.0, 1.0))
+        still = FREQUENCY in self.ranges or not at.frequency
+        return found if still and at.values.keys() <= self.ranges.keys() else None
+
     def loop(self, part: Part, with_margins: bool = False) -> Loop:
         """Return the linear loop at parts of the ranges."""
         at, last = self.point(part), len(self.poses) - 1
@@ -95,7 +108,7 @@ class Space:
         return examine(arm.linearise(start), linear_law(self.law, arm.model, start), at.where(), with_margins)
 
 
-def between(space: Space, with_margins: bool) -> Between:
+def between(space: Space, with_margins: bool, known: Sequence[Part] = ()) -> Between:
     """Return the point of a space with the smallest disk margin, as far as a search finds it.
 
     Parameters
@@ -104,6 +117,8 @@ def between(space: Space, with_margins: bool) -> Between:
         What varies.
     with_margins : bool
         Whether all margins are found of it, or the disk margin alone.
+    known : sequence
+        Points from which to search besides those that are spread: the worst of a grid.
     """
     from scipy.stats import qmc
 
@@ -112,19 +127,23 @@ def between(space: Space, with_margins: bool) -> Between:
 
     def badness(part: Part) -> float:
         try:
-            loop = space.loop(part)
+            return bad(space.loop(part))
         except FlexctlError as error:
             failures.setdefault(space.point(part).where(), str(error))
             return -np.inf
-        return -loop.smallest("disk_margin") if loop.stable else 1.0 - loop.decay
 
     spread = qmc.LatinHypercube(len(keys), seed=0).random(SPREAD)
-    begun = [dict(zip(keys, map(float, row), strict=True)) for row in spread]
+    begun = [*known, *(dict(zip(keys, map(float, row), strict=True)) for row in spread)]
     part, worst, count = searched(badness, begun, SEARCHED)
     told = "; ".join(f"{where}: {why}" for where, why in list(failures.items())[:1])
     if worst == -np.inf:
         return Between(None, count, told)
     return Between(replace(space.point(part), loop=space.loop(part, with_margins)), count, told)
+
+
+def bad(loop: Loop) -> float:
+    """Return how bad a loop is: an unstable one is worse than any margin."""
+    return -loop.smallest("disk_margin") if loop.stable else 1.0 - loop.decay
 
 
 def searched(badness: Callable[[Part], float], begun: Sequence[Part], most: int) -> tuple[Part, float, int]:

@@ -169,7 +169,9 @@ def set_of(found: Certificate) -> str:
     else:
         parts.append("the pose in which the scenario begins" if count == 1 else f"{count} poses")
     tried = ["on a grid", *(["with a search between its points"] if found.between is not None else [])]
-    tried += ["with the bound between its payloads"] if _bounded(found) else []
+    others = change is not None or found.stated["vary"] or found.drawn
+    bounded = f"with the bound between its payloads{', all else as given' if others else ''}"
+    tried += [bounded] if _bounded(found) else []
     return f"{', '.join(parts)}, {' and '.join(tried)}"
 
 

@@ -17,7 +17,7 @@ from ...simulation.path_stability import law_at
 from ...simulation.response import Response
 from ..scenario import Scenario, variants
 from . import loads, robust, runs, varied
-from .between import WAY, Space, between
+from .between import WAY, Space, bad, between
 from .bound import MOST_ASIDE, MOST_BEGIN, CrossedBounds
 from .events import event, event_names
 from .loops import Loop, examine
@@ -85,7 +85,7 @@ def jobs(task: Task) -> dict[str, Job]:
     if item.track is None and not isinstance(task.plant, IsLinear):
         for label, one in (("", item), *((("finer ", item.finer()),) if LINEAR in task.requirements else ())):
             found[f"{label}linear prediction"] = (runs.predicted, (task.plant, task.law, one))
-    around = {**_loops(task), **_posed(task), **_dampings(task), **_varied(task), **_drawn(task), **_between(task)}
+    around = {**_loops(task), **_posed(task), **_dampings(task), **_varied(task), **_drawn(task)}
     return {**_bounds(task), **found, **around}
 
 
@@ -253,16 +253,26 @@ def _whole(task: Task) -> bool:
     return any(key in task.requirements for key in OF_MARGINS)
 
 
-def _between(task: Task) -> dict[str, Job]:
-    """Return the search between the points of the grids, where anything lies between them."""
+def searches(task: Task, found: Mapping[str, Any]) -> dict[str, Job]:
+    """Return the search between the points of the grids, where anything lies between them, from the worst of them."""
+    if not any(isinstance(x, Loop) for x in found.values()):
+        return {}
     ranges, base, item = varied_ranges(task), task.chosen.plant(task.plant), task.chosen
     poses = [] if item.track is not None else [tuple(map(float, pose)) for pose in task.poses]
+    labels = [text for text, _, _ in posed(task)][: len(poses)]
     if poses and item.options.get("initial") is None:
         poses.insert(0, tuple(joint.angle for joint in base.arm.joints))
+        labels.insert(0, "")
     if len(poses) > 1:
         ranges[WAY] = (0.0, len(poses) - 1.0)
+    if not ranges:
+        return {}
     space = Space(base, item.own_law(task.law), item, ranges, poses if WAY in ranges else ())
-    return {BETWEEN: (between, (space, _whole(task)))} if ranges else {}
+    ways = {text: float(k) for k, text in enumerate(labels)} if WAY in ranges else {"": 0.0}
+    points = [x for x in found.values() if isinstance(x, Point) and x.loop is not None and x.pose in ways]
+    known = [(bad(x.loop), part) for x in points if x.loop and (part := space.part(x, ways[x.pose])) is not None]
+    worst = [max(known, key=lambda pair: pair[0])[1]] if known else []
+    return {BETWEEN: (between, (space, _whole(task), worst))}
 
 
 def _dampings(task: Task) -> dict[str, Job]:
