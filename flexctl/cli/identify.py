@@ -135,8 +135,8 @@ flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_iner
 @click.option("--no-mesh", is_flag=True, help="Skip the mesh check.")
 @click.option(
     "--engine", type=click.Choice(["auto", "linear", "full"]), default="auto", show_default=True,
-    help="Model for records: linear (with dry friction), full, or auto: full only if joints have play, "
-    "stiffening springs or lossy gears.",
+    help="Model for records: linear (with dry friction), full, or auto: full if joints have play, stiffening springs "
+    "or lossy gears, and where the linear one was fitted and the full one is away from it.",
 )
 @click.option(
     "-o",

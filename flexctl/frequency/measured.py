@@ -180,8 +180,9 @@ def margins_of(
     """Return the margins of one channel; see `flexctl.margins`."""
     if unstable_poles is None:
         raise DefinitionError(
-            "a measured response does not show how many unstable poles the plant has: give unstable_poles (0 for a "
-            "plant whose motion does not grow; integrators and rigid modes do not count)"
+            "a measured response does not show how many unstable poles the plant has: give unstable_poles (at the "
+            "command line --unstable), 0 for a plant whose motion does not grow; integrators and rigid modes do not "
+            "count"
         )
     whole = isinstance(unstable_poles, int | np.integer) and not isinstance(unstable_poles, bool)
     require(whole and unstable_poles >= 0, f"unstable_poles = {unstable_poles!r} is not a number of poles")

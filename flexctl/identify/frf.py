@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import NotAvailable, require, unknown
 from ..model import ComplexArray, FloatArray, names
 from . import quality
-from .record import Record
+from .record import Record, nearly_repeating
 from .response import MeasuredResponse
 from .spectra import independent, segments_of, transformed, used
 
@@ -94,6 +94,8 @@ def frf(
     chosen = method
     if method == "auto":
         chosen = "periods" if first.period else "reference" if first.references else "H1"
+        if chosen == "H1":
+            _tell_repeating(records)
     if chosen == "periods":
         found = _by_periods(records, drop)
     elif chosen == "Hv" and first.period:
@@ -210,6 +212,18 @@ def _tell_feedback(records: list[Record], parts: list[ComplexArray], lines: Any,
             )
 
 
+def _tell_repeating(records: list[Record]) -> None:
+    """Say so where an input that is not periodic repeats but for noise: that noise may be the outputs' own."""
+    for record in records:
+        found = [(signal, nearly_repeating(record.u[:, k])) for k, signal in enumerate(record.inputs)]
+        quality.tell(
+            f'input "{signal.name}" repeats every {count * record.dt:.6g} s but for noise: if what drove the arm was '
+            f"periodic, say the period (--period {count * record.dt:.6g}). H1 is wrong where that noise is a sensor's, "
+            "or comes from the outputs through a feedback law; averaged periods are right"
+            for signal, count in found if count
+        )
+
+
 def _by_segments(
     records: list[Record], method: str, segment: float | None, window: str, overlap: float
 ) -> MeasuredResponse:
@@ -255,7 +269,9 @@ def _by_segments(
     freedom = max(averages - p, 0.5)
     inverse = np.real(np.einsum("aaf->af", np.moveaxis(np.linalg.pinv(np.moveaxis(Suu, 2, 0)), 0, 2)))
     rest = Syy * (1.0 - coherence)
-    if method in ("H2", "Hv", "reference"):
+    if method == "reference":
+        sigma = _of_references(stacked[:, :, lines], H, S[r, u], S[r, r], (p, ny), averages)
+    elif method in ("H2", "Hv"):
         gain = np.maximum(coherence, 1e-6)
         sigma = np.abs(H) * np.sqrt((1.0 - coherence) / (gain * freedom))[:, None, :]
     else:
@@ -271,6 +287,18 @@ def _by_segments(
         held=first.held,
         method=method,
     )
+
+
+def _of_references(
+    parts: ComplexArray, H: ComplexArray, Sru: ComplexArray, Srr: ComplexArray, sizes: tuple[int, int], averages: float
+) -> FloatArray:
+    """Return deviations of H with H' = Sru^-1 Sry: what is left, e = y - H u, reaches it as Sru^-1 Sre."""
+    p, ny = sizes
+    e = parts[:, p : p + ny] - np.einsum("ypf,kpf->kyf", H, parts[:, :p])
+    left = np.sum(np.abs(e) ** 2, axis=0) / parts.shape[0]
+    inverse = np.linalg.inv(np.moveaxis(Sru, 2, 0))
+    spread = np.real(np.einsum("fpr,frs,fps->pf", inverse, np.moveaxis(Srr, 2, 0), inverse.conj()))
+    return np.asarray(np.sqrt(left[:, None] * spread[None] / max(averages - p, 0.5)))
 
 
 def _solved(left: ComplexArray, right: ComplexArray) -> ComplexArray:

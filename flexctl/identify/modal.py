@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DefinitionError, require
+from ..errors import ConvergenceError, DefinitionError, require
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray, Signal
 from ..support.checks import number
@@ -185,11 +185,13 @@ def modal(
     data = response.unheld(chosen_delay)
     s, H, weight = _rows(data)
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
-    terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
+    terms = Terms(_integrations(s, H, weight, rigid), direct, False)
     orders, fits = _over_orders(s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
     at = _best(fits, H.size, pairs, 0.8 if data.has_sigma else 0.0)
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
+    if rigid is None and terms.rigid == 2:
+        fit, covariance, terms = _fewer_integrations(s, H, weight, fit, covariance, terms, data.has_sigma)
     say("refining the poles", 1.0)
     return _told(data, response, fit, covariance, orders, terms, chosen_delay, orders[at].pairs)
 
@@ -224,7 +226,7 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
     best: list[tuple[float, float]] = []
     for count in range(9):
         s, H, weight = _rows_quietly(thin.unheld(count * response.dt))
-        terms = Terms(_rigid(s, H, weight) if rigid is None else rigid, direct, False)
+        terms = Terms(_integrations(s, H, weight, rigid), direct, False)
         # a wrong delay can be had for a few more pairs: what counts is how few suffice
         fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
         least = min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits)
@@ -261,6 +263,29 @@ def _rigid(s: ComplexArray, H: ComplexArray, weight: FloatArray) -> bool:
         clear = np.median(np.abs(H[k, :count]) * weight[k, :count]) > 3.0
         slopes.append(np.polyfit(w, np.log(np.abs(H[k, :count]) + 1e-300), 1)[0] if clear else 0.0)
     return bool(min(slopes) < -0.7)
+
+
+def _integrations(s: ComplexArray, H: ComplexArray, weight: FloatArray, rigid: bool | None) -> int:
+    """Return how many powers of 1/s are fitted: two where there are any."""
+    return 2 if (_rigid(s, H, weight) if rigid is None else rigid) else 0
+
+
+def _fewer_integrations(
+    s: ComplexArray, H: ComplexArray, weight: FloatArray, fit: Fit, covariance: FloatArray, terms: Terms, known: bool
+) -> tuple[Fit, FloatArray, Terms]:
+    """Return the fit without 1/s^2 where that says as much: a joint with viscous friction or a motor integrates once.
+
+    A term 1/s^2 made of noise would be an integrator that no law reaches, or a slow pole on either side of zero.
+    """
+    fewer = terms._replace(rigid=1)
+    try:
+        other, spread = refined(s, H, weight, fitted(s, H, weight, fit.poles, fewer), fewer)
+    except ConvergenceError:
+        return fit, covariance, terms
+    floor = 0.8 if known else 0.0
+    if _criterion(other, H.size, floor) > _criterion(fit, H.size, floor):
+        return fit, covariance, terms
+    return other, spread, fewer
 
 
 def _over_orders(
@@ -399,9 +424,11 @@ def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, i
             at += 1
         blocks += [(*block, f"mode{mode}") for block in _residue_blocks(pole, R)]
     coefficients = fit.coefficients[:, at:].reshape(ny, p, -1)
-    if terms.rigid:
+    if terms.rigid == 2:
         blocks += [(*block, "rigid") for block in _rigid_blocks(coefficients[:, :, 0], coefficients[:, :, 1])]
-    D = coefficients[:, :, 2 if terms.rigid else 0] if terms.direct else np.zeros((ny, p))
+    elif terms.rigid:
+        blocks += [(*block, "rigid") for block in _residue_blocks(0j, coefficients[:, :, 0].astype(complex))]
+    D = coefficients[:, :, terms.rigid] if terms.direct else np.zeros((ny, p))
     n = sum(len(a) for a, *_ in blocks)
     A, B, C = np.zeros((n, n)), np.zeros((n, p)), np.zeros((ny, n))
     states: list[Signal] = []

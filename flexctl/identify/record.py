@@ -27,6 +27,8 @@ JITTER = 1e-3
 digits."""
 SHORTEST = 16
 """Samples of the shortest record."""
+ALIKE = 0.5
+"""Correlation of an input with itself a period later from which on it is said to repeat but for noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,3 +346,26 @@ def repeating(x: FloatArray) -> int:
         if p > 1 and np.abs(z[p:] - z[:-p]).max() < 1e-9 and np.ptp(z[:p], axis=0).max() > 0:
             return int(p)
     return 0
+
+
+def nearly_repeating(x: FloatArray) -> int:
+    """Return the samples after which a column repeats but for noise, 0 if it does not.
+
+    It must have forgotten itself in between, come back to more than `ALIKE` of itself, and be as large each time.
+    """
+    n = x.size
+    z = x - x.mean()
+    spectrum = np.abs(np.fft.rfft(z, 2 * n)) ** 2
+    lags = np.arange(n // 2 + 1)
+    rho = np.fft.irfft(spectrum)[: lags.size] / max(float(z @ z), 1e-300) * n / (n - lags)
+    forgotten = np.flatnonzero(rho < 0.2)
+    if not forgotten.size:
+        return 0
+    begin = int(forgotten[0])
+    high = begin + np.flatnonzero(rho[begin:] > 0.9 * rho[begin:].max())  # of multiples the first
+    first = high[: int(np.argmax(np.diff(high, append=n) > 1)) + 1]
+    period = int(first[np.argmax(rho[first])])
+    if period < SHORTEST or rho[period] < ALIKE:
+        return 0
+    sizes = [float(np.std(part)) for part in np.split(z[: n // period * period], n // period)]
+    return period if max(sizes) < 1.2 * min(sizes) else 0

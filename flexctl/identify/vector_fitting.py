@@ -22,17 +22,16 @@ ROUNDS = 15
 
 
 class Terms(NamedTuple):
-    """Terms that are fitted beside the poles."""
+    """Terms that are fitted beside the poles: of 1/s as many powers as `rigid` says, 1, s."""
 
-    rigid: bool
+    rigid: int
     direct: bool
     slope: bool
 
     def columns(self, s: ComplexArray) -> ComplexArray:
         """Return a column for each: 1/s^2 and 1/s, 1, s."""
         found = []
-        if self.rigid:
-            found += [1.0 / s**2, 1.0 / s]
+        found += [1.0 / s**power for power in range(self.rigid, 0, -1)]
         if self.direct:
             found.append(np.ones_like(s))
         if self.slope:

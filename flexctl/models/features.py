@@ -62,7 +62,8 @@ def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:
     require(not any(arm.gravity), f"{kind} has no weight, {pull}; set it to zero, or use {takers('gravity')}")
     check_features(arm, kind, known)
     if arm.actuators and "actuator" not in known:
-        remedy = f"remove the [[actuator]] tables, or use {takers('actuator')}"
+        exact = "TransferMatrixArm, exact for loads at a point"
+        remedy = f"remove the [[actuator]] tables, or use {exact}; {takers('actuator')}"
         raise NotAvailable(f"{kind} has no forces along a link; {remedy}")
 
 

@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 
 import flexctl as fx
 from flexctl import identify
+from flexctl.identify.record import nearly_repeating
 
 DT = 1e-3
 ARM = fx.load_plant(
@@ -124,6 +125,30 @@ def test_closed_loop_with_its_reference() -> None:
     off = [np.mean(np.real(f.response[0, 0] / (b / (z(f) - a)) - 1.0)[:30]) for f in (biased, right)]
     assert abs(off[0]) > 0.05
     assert abs(off[1]) < 0.02
+    truth = b / (z(right) - a)
+    deviations = np.abs(right.response[0, 0] - truth) / right.sigma[0, 0]
+    assert 0.8 < np.sqrt(np.mean(deviations**2)) < 1.25  # sigma is honest, whatever part of u is fed back noise
+
+
+def test_an_input_that_repeats_but_for_noise() -> None:
+    """A periodic reference that nobody recorded, noise fed back into the input: the period helps."""
+    rng = np.random.default_rng(7)
+    n, period = 8000, 1000
+    r, e = np.tile(rng.standard_normal(period), n // period), 0.3 * rng.standard_normal(n)
+    x, u, y = 0.0, np.zeros(n), np.zeros(n)
+    for k in range(n):
+        y[k] = x + e[k]
+        u[k] = r[k] - 1.0 * y[k]
+        x = 0.9 * x + 0.1 * u[k]
+    with pytest.warns(fx.DataWarning, match=r'input "u" repeats every 100 s but for noise.*--period 100'):
+        identify.frf(identify.record(0.1, {"u [N]": u}, {"y [m]": y}))
+    told = identify.record(0.1, {"u [N]": u}, {"y [m]": y}, period=100.0)
+    with pytest.warns(fx.DataWarning, match="differs from period to period"):
+        found = identify.frf(told)
+    assert found.method == "periods"
+    growing = np.concatenate([k * np.sin(np.linspace(0, 9.0, 500)) for k in (1.0, 1.5, 2.25)])
+    for other in (rng.standard_normal(4000), np.cumsum(rng.standard_normal(4000)), growing):
+        assert nearly_repeating(other) == 0
 
 
 def test_several_inputs_by_as_many_records() -> None:

@@ -116,3 +116,21 @@ def test_unknown_deviations_and_too_few_lines() -> None:
         identify.modal(data.lines(slice(0, 5)), pairs=1)
     with pytest.raises(fx.DefinitionError, match="not finite"):
         identify.measured_response(w, w * np.nan, ["force [N]"], ["x [m]"])
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.01])
+def test_a_joint_with_viscous_friction_integrates_once(noise: float) -> None:
+    """1 / (s (s + 0.76)) and a mode: a second integrator made of noise would be one that no law moves."""
+    A = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, -0.8, 30.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.4, -300.0, -0.6]])
+    B, C = np.array([[0.0], [5.0], [0.0], [-5.0]]), np.eye(2, 4)
+    w = np.geomspace(0.5, 200.0, 400)
+    H = np.array([C @ np.linalg.solve(1j * x * np.eye(4) - A, B) for x in w])[:, :, 0].T[:, None]
+    rng = np.random.default_rng(2)
+    H = H * (1.0 + noise * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0))
+    heads = ["joint1_angle [rad]", "joint1_rate [rad/s]"]
+    found = identify.modal(identify.measured_response(w, H, ["joint1_torque [N m]"], heads, relative=noise))
+    poles = found.plant.poles()
+    assert int(np.sum(np.abs(poles) < 1e-9)) == 1
+    assert np.abs(poles + 0.760016).min() < 0.03
+    law = found.plant.B @ np.array([[-1.0, -0.3]]) @ found.plant.C
+    assert np.linalg.eigvals(found.plant.A + law).real.max() < -0.1
