@@ -24,8 +24,9 @@ FLOOR = 0.5
 """Least slack of the bands, in parts of them."""
 ROUNDS = 60
 _INSIDE, _EASE = 0.005, 0.2
-"""Part of a limit by which the programme stays inside of it, so that it holds between the samples where it is imposed;
-and what is added to that per unit of slack below 1: where there is time enough no limit needs to be touched."""
+"""Part of a bound by which the programme stays inside of it, so that it holds between the samples where it is imposed:
+without it tight bands are broken again beside every sample that is added, round after round. And what is added to that
+of limits per unit of slack below 1: where there is time enough no limit needs to be touched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,7 @@ class Problem:
             for sign, bound in ((1.0, response.high[k]), (-1.0, -response.low[k])):
                 real = np.isfinite(bound)
                 slack = np.full(real.sum(), -1.0 if response.soft else -_EASE)
-                limit = bound[real] / response.size - (1.0 if response.soft else _INSIDE + _EASE)
+                limit = bound[real] / response.size - (1.0 if response.soft else _EASE) - _INSIDE
                 left.append(np.column_stack([sign * matrix[k][real], slack]))
                 right.append(limit - sign * base[real])
         A, b = np.vstack(left), np.concatenate(right)

@@ -16,12 +16,16 @@ import numpy as np
 from ..errors import DefinitionError, NotAvailable
 from .blended import Blended
 from .controller import Delayed, LinearLaw, Noisy, Quantised, Saturated, bare
+from .faults import Frozen, Missed
 from .scheduled import ScheduledLaw
 
 _AT = (0, 1, 2, 4, 8, 16, 32, 64)
 """Samples at which the responses are compared."""
 _ALIKE = 1e-5
 """Part of the largest by which two responses of one law may differ."""
+_LOOKED_THROUGH = Quantised | Noisy
+_FAULTS = Frozen | Missed
+"""A law with a fault is the law that it was: what was made for it is what meets the fault."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Fingerprint:
         return cls(str(given["signals"]), tuple(tuple(float(x) for x in row) for row in given["numbers"]))
 
 
-def linear_core(law: Any) -> tuple[LinearLaw, int]:
+def linear_core(law: Any, through: Any = _LOOKED_THROUGH) -> tuple[LinearLaw, int]:
     """Return the linear law inside its wrappers and its delay in samples; encoders and noise are looked through."""
     law, delay = bare(law), 0
     while not isinstance(law, LinearLaw):
@@ -68,7 +72,7 @@ def linear_core(law: Any) -> tuple[LinearLaw, int]:
             delay += law.samples
         elif isinstance(law, Saturated) and isinstance(law.law, LinearLaw) and not np.any(law.law.Bu):
             return law.law.limited(np.maximum(law.law.lower, -law.limit), np.minimum(law.law.upper, law.limit)), delay
-        elif not isinstance(law, Quantised | Noisy):
+        elif not isinstance(law, through):
             raise NotAvailable(f"{type(law).__name__} is not a linear law with limits and a delay")
         law = bare(law.law)
     return law, delay
@@ -78,7 +82,7 @@ def fingerprint(law: Any) -> Fingerprint:
     """Return what tells a sampled law that is linear, or made of linear ones, in its wrappers, from any other."""
     several = _several(law)
     if several is None:
-        return _of_linear(*linear_core(law))
+        return _of_linear(*linear_core(law, _LOOKED_THROUGH | _FAULTS))
     made, delay = several
     parts = [_of_linear(one, delay) for one in made.laws]
     kind = [float(f"{x:.9g}") for x in (made.points if isinstance(made, Blended) else made.times)]
@@ -89,7 +93,7 @@ def fingerprint(law: Any) -> Fingerprint:
 def _several(law: Any) -> tuple[Blended | ScheduledLaw, int] | None:
     """Return laws that are blended or take over from each other, and the delay of their wrappers; None for others."""
     law, delay = bare(law), 0
-    while isinstance(law, Delayed | Quantised | Noisy):
+    while isinstance(law, Delayed | _LOOKED_THROUGH | _FAULTS):
         delay += law.samples if isinstance(law, Delayed) else 0
         law = bare(law.law)
     return (law, delay) if isinstance(law, Blended | ScheduledLaw) else None

@@ -138,6 +138,7 @@ ELSEWHERE = {
     "tian_feedforward_tip", "tian_square_eased", "tian_two_phase",  # test_ancf_controllers.py
     "two_mass_fixed",  # test_two_mass.py
     "tokhi_azad_disturbance", "tokhi_azad_fastest", "tokhi_azad_tuned",  # test_frontier_controllers.py
+    "tokhi_azad_fastest_payloads",  # the same
     "tokhi_azad_inversion", "tokhi_azad_robust", "tokhi_azad_shaped",  # test_single_link_controllers.py
 }
 

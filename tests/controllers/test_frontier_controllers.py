@@ -53,6 +53,36 @@ def test_the_fastest_commands_hold_what_was_planned_on_all_nine_models(move: str
     assert found[1] <= tenth
 
 
+PAYLOADS = (0.0, 0.005, 0.01, 0.0175, 0.02)  # some of those that were planned for, in kg
+
+
+@pytest.mark.parametrize(("move", "one", "tenth"), [("5 deg", 0.36, 0.45), ("60 deg", 0.94, 1.06)])
+def test_with_known_frequencies_one_command_serves_every_payload_in_the_time_asked_for(move, one, tenth) -> None:
+    name = "tokhi_azad_fastest_payloads"
+    found = worst(name, shortened(name, move, masses=PAYLOADS), "settle_1pct_s", "settle_0p1pct_s")
+    assert found[0] <= one
+    assert found[1] <= tenth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("angle", "one", "tenth"), [(5.0, 0.36, 0.45), (60.0, 0.94, 1.06)])
+def test_such_commands_are_found_anew_for_three_payloads(angle: float, one: float, tenth: float) -> None:
+    """With a margin near 1 every bound is tight, and the programme has to end all the same."""
+    plant, script = fx.load_plant(ARM), fx.load_controller("tokhi_azad_fastest_payloads")
+    law, target = script.design(plant), {"chord1_angle": float(np.radians(angle))}
+    three = {name: linear for name, linear in script.models(plant).items() if name in ("0 g", "10 g", "20 g")}
+    found = fx.optimal_command(
+        law, three, target, within=0.001, also={0.01: one - 0.002}, longest=tenth + 0.01, margin=0.97, progress=False
+    )
+    assert found.arrival <= tenth
+    for mass in (0.0, 0.01, 0.02):
+        arm = plant.with_({**script.SETTINGS, "payload.mass": mass})
+        run = fx.simulate(arm, law, found.references, duration=1.6, method="march")
+        assert run.scores["chord1_angle.settle_1pct_s"] <= one
+        assert run.scores["chord1_angle.settle_0p1pct_s"] <= tenth
+        assert run.scores["joint1_torque.peak"] <= 0.3
+
+
 def test_the_fastest_commands_are_refused_with_another_law() -> None:
     plant, script = fx.load_plant(ARM), fx.load_controller("tokhi_azad_fastest")
     command = script.commands(plant)["5 deg"]

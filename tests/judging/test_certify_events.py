@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.judging.certify.events import Event, event, event_names, event_time
+from flexctl.judging.certify.events import Event, event, event_names, event_time, not_tried
 from flexctl.judging.certify.jobs import payloads
 from flexctl.judging.certify.loads import LoadStep, tip_sizes
 from flexctl.judging.certify.requirements import _WORST_AND_ERROR, _score
@@ -29,8 +29,59 @@ def test_what_is_tried_follows_from_law_and_payloads() -> None:
         "dry friction", "gripped", "missed sample", "frozen joint1_angle", "frozen chord1_angle"
     ]
     assert event_names(found, (0.0, 0.0))[:2] == ["dry friction", "missed sample"]
-    assert event_names(task("tip_circle"), None) == []  # on a path
+    assert event_names(task("tip_circle"), None) == [  # on a path, too
+        "dry friction", "missed sample", *(f"frozen {name}" for name in task("tip_circle").law.measures)
+    ]
     assert event_time(found.law, found.chosen) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "ends", "told"),
+    [
+        ("tokhi_azad_lqg", (0.0, 0.02), []), ("tokhi_azad_lqg", (0.0, 0.0), ["gripped: no range of payloads"]),
+        ("tokhi_azad_shaped", (0.0, 0.02),
+         ["dry friction, gripped, missed sample, frozen readings: the law measures nothing"]),
+        ("ralf_servo", None,
+         ["dry friction: the law drives no revolute joint by a torque", "gripped: no range of payloads"]),
+        ("tian_square_eased", None,
+         ["gripped: no range of payloads", "missed sample, frozen readings: the law is continuous"]),
+    ],
+)
+def test_what_does_not_apply_is_said_with_the_reason(name: str, ends, told: list[str]) -> None:
+    about = task(name)
+    assert not_tried(about, ends) == told
+    assert not {text.partition(":")[0] for text in told} & set(event_names(about, ends))
+
+
+def test_a_payload_is_gripped_under_a_continuous_law() -> None:
+    about = task()
+    law = fx.LinearLaw(
+        0.0, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), Dy=[[-3.0, -0.1]],
+        Dr=[[3.0, 0.1, 0.0]],
+    )
+    item = replace(about.chosen, reference={"joint1_angle": fx.quintic(0.0, 0.1, 0.4)}, duration=0.8)
+    own = replace(about, law=law, chosen=item)
+    assert event_names(own, (0.0, 0.02)) == ["dry friction", "gripped"]
+    found = event(own.plant, law, item, "gripped", (0.0, 0.02))
+    light, heavy = (replace(item, overrides={**item.overrides, "payload.mass": m}).run(law, own.plant)
+                    for m in (0.0, 0.02))
+    assert (found.failure, found.time) == ("", pytest.approx(0.2))
+    errors = [run.scores["joint1_angle.max_error"] for run in (light, heavy)]
+    assert errors[0] < found.scores["joint1_angle.max_error"]
+    assert found.scores["joint1_angle.max_error"] != pytest.approx(errors[1], rel=1e-3)
+
+
+def test_faults_are_met_along_commands_that_were_optimised_for_the_law() -> None:
+    about = task("tokhi_azad_fastest")
+    short = replace(about.chosen, duration=0.6)
+    missed, frozen = (event(about.plant, about.law, short, name, None) for name in
+                      ("missed sample", "frozen chord1_angle"))
+    assert (missed.failure, frozen.failure) == ("", "")
+    assert missed.output == frozen.output == "chord1_angle"
+    assert missed.left < 0.01 < 0.1 < frozen.left, "in parts of the move, though the reference is constant"
+    other = fx.Missed(fx.load_controller("tokhi_azad_lqg").design(about.plant).law, (0.2,))
+    with pytest.raises(fx.DefinitionError, match="another law"):
+        fx.simulate(about.plant, other, short.reference, duration=0.1)
 
 
 @pytest.mark.parametrize("name", ["gripped", "missed sample", "frozen chord1_angle"])
@@ -91,7 +142,9 @@ def test_friction_is_tried_where_nobody_said_what_there_is() -> None:
     rough = replace(own, arm=replace(own.arm, joints=tuple(replace(j, friction_law=law) for j in own.arm.joints)))
     item = replace(task().chosen, overrides={})
     assert rubs(replace(task(), plant=own, chosen=item))
-    assert not rubs(replace(task(), plant=rough, chosen=item))
+    smooth = replace(task(), plant=rough, chosen=item)
+    assert not rubs(smooth)
+    assert not_tried(smooth, (0.0, 0.02)) == ["dry friction: joint 1: friction of its own"]
     assert not rubs(task("ralf_servo"))
     assert rubs(task("quanser_link_pd"))
 

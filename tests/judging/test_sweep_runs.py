@@ -435,7 +435,7 @@ def test_a_dask_scheduler_that_is_killed_ends_the_sweep_and_another_one_goes_on(
             if done == 5:
                 there.scheduler.kill()
 
-        message = "scheduler at tcp.* is lost, with .* cases to do; what is done is kept"
+        message = "scheduler at tcp.* is lost, with .* cases to do; finished cases are kept"
         with pytest.raises(fx.ConvergenceError, match=message):
             sweep("slow.py", over=over, scenarios=["move"], scheduler=there.address, path="out.csv", progress=kill)
     kept = Path("out.csv.journal").read_text().count("\n") - 1

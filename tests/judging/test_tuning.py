@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -192,3 +196,65 @@ def test_plants_with_fewer_modes_than_the_search_takes_are_taken_whole():
     springs = {f"k = {k:g}": fx.load_plant("two_mass_spring", overrides={"joint.1.stiffness": k}) for k in (0.5, 2.0)}
     assert [len(model.few.states) for model in models(springs, 5)] == [4, 4]
     assert [len(model.few.states) for model in models({"": linear()}, 6)] == [14], "one rigid mode and six"
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason="needs dask.distributed: pip install flexctl[dask]")
+def test_descents_on_a_dask_cluster_end_where_those_of_this_process_do() -> None:
+    from distributed import LocalCluster
+
+    options = {"over": {"0 g": linear(0.0)}, "minimise": {"disk_margin": 0.5}, "starts": 2, "evaluations": 15}
+    here = fx.tune(pd, {"kp": 5.0, "kd": 0.03}, workers=1, **options)
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        there = fx.tune(pd, {"kp": 5.0, "kd": 0.03}, scheduler=cluster.scheduler_address, **options)
+        seen = len(cluster.scheduler.task_prefixes)
+    assert seen == 1, "the cluster did the work"
+    assert (there.parameters, there.spread) == (here.parameters, here.spread)
+
+
+def test_no_scheduler_is_an_error_before_anything_is_tried(monkeypatch) -> None:
+    from flexctl.judging.sweep import cluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    with pytest.raises(fx.NotAvailable, match="scheduler"):
+        fx.tune(pd, {"kp": 5.0, "kd": 0.03}, over={"0 g": linear(0.0)}, minimise={"disk_margin": 0.5}, evaluations=5,
+                scheduler="tcp://127.0.0.1:9")
+
+
+def test_a_search_that_was_killed_goes_on_to_the_same_end(tmp_path) -> None:
+    """kill -9 after the first descent of four: what is done is read, the rest is done."""
+    path, script = tmp_path / "pd.json", tmp_path / "search.py"
+    script.write_text(SEARCH)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+
+    def search(**options) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, script, path], env=environment, stdout=subprocess.PIPE, **options)
+
+    with search() as first:
+        first.stdout.readline()
+        first.kill()
+    assert 1 <= len(json.loads(path.read_text())["done"]) < 4
+    with search() as second:
+        resumed = second.stdout.read().splitlines()
+    path.unlink()
+    with search() as third:
+        whole = third.stdout.read().splitlines()
+    assert resumed[-1] == whole[-1]
+    assert len(whole) >= 5
+
+
+SEARCH = """
+import sys
+import flexctl as fx
+
+plant = fx.load_plant("tokhi_azad_1994", overrides={"model.sections": 10, "damping": {"kind": "modal", "ratio": 0.01}})
+linear = plant.linearise()
+
+def pd(kp, kd):
+    return fx.joint_pd(linear, kp=kp, kd=kd, filter_time=1e-3, sample_time=1e-3)
+
+found = fx.tune(
+    pd, {"kp": 5.0, "kd": 0.03}, over={"": linear}, minimise={"disk_margin": 0.5, "load_response": 0.2}, starts=3,
+    evaluations=30, path=sys.argv[1], workers=1, progress=lambda *told: print(*told, flush=True),
+)
+print(found.parameters, found.spread)
+"""

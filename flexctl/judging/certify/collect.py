@@ -18,7 +18,7 @@ from . import runs
 from .between import Between
 from .bound import PayloadBound
 from .certificate import Certificate
-from .events import Event
+from .events import Event, not_tried
 from .jobs import BETWEEN, FREQUENCY_CHANGE, Failed, payloads, posed, unsettled
 from .loads import TIP, LoadStep
 from .loops import Loop
@@ -62,7 +62,7 @@ def collected(task: Task, found: Mapping[str, Any]) -> Certificate:
         validity=_validity(task, found), runs={name: run.scores for name, run in good.items()},
         failures={name: run.why for name, run in done.items() if isinstance(run, Failed)},
         unsettled=unsettled(task, found, decay), saturation=saturation,
-        notes=(*_notes(found), *_of_linear(task), *_of_tip(task, found)),
+        notes=(*_notes(found), *_of_linear(task), *_of_tip(task, found), *_not_applicable(task)),
         responses={key: run for key, run in responses.items() if isinstance(run, Response)}, identity=identity,
         elapsed=0.0, ratios=ratios,
         no_loop=_no_loop(task) or _missing(found), open_loop=not task.law.measures, stated=_stated(task),
@@ -204,6 +204,14 @@ def _of_tip(task: Task, found: Mapping[str, Any]) -> list[str]:
     if isinstance(plant, IsLinear) or not steps or any(x.drive.startswith(TIP) for x in steps):
         return []
     return [f"load at the tip: {plant.kind} takes no force there; another formulation does (--model timoshenko_planar)"]
+
+
+def _not_applicable(task: Task) -> list[str]:
+    """Return the runs that are not tried, and why."""
+    found = not_tried(task, payloads(task))
+    if task.law.measures and task.chosen.track is not None:
+        found.append("constant loads: along a path the arm does not hold still")
+    return found
 
 
 def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:

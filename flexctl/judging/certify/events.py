@@ -80,22 +80,34 @@ def _concerns(message: object, law: Any, item: Scenario) -> bool:
 
 
 def event_names(task: Task, ends: tuple[float, float] | None) -> list[str]:
-    """Return what is tried: nothing on a path, whose middle says little; with a continuous law friction alone."""
+    """Return what is tried; with a continuous law neither a missed sample nor frozen readings, see `not_tried`."""
     law = task.chosen.own_law(task.law)
-    if task.chosen.track is not None or not law.measures:
+    if not law.measures:
         return []
-    rough = [rubbing.NAME] if rubbing.rubs(task) else []
-    if not law.sample_time:
-        return rough
-    heavier = ends is not None and ends[0] < ends[1] and not isinstance(task.plant, IsLinear)
-    return [*rough, *([GRIPPED] if heavier else []), MISSED, *(f"{FROZEN}{name}" for name in law.measures)]
+    found = [*([rubbing.NAME] if rubbing.rubs(task) else []), *([GRIPPED] if _heavier(task, ends) else [])]
+    return [*found, MISSED, *(f"{FROZEN}{name}" for name in law.measures)] if law.sample_time else found
+
+
+def not_tried(task: Task, ends: tuple[float, float] | None) -> list[str]:
+    """Return what does not apply to a law and its plant, and why."""
+    law, linear = task.chosen.own_law(task.law), isinstance(task.plant, IsLinear)
+    if not law.measures:
+        return [f"{rubbing.NAME}, {GRIPPED}, {MISSED}, {FROZEN}readings: the law measures nothing"]
+    found = [] if rubbing.rubs(task) else [f"{rubbing.NAME}: {rubbing.without(task)}"]
+    if not linear and not _heavier(task, ends):  # of a linear plant it is said with its payloads
+        found.append(f"{GRIPPED}: no range of payloads")
+    return found if law.sample_time else [*found, f"{MISSED}, {FROZEN}readings: the law is continuous"]
+
+
+def _heavier(task: Task, ends: tuple[float, float] | None) -> bool:
+    return ends is not None and ends[0] < ends[1] and not isinstance(task.plant, IsLinear)
 
 
 def event_time(law: Any, item: Scenario) -> float:
-    """Return the middle of the move, at a sample [s]."""
+    """Return the middle of the move [s], of a sampled law at a sample."""
     ends = [float(m.duration) for m in item.motions(law).values() if np.isfinite(m.duration)]
     middle = 0.5 * min(max(ends, default=item.duration), item.duration)
-    return float(round(middle / law.sample_time) * law.sample_time)
+    return float(round(middle / law.sample_time) * law.sample_time) if law.sample_time else float(middle)
 
 
 def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, float] | None) -> Event:
@@ -125,7 +137,8 @@ def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, 
     for channel, motion in item.motions(own).items():
         if channel in names(run.outputs):
             wanted = np.asarray(motion(run.t)[0])
-            size = float(np.ptp(wanted)) or np.nan
+            # a command that was optimised refers to the target from the beginning
+            size = max(float(np.ptp(wanted)), abs(float(wanted[-1] - run[channel][0]))) or np.nan
             off = np.abs(run[channel] - wanted) / size
             last = run.t >= (1.0 - TAIL) * run.t[-1] if about else run.t == run.t[-1]
             found.append((channel, float(off[run.t >= when].max()), float(off[last].max())))

@@ -39,6 +39,16 @@ def rubs(task: Task) -> bool:
     return not isinstance(plant, IsLinear) and bool(_joints(plant, task.chosen.own_law(task.law)))
 
 
+def without(task: Task) -> str:
+    """Return why dry friction is not tried, where `rubs` says that it is not."""
+    plant, law = task.chosen.plant(task.plant), task.chosen.own_law(task.law)
+    if isinstance(plant, IsLinear):
+        return f"{plant.name} is a linear plant"
+    given = [f"joint {i + 1}" for i, joint in enumerate(plant.arm.joints)
+             if joint.friction_law is not None and f"joint{i + 1}_{joint.drive}" in law.drives]
+    return f"{', '.join(given)}: friction of its own" if given else "the law drives no revolute joint by a torque"
+
+
 def _joints(plant: Plant, law: Any) -> dict[int, str]:
     """Return number (from 0) and input of every joint in which friction is tried."""
     driven = {f"joint{i + 1}_{joint.drive}": i for i, joint in enumerate(plant.arm.joints) if _takes(joint)}

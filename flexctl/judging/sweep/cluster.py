@@ -1,8 +1,8 @@
-"""A sweep on an existing Dask cluster: `dask scheduler` and `dask worker` started by whoever runs the cluster.
+"""Cases on an existing Dask cluster: `dask scheduler` and `dask worker` started by whoever runs the cluster.
 
 Every case is one task under a key of its own. Dask gives the cases of a worker that is lost to another one; a case that
 has ended several workers is given up. Results are taken as they come and written at once, so that nothing that is done
-is lost when the scheduler goes: the sweep ends with an error, and the same command continues it.
+is lost when the scheduler goes: the sweep or tuning ends with an error, and the same command continues it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run_on_cluster(
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError as error:
-        raise NotAvailable("--scheduler needs dask.distributed: pip install flexctl[dask]") from error
+        raise NotAvailable("a scheduler needs dask.distributed: pip install flexctl[dask]") from error
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -59,7 +59,7 @@ def run_on_cluster(
             try:
                 yield number, future.result()
             except CancelledError as error:
-                remedy = "finished cases are kept if a file is written (-o): start a scheduler and the sweep again"
+                remedy = "finished cases are kept if a file is written (-o, path): start a scheduler and this again"
                 message = f"the Dask scheduler at {address} is lost, with {len(futures) + 1} cases to do; {remedy}"
                 raise ConvergenceError(message) from error
             except KilledWorker as error:

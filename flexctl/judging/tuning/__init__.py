@@ -30,6 +30,7 @@ from ...model import FloatArray
 from ...support.files import write_atomically
 from ...support.tabular import Column, Tabular
 from ...support.telling import telling
+from ..sweep.cluster import run_on_cluster
 from ..workers import run_all
 from .criteria import UNSTABLE, Goals, Model, judged, models
 from .descent import minimise as descend
@@ -215,6 +216,7 @@ def tune(
     path: str | Path | None = None,
     resume: bool = True,
     workers: int | None = None,
+    scheduler: str | None = None,
     progress: bool | Callable[[int, int, float], None] | None = None,
 ) -> Tuned:
     """Find the parameters of a law that serve several plants best.
@@ -254,6 +256,8 @@ def tune(
         Whether to resume from it; otherwise it is overwritten.
     workers : int, optional
         Processes; by default one per core.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers do the descents instead; they must have the module of `design`.
     progress : bool or callable, optional
         Progress is reported on the error stream after a second; False: never. A callable is called with descents
         done, of all, and the best total so far.
@@ -295,12 +299,12 @@ def tune(
         "evaluations": evaluations, "corner": corner, "seed": seed, "begin": f"{begin:.9g}",
     }
     store = _Store(None if path is None else Path(path), about, resume)
-    every = starts + restarts
+    every, where = starts + restarts, (workers, scheduler)
     with telling(progress, f"{every} descents", lambda done, of, total: f"{done} done, best {total:.3g}") as report:
-        ends = _all_done(jobs, store, 0, workers, report, every)
+        ends = _all_done(jobs, store, 0, where, report, every)
         best = sorted(ends, key=lambda end: end[1])[:restarts]
         again = [replace(first, begin=tuple(x), seed=seed + starts + k) for k, (x, _, _) in enumerate(best)]
-        ends += _all_done(again, store, starts, workers, report, every)
+        ends += _all_done(again, store, starts, where, report, every)
     return _found(first, ends, goals, on, starts)
 
 
@@ -342,7 +346,7 @@ def _knobs(name: str, given: Any) -> tuple[str, tuple[Knob, ...], bool]:
 
 
 def _all_done(
-    jobs: Sequence[_Job], store: _Store, offset: int, workers: int | None,
+    jobs: Sequence[_Job], store: _Store, offset: int, where: tuple[int | None, str | None],
     progress: Callable[[int, int, float], None] | None, total: int,
 ) -> list[tuple[list[float], float, int]]:
     """Return the ends of all jobs, those in the store without doing them again."""
@@ -353,14 +357,20 @@ def _all_done(
             progress(len(store.done), total, float(np.exp(min(end[1] for end in store.done.values()))))
 
     tell()
-    for k, end in _performed([jobs[k] for k in waiting], workers):
+    for k, end in _performed([jobs[k] for k in waiting], *where):
         store.add(waiting[k] + offset, end)
         tell()
     return [store.done[str(k + offset)] for k in range(len(jobs))]
 
 
-def _performed(jobs: Sequence[_Job], workers: int | None) -> Iterator[tuple[int, tuple[list[float], float, int]]]:
-    if jobs:
+def _performed(
+    jobs: Sequence[_Job], workers: int | None, scheduler: str | None
+) -> Iterator[tuple[int, tuple[list[float], float, int]]]:
+    if not jobs:
+        return
+    if scheduler is not None:
+        yield from run_on_cluster(_descend, jobs, scheduler)
+    else:
         yield from run_all(_descend, jobs, workers)
 
 
