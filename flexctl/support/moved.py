@@ -158,6 +158,9 @@ NAMES = {
 }
 """Function or class of 0.1.0 before its folders -> public name now."""
 
+MEMBERS = {"told_real_poles": "real_poles_listed"}
+"""Method that no function shares its name with -> its name now."""
+
 
 SIGNALS = {
     "hub_angle": "joint1_angle",
@@ -191,7 +194,7 @@ class OldMembers:
     if not TYPE_CHECKING:  # or else type checkers would take any attribute for one that exists
 
         def __getattr__(self, name: str) -> Any:
-            new = NAMES.get(name, "")
+            new = {**NAMES, **MEMBERS}.get(name, "")
             if hasattr(type(self), new):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is now {new!r}")
             return object.__getattribute__(self, name)  # once more, for its own error
