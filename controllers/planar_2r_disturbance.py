@@ -39,7 +39,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
 
     def run(name: str, mass: float, moves: dict[str, fx.Polynomial]) -> fx.Scenario:
         changes = {**SETTINGS, "payload.mass": mass}
-        return fx.Scenario(name, fx.references(plant.with_(changes), moves, law, known), 4.0, changes)
+        wanted = fx.references(plant.with_(changes), moves, law, known)
+        return fx.Scenario(name, wanted, 4.0, changes, options=SCHEDULED.STEPS)
 
     runs = [run(f"scheduled, {1e3 * mass:g} g", mass, MOVES) for mass in PAYLOADS]
     return [*runs, run(f"other side, {1e3 * RATED:g} g", RATED, SCHEDULED.OTHER_SIDE)]

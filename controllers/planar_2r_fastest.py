@@ -61,13 +61,15 @@ def command(plant: fx.Plant) -> fx.PlannedCommand:
 def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return the move as planned with five payloads, and along quintics with three."""
     law, planned = design(plant), command(plant).references
-    runs = [
-        fx.Scenario(f"planned, {1e3 * mass:g} g", planned, DURATION, {**SETTINGS, "payload.mass": mass})
-        for mass in (*PAYLOADS, 0.125, 0.375)
-    ]
+
+    def run(name: str, mass: float, wanted: dict[str, fx.Motion]) -> fx.Scenario:
+        changes = {**SETTINGS, "payload.mass": mass}
+        return fx.Scenario(f"{name}, {1e3 * mass:g} g", wanted, DURATION, changes, options=SCHEDULED.STEPS)
+
+    runs = [run("planned", mass, planned) for mass in (*PAYLOADS, 0.125, 0.375)]
     for mass in PAYLOADS:
         quintics = fx.references(arm(plant, mass), SCHEDULED.MOVES, law, arm(plant, SCHEDULED.RATED))
-        runs.append(fx.Scenario(f"quintics, {1e3 * mass:g} g", quintics, DURATION, {**SETTINGS, "payload.mass": mass}))
+        runs.append(run("quintics", mass, quintics))
     return runs
 
 

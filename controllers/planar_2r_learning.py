@@ -50,7 +50,7 @@ def learnt(plant: fx.Plant, mass: float, runs: int = RUNS) -> fx.Learnt:
     arm, told = (plant.with_({**SETTINGS, "payload.mass": m}) for m in (mass, SCHEDULED.RATED))
     return fx.learn(
         arm, law, fx.references(arm, SCHEDULED.MOVES, law, told), models=models(plant), by=JOINTS[1], outputs=JOINTS,
-        cutoff=CORNER, regularisation=REGULARISATION, runs=runs,
+        cutoff=CORNER, regularisation=REGULARISATION, runs=runs, **SCHEDULED.STEPS,
     )
 
 
@@ -61,8 +61,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     for mass in (0.0, 0.5):
         own, changes, name = learnt(plant, mass), {**SETTINGS, "payload.mass": mass}, f"{1e3 * mass:g} g"
         moves = fx.references(plant.with_(changes), SCHEDULED.MOVES, before, told)
-        found.append(fx.Scenario(f"learnt, {name}", own.references, own.duration, changes))
-        found.append(fx.Scenario(f"before, {name}", moves, own.duration, changes, law=before))
+        found.append(fx.Scenario(f"learnt, {name}", own.references, own.duration, changes, options=SCHEDULED.STEPS))
+        found.append(fx.Scenario(f"before, {name}", moves, own.duration, changes, law=before, options=SCHEDULED.STEPS))
     return found
 
 

@@ -43,7 +43,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
     """Return one cycle of both links, also with natural frequencies 10 % off, and the same with the servos alone."""
     servo, found = SERVO.design(plant), []
     for off, settings in fx.frequency_variations(plant, SERVO.SETTINGS, SERVO.OFF).items():
-        run = fx.Scenario(f"both links{off}", SERVO.goals(plant, settings), SERVO.DURATION, settings)
+        goals = SERVO.goals(plant, settings)
+        run = fx.Scenario(f"both links{off}", goals, SERVO.DURATION, settings, options=SERVO.STEPS)
         found += [replace(run, against=ALONE + off), replace(run, name=ALONE + off, law=servo)]
     return found
 

@@ -48,7 +48,7 @@ def beside(plant: fx.Plant, name: str, law: fx.Design | fx.LinearLaw | None = No
     cycle = dict.fromkeys(DRIVES, fx.Sine(SERVO.AMPLITUDE, SERVO.FREQUENCY, 0.0, 1.0 / SERVO.FREQUENCY))
     return [
         fx.Scenario(
-            name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, law=law,
+            name + off, SERVO.goals(plant, settings), SERVO.DURATION, settings, cycle, law=law, options=SERVO.STEPS,
             against="" if name == ALONE else ALONE + off,
         ) for off, settings in fx.frequency_variations(plant, SETTINGS, SERVO.OFF).items()
     ]

@@ -43,7 +43,8 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
             if shaper is not None:
                 goals = {name: fx.shaped(motion, shaper) for name, motion in goals.items()}
             against = "" if shaper is None else f"both links, unshaped{off}"
-            found.append(fx.Scenario(f"both links{kind}{off}", goals, SERVO.DURATION, settings, against=against))
+            name, steps = f"both links{kind}{off}", SERVO.STEPS
+            found.append(fx.Scenario(name, goals, SERVO.DURATION, settings, against=against, options=steps))
     return found
 
 

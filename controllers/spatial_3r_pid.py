@@ -24,6 +24,7 @@ SAMPLE_TIME = 0.5e-3  # s
 LIMIT = 400.0  # N m
 PAYLOADS = (0.0, 1.0, 2.0)  # kg; the links weigh 7.2 kg each
 POSES = [END, (0.0, 0.0, 0.0)]
+STEPS = {"method": "sdirk"}  # torques that jump every period: the fourth order takes fewer steps
 # the least robust poses lie on the way between those: 0.47 with 2 kg and the last joint at 88 deg
 REQUIREMENTS = {"disk_margin": 0.45, "payload_kg": (0.0, 2.0)}
 
@@ -52,7 +53,7 @@ def scenarios(plant: fx.Plant) -> list[fx.Scenario]:
         changes = {**SETTINGS, "payload.mass": mass}
         arm = plant.with_(changes)
         wanted = fx.references(arm, MOVES, law, known=known)
-        found.append(fx.Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options={"initial": start}))
+        found.append(fx.Scenario(f"60 deg, {mass:g} kg", wanted, 3.0, changes, options={"initial": start, **STEPS}))
     return found
 
 

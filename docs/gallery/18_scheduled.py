@@ -4,6 +4,9 @@ A law for every pose
 
 The plant changes with the elbow. Scheduled over its angle, four designs make one law; each of them alone fails
 in some pose.
+
+The joints have no hubs: where torques jump, their rates ring at hundreds of hertz, which is what the warnings name. The
+frozen law does not come to rest, and its strains are less certain too.
 """
 
 import flexctl as fx

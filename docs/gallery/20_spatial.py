@@ -3,7 +3,7 @@ An arm in space
 ===============
 
 Three joints, flexible tubes, gravity: PIDs from bandwidth and phase margin, and a payload that they do not
-know.
+know. The warning is about the strain across the bending plane, some microstrain.
 """
 
 import flexctl as fx

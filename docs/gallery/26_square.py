@@ -4,6 +4,9 @@ Corners
 
 A square at constant speed asks for jumps of the velocity. Stopping at the corners, or easing into them, costs
 little time and most of the error.
+
+The arm of the first picture has no damping: where the velocity is asked to jump, torques and deflections ring on for
+good, at frequencies that no step resolves. That is what the warning says, of this one run.
 """
 
 import flexctl as fx

@@ -3,7 +3,8 @@ As fast as the strains allow
 ============================
 
 Commands that were found by running the nonlinear arm again and again: both joints of a flexible two-link arm with
-half a kilogram, and RALF's cylinders, each beside the quintics of the same law.
+half a kilogram, and RALF's cylinders, each beside the quintics of the same law. What is warned
+of are rates of joints without hubs, which ring where the torque jumps.
 """
 
 import flexctl as fx

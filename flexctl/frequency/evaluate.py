@@ -42,7 +42,7 @@ _CHUNK = 1024  # frequencies at once in dense products
 _UNSEEN = 1e-11
 
 
-def transfer(plant: LinearGiven, s: npt.ArrayLike) -> ComplexArray:
+def transfer(plant: LinearGiven, s: ComplexArray | npt.ArrayLike) -> ComplexArray:
     """Return the transfer matrix, (outputs, inputs, len(s)), at complex s [rad/s] (z for a sampled plant).
 
     The module docstring explains how. At a pole (within rounding) an entry is inf if it grows there and the finite

@@ -25,6 +25,7 @@ from ..errors import DefinitionError, require
 from ..machine.given import LinearGiven, as_linear
 from ..model import ComplexArray, FloatArray, names
 from ..support.checks import whole
+from ..support.moved import OldMembers
 from ..support.tabular import Column, Tabular
 from . import FirstOrder, SecondOrder
 from .balance import balanced
@@ -42,7 +43,7 @@ LISTED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Modes(Tabular):
+class Modes(Tabular, OldMembers):
     """The modes of a plant, flexible ones by ascending frequency.
 
     Attributes
@@ -126,11 +127,11 @@ class Modes(Tabular):
 
     def in_short(self) -> list[str]:
         """Return a line with the slowest real poles and how many there are besides; none without any."""
-        told = self.told_real_poles()
-        more = f" and {len(told) - LISTED} faster, down to {told[-1]}" if len(told) > LISTED else ""
-        return [f"real poles [rad/s]: {', '.join(told[:LISTED])}{more}"] if told else []
+        listed = self.real_poles_listed()
+        more = f" and {len(listed) - LISTED} faster, down to {listed[-1]}" if len(listed) > LISTED else ""
+        return [f"real poles [rad/s]: {', '.join(listed[:LISTED])}{more}"] if listed else []
 
-    def told_real_poles(self) -> list[str]:
+    def real_poles_listed(self) -> list[str]:
         """Return the real poles from the slowest, each with whose it is."""
         owners = self.real_owners or ("",) * self.real_poles.size
         pairs = sorted(zip(self.real_poles, owners, strict=True), key=lambda pair: abs(pair[0]))

@@ -90,6 +90,10 @@ def _is_array(value: Any) -> bool:
         return False
 
 
+def _is_real_array(value: Any) -> bool:
+    return _is_array(value) and np.asarray(value).dtype.kind != "c"
+
+
 def _is_matrix(value: Any) -> bool:
     sparse = sys.modules.get("scipy.sparse")
     return _is_array(value) or (sparse is not None and bool(sparse.issparse(value)))
@@ -123,7 +127,7 @@ STEPS = ("sample_time", "measures", "drives", "follows", "initial", "step")
 MOVES = ("duration", "target", "breakpoints", "__call__")
 ANYTHING = Kind(lambda value: True, "")
 PATH = Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths")
-NUMBERS = Kind(_is_array, "an array of real numbers", "arrays of real numbers")
+NUMBERS = Kind(_is_real_array, "an array of real numbers", "arrays of real numbers")
 KINDS: dict[str, Kind] = {
     "Any": ANYTHING, "object": ANYTHING,
     # `machine.given` takes these apart and refuses the rest in its own words
@@ -412,18 +416,21 @@ def _as_called(public: str, args: tuple[Any, ...]) -> str:
     """Return the name of a method with the class of its object, which may have inherited it."""
     owner = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else None
     method = public.rpartition(".")[2]
+    if owner is not None and method == "__call__":
+        return f"{owner.__name__}(...)"  # an object that is called, as a motion is with times
     return f"{owner.__name__}.{method}" if owner is not None and hasattr(owner, method) else public
 
 
 def guard_methods(cls: type) -> None:
-    """Let the public methods of a class, inherited ones too, refuse arguments of the wrong kind."""
+    """Let the public methods of a class and its calls, inherited ones too, refuse arguments of the wrong kind."""
     for owner in cls.__mro__:
         if not owner.__module__.startswith("flexctl.") or getattr(owner, "_is_protocol", False):
             continue
         for name, member in list(vars(owner).items()):
             function = getattr(member, "__func__", member)  # of a classmethod or staticmethod
             takes = inspect.isfunction(function) and function.__code__.co_varnames[:2] not in ((), ("self",), ("cls",))
-            if name.startswith("_") or name in EVERY_STEP or not takes or hasattr(function, CHECKED):
+            own = name.startswith("_") and name != "__call__"
+            if own or name in EVERY_STEP or not takes or hasattr(function, CHECKED):
                 continue
             checking = _checking(function, function, f"{cls.__name__}.{name}", method=True)
             setattr(owner, name, checking if function is member else type(member)(checking))

@@ -164,6 +164,9 @@ NAMES = {
 CALLS = {"FiniteDifference.march": 'fx.simulate(model, inputs=.., duration=.., step=.., method="march")'}
 """Method of 0.1.0 -> the call that does the same now."""
 
+MEMBERS = {"told_real_poles": "real_poles_listed"}
+"""Method that no function shares its name with -> its name now."""
+
 
 SIGNALS = {
     "hub_angle": "joint1_angle",
@@ -197,7 +200,7 @@ class OldMembers:
     if not TYPE_CHECKING:  # or else type checkers would take any attribute for one that exists
 
         def __getattr__(self, name: str) -> Any:
-            new = NAMES.get(name, "")
+            new = {**NAMES, **MEMBERS}.get(name, "")
             kind = type(self).__name__
             told = f"{kind!r} object has no attribute {name!r}: it is now"
             if hasattr(type(self), new):

@@ -143,6 +143,11 @@ def test_an_old_name_of_a_method_says_the_new_one_and_other_errors_stay_their_ow
             item.nothing  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match=r"'march': it is now fx\.simulate\(model, .*, method=\"march\"\)$"):
         plant.model.march(0.1, 1e-4, steps=3)
+    modes = plant.modes(1)
+    for old, new in moved.MEMBERS.items():
+        with pytest.raises(AttributeError, match=rf"{old!r}: it is now {new!r}$"):
+            getattr(modes, old)
+        assert isinstance(getattr(modes, new)(), list)
 
 
 def test_the_new_names_of_the_table_exist() -> None:

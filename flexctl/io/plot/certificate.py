@@ -23,10 +23,10 @@ def certificate(found: Certificate, *, path: str | Path | None = None, title: st
     panels = [draw for draw, shown in _panels(found) if shown]
     rows = max(1, (len(panels) + 1) // 2)
     with canvas.styled():
-        figure, grid = canvas.panels(None, (rows, 2), (10.5, 1.0 + 3.0 * rows), heading)
+        figure, grid = canvas.panels(None, (rows, 2), (8.0, 1.0 + 2.6 * rows), heading)
         for draw, ax in zip(panels, grid.flat, strict=False):
             draw(ax, found)
-            canvas.legend_on_top(ax, 5.0)
+            canvas.legend_on_top(ax, 3.8)
         for ax in grid.flat[len(panels) :]:
             ax.remove()
         return canvas.finish(figure, path)

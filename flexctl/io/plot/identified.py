@@ -135,7 +135,7 @@ def stabilisation(fit: ModalFit, *, path: str | Path | None = None, title: str =
     from . import canvas
 
     with canvas.styled():
-        figure, grid = canvas.panels(None, (1, 2), (10.0, 4.2), title)
+        figure, grid = canvas.panels(None, (1, 2), (8.0, 4.2), title)
         left, right = grid[0]
         hertz = fit.data.omega / (2.0 * np.pi)
         size = np.abs(fit.data.response).reshape(-1, hertz.size)

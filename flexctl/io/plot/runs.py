@@ -119,7 +119,7 @@ def compare(
     chosen = list(signals) if signals else _compared(every)
     blocks = -(-len(columns) // BLOCK)
     across = -(-len(columns) // blocks)
-    size = (max(7.2, 5.0 * across), blocks * (1.0 + 2.1 * len(chosen)))
+    size = (max(7.2, 4.0 * across), blocks * (1.0 + 2.1 * len(chosen)))
     titles = list(responses) if titled else [""] * len(columns)
     with canvas.styled():
         share = "col" if blocks == 1 else False

@@ -66,7 +66,7 @@ def tip_path(responses: Runs, *, path: str | Path | None = None, title: str = ""
     span = max(float(np.ptp(run["reference:tip_x"])) for run in runs.values())
     factor = _round(0.05 * span / max(largest, 1e-12))
     with canvas.styled():
-        figure, grid = canvas.panels(None, (1, 2), (9.6, 5.2), title, sharex=True, sharey=True)
+        figure, grid = canvas.panels(None, (1, 2), (7.6, 4.3), title, sharex=True, sharey=True)
         for ax, scale, heading in zip(
             grid[0], (1.0, factor), ("tip", f"error magnified {factor:g} times"), strict=True
         ):
