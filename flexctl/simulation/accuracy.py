@@ -12,7 +12,7 @@ from ..errors import AccuracyWarning, caution
 from ..kernels import state
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, warn_of
+from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, poor, warn_of
 from .defaults import CLAIM, DEFAULT, MEMORY
 from .growth import Growth
 
@@ -215,6 +215,10 @@ class Accuracy:
         self.halved = np.abs(now - before).max(axis=0)
         own = (self.kind == state.CONTROLLED) & self._moves()
         return bool(np.all(self.halved[own] <= rtol * self.ranges[own]))
+
+    def poor(self, found: Sequence[Claim], rtol: float) -> bool:
+        """Whether any claim would be warned of."""
+        return bool(poor(found, rtol or DEFAULT, self._safety if self._estimated else 1.0))
 
     def told(self, found: Sequence[Claim]) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy: its steps, and the worst of its claims."""
