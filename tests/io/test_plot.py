@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -326,3 +327,18 @@ class TestFiles:
         with pytest.raises(fx.DefinitionError):
             plot.run(a_run(), path=tmp_path / name)
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("span", [(0.023, 0.29), (0.35, 4.7), (12.0, 17.0), (0.5, 2000.0)])
+def test_frequencies_below_a_bode_plot_do_not_run_into_each_other(span: tuple[float, float]) -> None:
+    """Over less than two decades matplotlib writes 3 x 10^-2, 4 x 10^-2, 6 x 10^-2 over each other."""
+    plant = fx.load_plant("two_mass_spring").linearise()
+    channels = [("tip_y", "joint1_torque"), ("joint1_angle", "joint1_torque")]
+    figure = plot.bode(plant.frequency_response(2 * np.pi * np.geomspace(*span, 50)), channels)
+    figure.canvas.draw()
+    axis = figure.axes[-1].xaxis
+    every = [*axis.get_majorticklabels(), *axis.get_minorticklabels()]
+    inside = [x for x in every if x.get_text() and span[0] <= x.get_position()[0] <= span[1]]
+    boxes = sorted((x.get_window_extent().x0, x.get_window_extent().x1) for x in inside)
+    assert len(boxes) >= 3
+    assert all(right[0] > left[1] for left, right in pairwise(boxes))

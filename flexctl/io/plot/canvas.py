@@ -142,3 +142,18 @@ def save(figure: Figure, path: str | Path) -> Path:
     metadata = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
     with matplotlib.rc_context({"svg.hashsalt": "flexctl"}):
         return write_atomically(target, lambda stream: figure.savefig(stream, format=kind, dpi=DPI, metadata=metadata))
+
+
+def frequency_ticks(ax: Any) -> None:
+    """Give a logarithmic axis of frequencies, its limits set, plain numbers that do not run into each other.
+
+    At powers of ten; over less than two decades at 1, 2 and 5; over less than a factor of five evenly.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    low, high = ax.get_xlim()
+    wide = high / low
+    evenly = MaxNLocator(4) if wide < 5.0 else LogLocator(subs=(1.0, 2.0, 5.0) if wide < 100.0 else (1.0,))
+    ax.xaxis.set_major_locator(evenly)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())

@@ -119,7 +119,7 @@ def _bode_channel(
     bottom.set(xscale="log", xlabel="frequency [Hz]", ylabel="phase [deg]")
     top.set_ylim(*decibel_limits([(line.get_xdata(), line.get_ydata()) for line in top.lines]))
     top.set_xlim(min(line.get_xdata()[0] for line in top.lines), max(line.get_xdata()[-1] for line in top.lines))
-    bottom.xaxis.set_major_formatter("{x:g}")
+    canvas.frequency_ticks(bottom)
     top.tick_params(labelbottom=False)
     bottom.tick_params(labelbottom=True)
     _phase_ticks(bottom)
