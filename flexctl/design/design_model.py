@@ -146,6 +146,12 @@ def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names,
     same = k == len(drives) == len(follows)
     counts = f"the plant has {k} rigid-body modes, {len(drives)} inputs and {len(follows)} followed outputs are named"
     free = "" if k else '; joints with drive = "motion" or "servo" leave no mode free: set joint.N.drive = "torque"'
+    if 0 < k < len(drives) and not same:
+        free = (
+            "; weight or springs hold the other joints: design on the arm without them, as "
+            'plant.with_({"gravity.x": 0.0, "gravity.y": 0.0, "gravity.z": 0.0}), feed the weight forward '
+            "(fx.references), and look at the loop on the plant with them (fx.Design(law, plant))"
+        )
     require(k > 0 and same, f"{counts}; this design needs as many of each{free}")
     require(0 <= modes <= len(plant.M) - k, f"modes = {modes} must lie between 0 and {len(plant.M) - k}")
     through = np.abs(plant.Du[np.ix_(outputs, columns)]).max()

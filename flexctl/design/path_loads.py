@@ -23,7 +23,7 @@ import numpy as np
 
 from ..abilities import Posable, joints_of
 from ..errors import NotAvailable, require, unknown
-from ..machine.given import as_model
+from ..machine.given import as_arm, as_model
 from ..model import FloatArray, closure_forces, names
 from ..motion.curves import Curve
 from ..motion.kinematics import RigidArm
@@ -66,10 +66,11 @@ def path_loads(arm: Any, curve: Curve, elbow: int, piece: int, count: int) -> Pa
     """Return the coefficients at `count` points of a smooth piece of a curve."""
     model = as_model(arm)
     driven = joints_of(model)
-    if not isinstance(model, Posable) or len(driven) != 2:
+    turning = all(joint.revolute for joint in as_arm(arm).joints)
+    if not isinstance(model, Posable) or len(driven) != 2 or not turning:
         raise NotAvailable(
-            f"{model.kind} is not an arm of two links with a torque at each joint: what a motion along a path asks of "
-            "it is not known"
+            f"{model.kind} is not an arm of two turning links with a torque at each joint: what a motion along a path "
+            "asks of it is not known"
         )
     rigid = RigidArm(arm)
     edges = (0.0, *curve.corners, curve.length)

@@ -129,7 +129,8 @@ def test_a_weight_is_carried_and_one_that_cannot_be_is_refused() -> None:
     [
         ("tian_2r_beam", {}, DefinitionError, "give limits"),
         ("tian_2r_beam", {"joint1_torq": 1.0}, DefinitionError, "joint1_torque"),
-        ("tokhi_azad_1994", {"joint1_torque": 1.0}, NotAvailable, "two links"),
+        ("tokhi_azad_1994", {"joint1_torque": 1.0}, NotAvailable, "two turning links"),
+        ("spatial_rp", {"joint1_torque": 1.0}, NotAvailable, "two turning links"),
         ("planar_2r_servo", {"joint1_rate": 1.0}, NotAvailable, "a torque at each joint"),
         ("tian_2r_beam", {"joint2_angle": (0.0, 0.1)}, DefinitionError, "no time is long enough"),
         ("tian_2r_beam", {"link1_deflection": 1e9}, DefinitionError, "without bound"),

@@ -263,3 +263,34 @@ def test_an_lqg_knows_the_remainder_too() -> None:
         sent = [sent[1], float(u[0])]
         ahead = found.model.A @ own + found.model.B @ [sent[0]]
         np.testing.assert_allclose(state[: len(ahead)], ahead, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_loads_of_all_three_joints_of_a_spatial_arm_under_its_weight_are_estimated() -> None:
+    """Designed without weight, which is fed forward, and looked at on the arm that carries it."""
+    script = fx.load_controller("spatial_3r_pid")
+    arm = fx.load_plant(script.PLANT).with_({**script.SETTINGS, "model.elements": 1, "payload.mass": 1.0})
+    weightless = arm.with_({"gravity.x": 0.0, "gravity.y": 0.0, "gravity.z": 0.0})
+    heavy, light = (
+        one.linearise(fx.OperatingPoint.at_rest(one.model, one.model.rest(script.BEGIN))) for one in (arm, weightless)
+    )
+    angles, torques = ([f"joint{i}_{kind}" for i in (1, 2, 3)] for kind in ("angle", "torque"))
+    signals = {"measures": tuple(angles), "drive": tuple(torques), "follow": tuple(angles)}
+    weights = fx.LqgWeights(
+        rate=1e-4, energy=1e-3, integral=0.0, command=(1e-6,) * 3, disturbance=3.0, noise=(1e-8,) * 3, load=(10.0,) * 3
+    )
+    with pytest.raises(fx.DefinitionError, match=r"1 rigid-body modes.*weight or springs hold.*gravity\.z"):
+        fx.lqg(heavy, weights, modes=2, sample_time=5e-4, **signals)
+    law = fx.lqg(light, weights, modes=2, sample_time=5e-4, limit=400.0, **signals)
+    found = fx.Design(law, heavy)
+    assert max(pole.real for pole in found.poles) < -5.0
+    assert min(margins.disk_margin for margins in found.margins.values()) > 0.6
+    hold = {f"joint{i}": fx.quintic(at, at, 0.1) for i, at in enumerate(script.BEGIN, 1)}
+    push = {name: fx.PiecewiseConstant((0.1,), (0.0, size)) for name, size in zip(torques, (20, -30, 15), strict=True)}
+    run = fx.simulate(
+        arm, law, fx.references(arm, hold, law, known=arm), inputs=push, duration=1.2, initial=script.start
+    )
+    for name, at in zip(angles, script.BEGIN, strict=True):
+        off = np.abs(run[name] - at)
+        assert 5e-4 < off.max() < 5e-3
+        assert off[-1] < 2e-5, "what is left decays at 6 1/s"

@@ -436,6 +436,9 @@ def check_frontier(said: dict[str, Any]) -> None:
     assert min(one[0] for one in settled.values()) > said["bound"][2]
     assert settled["LQG"] == near([1.117, 1.249], abs=5e-3)
     assert settled["optimised command"] == near([0.971, 1.100], abs=5e-3)
+    one, tenth = settled["optimised, frequencies known"]
+    assert one <= 0.94
+    assert tenth <= 1.06
     assert said["back"]["loads in the observer"] < 0.3
     assert said["back"]["LQG"] > 4.0
     assert all(errors[5] < 0.04 for errors in said["learnt"].values())
