@@ -29,6 +29,8 @@ from .film_files import checked, write_drawn, write_film
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
+NO_OUTLINE = "the model of {} does not say where its links are: give its class a method outline(q) (abilities.Outlined)"
+
 POINTS = 13
 """Points along each link."""
 
@@ -166,12 +168,13 @@ def _of_arm(
     model = None if known is None or response.q is None else known.model
     made = films.film_of(response, None if arm is None else arm.arm, model, frames)
     if made is None:
-        told = (
-            f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
-            if isinstance(known, IsLinear)
-            else "the run does not record where its links are: run it with record_states=True, and give its plant"
-        )
-        raise DefinitionError(told)
+        if isinstance(known, IsLinear):
+            reason = f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
+        elif known is None or model is None:
+            reason = "the run does not record where its links are: run it with record_states=True, and give its plant"
+        else:
+            reason = NO_OUTLINE.format(known.name)
+        raise DefinitionError(reason)
     made = made if magnify is None else {**made, "magnified": float(magnify)}
     return write_film(made, target, seconds, title)
 
@@ -205,7 +208,7 @@ def animate_mode(
         raise DefinitionError(f"{known.name} is a linear plant: what its modes look like is not known")
     made = films.mode_film(known.model, known.arm, linear, mode)
     if made is None:
-        raise DefinitionError(f"the model of {known.name} does not say where its links are (`abilities.Outlined`)")
+        raise DefinitionError(NO_OUTLINE.format(known.name))
     return write_film(made, target, seconds, title)
 
 

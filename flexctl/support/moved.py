@@ -158,6 +158,14 @@ NAMES = {
 }
 """Function or class of 0.1.0 before its folders -> public name now."""
 
+ARGUMENTS = {
+    ("equilibrium", "u"): "load",
+    ("rest_point", "u"): "load",
+    ("lead_servo", "phase_margin"): "phase_margin_deg",
+    ("proportional_servo", "phase_margin"): "phase_margin_deg",
+}
+"""Function and its argument that was renamed -> the argument now."""
+
 MEMBERS = {"told_real_poles": "real_poles_listed"}
 """Method that no function shares its name with -> its name now."""
 
