@@ -164,16 +164,17 @@ def _of_arm(
     response: Response, plant: Any, target: Path, frames: int, seconds: float, magnify: float | None, title: str
 ) -> Path:
     known = None if plant is None else as_plant(plant)
-    arm = known if isinstance(known, HasArm) and not isinstance(known, IsLinear) else None
+    is_linear = isinstance(known, IsLinear)
+    arm = known if isinstance(known, HasArm) and not is_linear else None
     model = None if known is None or response.q is None else known.model
     made = films.film_of(response, None if arm is None else arm.arm, model, frames)
     if made is None:
-        if isinstance(known, IsLinear):
+        if known is not None and is_linear:
             reason = f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
-        elif known is None or model is None:
-            reason = "the run does not record where its links are: run it with record_states=True, and give its plant"
+        elif arm is not None and model is not None:
+            reason = NO_OUTLINE.format(arm.name)
         else:
-            reason = NO_OUTLINE.format(known.name)
+            reason = "the run does not record where its links are: run it with record_states=True, and give its plant"
         raise DefinitionError(reason)
     made = made if magnify is None else {**made, "magnified": float(magnify)}
     return write_film(made, target, seconds, title)
