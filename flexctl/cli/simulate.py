@@ -140,13 +140,13 @@ def simulate(
         _write(found, about, path)
         common.tell(path)
     drawn = arm if isinstance(arm, HasArm) else None
+    common.write_report(found, page, plant=drawn, title=f"{about['plant']}, {length:g} s")
     if film is not None:
         from ..io.animate import animate
 
         with common.patiently(f"drawing {film.name}"):
             animate(found, drawn, film, title=f"{about['plant']}, {length:g} s")
         common.tell(film)
-    common.write_report(found, page, plant=drawn, title=f"{about['plant']}, {length:g} s")
     if as_json:
         common.print_json(_scores(found, about))
     else:

@@ -134,7 +134,7 @@ def sweep(
         )
     if output is not None:
         common.tell(Path(output))
-    common.write_report(found, page, title=f"{Path(controller).stem}: sweep")
+    common.write_report(found, page, plant=as_plant(where).with_(changed), title=f"{Path(controller).stem}: sweep")
     failed = sum(status != "ok" for status in found["status"])
     units = {name: key_unit(name) or "" for name in over} | signal_units(where, changed)
     if as_json:

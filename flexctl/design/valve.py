@@ -117,7 +117,7 @@ def _phase(actuator: HydraulicActuator, omega: float) -> tuple[float, float]:
     return c1 / (omega * abs(bend)), 90.0 + math.degrees(math.atan2(bend.imag, bend.real))
 
 
-def proportional_servo(actuator: HydraulicActuator, phase_margin: float) -> ValveServo:
+def proportional_servo(actuator: HydraulicActuator, phase_margin_deg: float) -> ValveServo:
     """Return the gain with this phase margin [deg].
 
     Examples
@@ -126,15 +126,15 @@ def proportional_servo(actuator: HydraulicActuator, phase_margin: float) -> Valv
     >>> print(f"{fx.proportional_servo(cylinder, 60.0).gain:.2f} 1/s")
     62.69 1/s
     """
-    require(0 < phase_margin < 90, f"phase margin = {phase_margin} deg must lie between 0 and 90")
+    require(0 < phase_margin_deg < 90, f"phase margin = {phase_margin_deg} deg must lie between 0 and 90")
     _, c1, c2, _ = actuator.with_gain(0.0).cubic
-    slope = math.tan(math.radians(90.0 - phase_margin))
+    slope = math.tan(math.radians(90.0 - phase_margin_deg))
     # c2 w = slope (c1 - w^2)
     omega = (math.sqrt(c2 * c2 + 4.0 * slope * slope * c1) - c2) / (2.0 * slope)
     return ValveServo(1.0 / _phase(actuator, omega)[0])
 
 
-def lead_servo(actuator: HydraulicActuator, crossover: float, phase_margin: float) -> ValveServo:
+def lead_servo(actuator: HydraulicActuator, crossover: float, phase_margin_deg: float) -> ValveServo:
     """Return the servo with this phase margin [deg] at this crossover [Hz].
 
     Raises
@@ -151,12 +151,12 @@ def lead_servo(actuator: HydraulicActuator, crossover: float, phase_margin: floa
     omega = 2.0 * math.pi * crossover
     require(math.isfinite(omega) and omega > 0, f"crossover = {crossover} Hz must be positive and finite")
     size, lag = _phase(actuator, omega)
-    gained = phase_margin - (180.0 - lag)
+    gained = phase_margin_deg - (180.0 - lag)
     if not 0 < gained <= MOST_LEAD:
         remedy = "use proportional" if gained <= 0 else "lower the crossover or the margin"
         raise DefinitionError(
-            f"a phase margin of {phase_margin:g} deg at {crossover:g} Hz asks for {gained:.3g} deg of lead, which must "
-            f"lie between 0 and {MOST_LEAD:g}; {remedy}"
+            f"a phase margin of {phase_margin_deg:g} deg at {crossover:g} Hz asks for {gained:.3g} deg of lead, which "
+            f"must lie between 0 and {MOST_LEAD:g}; {remedy}"
         )
     a = (1.0 + math.sin(math.radians(gained))) / (1.0 - math.sin(math.radians(gained)))
     return ValveServo(1.0 / (size * math.sqrt(a)), omega / math.sqrt(a), omega * math.sqrt(a))

@@ -174,7 +174,7 @@ class Identified(Tabular):
             Column("start", [self.start[k] for k in keys]),
             Column("value", [self.values[k] for k in keys]),
             Column("sigma", [self.sigma[k] for k in keys]),
-            Column("sigma_percent", [100.0 * self.sigma[k] / self.values[k] for k in keys], "%"),
+            Column("relative_sigma", [100.0 * self.sigma[k] / self.values[k] for k in keys], "%"),
         ]
 
     def _about(self) -> Mapping[str, Any]:

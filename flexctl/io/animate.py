@@ -29,6 +29,8 @@ from .film_files import checked, write_drawn, write_film
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
+NO_OUTLINE = "the model of {} does not say where its links are: give its class a method outline(q) (abilities.Outlined)"
+
 POINTS = 13
 """Points along each link."""
 
@@ -162,16 +164,18 @@ def _of_arm(
     response: Response, plant: Any, target: Path, frames: int, seconds: float, magnify: float | None, title: str
 ) -> Path:
     known = None if plant is None else as_plant(plant)
-    arm = known if isinstance(known, HasArm) and not isinstance(known, IsLinear) else None
+    is_linear = isinstance(known, IsLinear)
+    arm = known if isinstance(known, HasArm) and not is_linear else None
     model = None if known is None or response.q is None else known.model
     made = films.film_of(response, None if arm is None else arm.arm, model, frames)
     if made is None:
-        told = (
-            f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
-            if isinstance(known, IsLinear)
-            else "the run does not record where its links are: run it with record_states=True, and give its plant"
-        )
-        raise DefinitionError(told)
+        if known is not None and is_linear:
+            reason = f"{known.name} is a linear plant: where its links are is not known, and there is nothing to draw"
+        elif arm is not None and model is not None:
+            reason = NO_OUTLINE.format(arm.name)
+        else:
+            reason = "the run does not record where its links are: run it with record_states=True, and give its plant"
+        raise DefinitionError(reason)
     made = made if magnify is None else {**made, "magnified": float(magnify)}
     return write_film(made, target, seconds, title)
 
@@ -205,7 +209,7 @@ def animate_mode(
         raise DefinitionError(f"{known.name} is a linear plant: what its modes look like is not known")
     made = films.mode_film(known.model, known.arm, linear, mode)
     if made is None:
-        raise DefinitionError(f"the model of {known.name} does not say where its links are (`abilities.Outlined`)")
+        raise DefinitionError(NO_OUTLINE.format(known.name))
     return write_film(made, target, seconds, title)
 
 

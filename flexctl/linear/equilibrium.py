@@ -52,7 +52,7 @@ def equilibrium(
     *,
     hold: Mapping[str, float] | None = None,
     balance: Sequence[str] | None = None,
-    u: Mapping[str, float] | FloatArray | None = None,
+    load: Mapping[str, float] | FloatArray | None = None,
     guess: FloatArray | None = None,
     tolerance: float = 1e-11,
     iterations: int = 4000,
@@ -71,8 +71,8 @@ def equilibrium(
     balance : sequence of str, optional
         Inputs that are free to take the value the equilibrium needs; by default as many of the first inputs as
         coordinates are held.
-    u : mapping or ndarray, optional
-        The other inputs (zero by default), e.g. ``{"tip_force_y": 5.0}`` [unit of the input].
+    load : mapping or ndarray, optional
+        The other inputs that act (zero by default), e.g. ``{"tip_force_y": 5.0}`` [unit of the input].
     guess : ndarray, optional
         Start of the continuation; by default the undeformed arm with its joints as they are held, the others as in the
         reference pose.
@@ -103,7 +103,7 @@ def equilibrium(
     if isinstance(model, Resting) and model.resting is not model:
         there = None if guess is None else resting_part(model, guess)
         rests = equilibrium(
-            model.resting, hold=hold, balance=balance, u=as_inputs(model, u), guess=there, tolerance=tolerance,
+            model.resting, hold=hold, balance=balance, load=as_inputs(model, load), guess=there, tolerance=tolerance,
             iterations=iterations,
         )
         return model.lifted(rests)
@@ -115,9 +115,9 @@ def equilibrium(
     require(enough, f"{len(indices)} coordinates are held by the {p} inputs of {model.kind}; name free ones in balance")
     inputs = names(model.inputs)[: len(indices)] if balance is None else list(balance)
     free_inputs = [index_of("input", name, model.inputs) for name in inputs]
-    given = as_inputs(model, u)
+    given = as_inputs(model, load)
     finite = all(np.isfinite(x).all() for x in (given, list(held.values()), [] if guess is None else guess))
-    require(bool(finite), "hold, guess and u must be finite")
+    require(bool(finite), "hold, guess and load must be finite")
     q = _start(model, held, guess)
     equations = Balance(model, q, indices, free_inputs, given)
     found = follow(equations, tolerance, iterations)
@@ -138,16 +138,16 @@ def resting_part(model: Any, x: FloatArray) -> FloatArray:
     return np.array([value for value, s in zip(given, model.coordinates, strict=True) if s.name in known])
 
 
-def as_inputs(model: MechanicalModel, u: Mapping[str, float] | FloatArray | None) -> FloatArray:
+def as_inputs(model: MechanicalModel, load: Mapping[str, float] | FloatArray | None) -> FloatArray:
     """Return all inputs of a model, those that are not named being zero."""
     p = len(model.inputs)
-    if isinstance(u, Mapping):
+    if isinstance(load, Mapping):
         values = np.zeros(p)
-        for name, value in u.items():
-            values[index_of("input", name, model.inputs)] = real(f"u {name}", value)
+        for name, value in load.items():
+            values[index_of("input", name, model.inputs)] = real(f"load {name}", value)
         return values
-    values = np.zeros(p) if u is None else real_array("u", u)
-    require(values.shape == (p,), f"u has shape {values.shape}; {model.kind} has {p} inputs")
+    values = np.zeros(p) if load is None else real_array("load", load)
+    require(values.shape == (p,), f"load has shape {values.shape}; {model.kind} has {p} inputs")
     return values
 
 

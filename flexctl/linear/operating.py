@@ -48,7 +48,7 @@ def drives(model: MechanicalModel) -> dict[str, str]:
 
 
 def rest_point(
-    system: SystemGiven, pose: Pose | None = None, u: Mapping[str, float] | FloatArray | None = None
+    system: SystemGiven, pose: Pose | None = None, load: Mapping[str, float] | FloatArray | None = None
 ) -> OperatingPoint:
     """Return the equilibrium of the posed arm: its joints held, each by the input that drives it.
 
@@ -59,7 +59,7 @@ def rest_point(
     pose : mapping or sequence, optional
         Joint variables by coordinate, ``{"joint2": 0.5}`` [rad; m of prismatic joints], or of all driven joints in
         order; those of the reference pose by default.
-    u : mapping or ndarray, optional
+    load : mapping or ndarray, optional
         Other inputs that act, ``{"tip_force_y": 5.0}`` [unit of the input].
 
     Raises
@@ -75,8 +75,8 @@ def rest_point(
     """
     model = as_model(system)
     if isinstance(model, Resting) and model.resting is not model:
-        return model.lifted(rest_point(model.resting, pose, as_inputs(model, u)))
-    held, given = drives(model), as_inputs(model, u)
+        return model.lifted(rest_point(model.resting, pose, as_inputs(model, load)))
+    held, given = drives(model), as_inputs(model, load)
     chosen = _variables(model, held, pose)
     if not chosen and not given.any():
         point = _as_it_stands(model)
@@ -86,7 +86,7 @@ def rest_point(
     hold = {s.name: chosen.get(s.name, float(q[i])) for i, s in enumerate(model.coordinates) if s.name in held}
     taken = [name for name in held.values() if given[names(model.inputs).index(name)]]
     require(not taken, f"{', '.join(taken)} holds a joint of {model.kind} and takes what this needs: leave it out")
-    return equilibrium(model, hold=hold, balance=[held[name] for name in hold], u=given, guess=q)
+    return equilibrium(model, hold=hold, balance=[held[name] for name in hold], load=given, guess=q)
 
 
 def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | None) -> dict[str, float]:

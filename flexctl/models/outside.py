@@ -30,6 +30,7 @@ from typing import Any
 from ..errors import DefinitionError, FlexctlError, require
 from ..machine.arm import Arm
 from ..model import MechanicalModel
+from .answers import check_answers
 
 GROUP = "flexctl.models"
 """Group of the entry points by which packages announce models."""
@@ -130,6 +131,14 @@ def made(kind: str, build: Callable[[], Any]) -> MechanicalModel:
         missing = [name for name in _PARTS if name not in dir(model)]
         lacks = f"it lacks {', '.join(missing)}" if missing else "see flexctl.MechanicalModel"
         raise DefinitionError(f"model {kind}: a {type(model).__name__} is not a mechanical model; {lacks}")
+    try:
+        check_answers(model)
+    except DefinitionError as error:
+        raise DefinitionError(f"model {kind}: {error}") from error
+    except FlexctlError:
+        raise
+    except Exception as error:
+        raise _failed(f"model {kind}", error, kind.rpartition(":")[0]) from error
     return model
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import DefinitionError, did_you_mean, listed
+from .moved import ARGUMENTS
 from .tabular import Tabular
 
 AnyLaw: TypeAlias = Any
@@ -127,7 +128,7 @@ STEPS = ("sample_time", "measures", "drives", "follows", "initial", "step")
 MOVES = ("duration", "target", "breakpoints", "__call__")
 ANYTHING = Kind(lambda value: True, "")
 PATH = Kind(lambda value: isinstance(value, os.PathLike), "a path", "paths")
-NUMBERS = Kind(_is_real_array, "an array of real numbers", "arrays of real numbers")
+NUMBERS = Kind(_is_array, "an array of real numbers", "arrays of real numbers")
 KINDS: dict[str, Kind] = {
     "Any": ANYTHING, "object": ANYTHING,
     # `machine.given` takes these apart and refuses the rest in its own words
@@ -141,7 +142,8 @@ KINDS: dict[str, Kind] = {
     "None": Kind(lambda value: value is None, "None"),
     "Callable": Kind(callable, "a function", "functions"),
     "ModuleType": Kind(lambda value: isinstance(value, ModuleType), "a module", "modules"),
-    **dict.fromkeys(("FloatArray", "ArrayLike", "NDArray", "ndarray"), NUMBERS),
+    **dict.fromkeys(("FloatArray", "NDArray", "ndarray"), NUMBERS),
+    "ArrayLike": NUMBERS._replace(fits=_is_real_array),
     "ComplexArray": Kind(_is_array, "an array of numbers", "arrays of numbers"),
     "Matrix": Kind(_is_matrix, "a matrix", "matrices"),
     "LawGiven": Kind(_acts, LAW, needs=STEPS),
@@ -379,6 +381,9 @@ class UnknownKeyword(DefinitionError, TypeError):
 def unknown_keyword(public: str, word: str, taken: Taken) -> UnknownKeyword:
     """Return the error for a keyword that a public function does not have."""
     known = [name for name in taken.named if name not in ("self", "cls", "_cls")]
+    now = ARGUMENTS.get((public, word))
+    if now in known:
+        return UnknownKeyword(f"fx.{public} has no argument {word!r}: it is now {now!r}")
     return UnknownKeyword(f"fx.{public} has no argument {word!r}{did_you_mean(word, known)}; it takes {listed(known)}")
 
 

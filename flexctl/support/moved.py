@@ -164,6 +164,14 @@ NAMES = {
 CALLS = {"FiniteDifference.march": 'fx.simulate(model, inputs=.., duration=.., step=.., method="march")'}
 """Method of 0.1.0 -> the call that does the same now."""
 
+ARGUMENTS = {
+    ("equilibrium", "u"): "load",
+    ("rest_point", "u"): "load",
+    ("lead_servo", "phase_margin"): "phase_margin_deg",
+    ("proportional_servo", "phase_margin"): "phase_margin_deg",
+}
+"""Function and its argument that was renamed -> the argument now."""
+
 MEMBERS = {"told_real_poles": "real_poles_listed"}
 """Method that no function shares its name with -> its name now."""
 

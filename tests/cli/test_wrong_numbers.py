@@ -123,7 +123,7 @@ WRONG_ANYWHERE: dict[str, Callable[[], Any]] = {
     "payload": lambda: fx.simulate(arm(), duration=0.01, inputs=PUSH, payload=[(0.005, 1j, 0.0)]),  # type: ignore[list-item]
     "hold": lambda: fx.equilibrium(arm(), hold={"theta": 1j}),  # type: ignore[dict-item]
     "hold word": lambda: fx.equilibrium(arm(), hold={"theta": "a"}),  # type: ignore[dict-item]
-    "load": lambda: fx.equilibrium(arm(), hold={"theta": 0.0}, u={"joint1_torque": "a"}),  # type: ignore[dict-item]
+    "load": lambda: fx.equilibrium(arm(), hold={"theta": 0.0}, load={"joint1_torque": "a"}),  # type: ignore[dict-item]
     "bits": lambda: fx.certify("tokhi_azad_pd", bits=(-1,)),
     "half a bit": lambda: fx.certify("tokhi_azad_pd", bits=(12.5,)),  # type: ignore[arg-type]
     "bits required": lambda: fx.certify("tokhi_azad_pd", requirements={"ripple_at_bits": {"a": 1.0}}),

@@ -134,7 +134,7 @@ def test_index_reduction_adds_poles_that_the_null_space_does_not(push):
 
     model = Pendulum()
     field = np.hypot(GRAVITY, push / model.m)
-    point = equilibrium(model, u=np.array([push]), guess=np.array([0.3, -0.6]) if push else None)
+    point = equilibrium(model, load=np.array([push]), guess=np.array([0.3, -0.6]) if push else None)
     assert point.q == pytest.approx(model.length / field * np.array([push / model.m, -GRAVITY]), abs=1e-9)
     plant = linearise(model, point)
     assert names(plant.coordinates) in (["x"], ["y"])
@@ -305,7 +305,7 @@ def test_lqr_at_400_states():
 
 def test_operating_point_of_a_reduced_model_is_not_lost(tmp_path):
     model = Pendulum()
-    point = equilibrium(model, u=np.array([15.0]), guess=np.array([0.3, -0.6]))
+    point = equilibrium(model, load=np.array([15.0]), guess=np.array([0.3, -0.6]))
     plant = load_linear(save_linear(linearise(model, point), tmp_path / "pendulum.mat"))
     assert isinstance(plant.operating_point, OperatingPoint)
     assert plant.operating_point.lam == pytest.approx(point.lam, rel=0)

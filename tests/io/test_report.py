@@ -196,6 +196,18 @@ def test_a_sweep_shows_scores_over_parameters_and_why_cases_failed(tmp_path: Pat
     assert "push" not in json.dumps(told)  # nothing ever acts there
 
 
+def test_a_sweep_of_a_known_plant_states_units(tmp_path: Path) -> None:
+    heads = ("case", "payload.mass", "scenario", "status", "reason", "wall_s", "joint1_angle.rms_error")
+    rows = tuple((k, mass, "5 deg", "ok", "", 0.1, 0.01 + mass) for k, mass in enumerate((0.0, 0.1)))
+    told = blocks(fx.report(fx.Table(heads, rows), tmp_path / "s.html", plant="tokhi_azad_1994"))
+    (chart,) = [c for b in told if b["kind"] == "charts" for c in b["charts"]]
+    assert chart["title"] == "joint1 angle rms error [rad] over payload.mass"
+    assert "payload.mass [kg]" in json.dumps(chart)
+    *_, every = [b for b in told if b["kind"] == "table"]
+    names = [" ".join(column["name"].split()) for column in every["columns"]]
+    assert {"payload mass [kg]", "joint1 angle rms error [rad]"} <= set(names)
+
+
 def test_scores_stand_below_each_other_with_their_units(tmp_path: Path) -> None:
     """One row of 67 columns came out, without a unit."""
     run = moved(arm(**{"model.elements": 2}))

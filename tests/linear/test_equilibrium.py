@@ -37,7 +37,7 @@ def test_cantilever_under_a_tip_force_in_one_call(kind: str, load: float) -> Non
     for angle in (0.0, 2.0):
         force = load * STRIP.bending_stiffness * np.array([-np.sin(angle), np.cos(angle)])
         at = fx.equilibrium(
-            model, hold={"joint1": angle}, u={"tip_force_x": float(force[0]), "tip_force_y": float(force[1])}
+            model, hold={"joint1": angle}, load={"tip_force_x": float(force[0]), "tip_force_y": float(force[1])}
         )
         y = dict(zip(names(model.outputs), model.output(at.q, 0 * at.q, 0 * at.q, at.u), strict=True))
         turned = np.exp(1j * angle) * (1.0 - along + 1j * across)
@@ -75,7 +75,7 @@ def check_random(name: str, count: int, seed: int) -> None:
     plant = fx.load_plant(name.split()[0], overrides=PLANTS[name])
     model = plant.model
     for hold, load in random_cases(plant, count, seed):
-        at = fx.equilibrium(plant, hold=hold, u=load)
+        at = fx.equilibrium(plant, hold=hold, load=load)
         assert unbalanced(model, at) is None
         assert {key: at.q[names(model.coordinates).index(key)] for key in hold} == hold
         assert [at.u[names(model.inputs).index(key)] for key in load] == list(load.values())
@@ -99,17 +99,17 @@ def test_what_buckles_is_refused_at_the_load_of_euler() -> None:
     """A column under 4 E I / L^2 along its axis: straight it cannot stand beyond pi^2 / 4 = 61.7 % of that."""
     model = build(Arm("column", (STRIP,), (Joint(),)), "timoshenko_planar", elements=20)
     with pytest.raises(fx.ConvergenceError, match=r"beyond 61\.[5-9]\d* % of the way .*it buckles"):
-        fx.equilibrium(model, hold={"joint1": 0.0}, u={"tip_force_x": -4.0 * STRIP.bending_stiffness})
+        fx.equilibrium(model, hold={"joint1": 0.0}, load={"tip_force_x": -4.0 * STRIP.bending_stiffness})
     # a push from the side decides where it goes
     load = {"tip_force_x": -4.0 * STRIP.bending_stiffness, "tip_force_y": 0.01 * STRIP.bending_stiffness}
-    at = fx.equilibrium(model, hold={"joint1": 0.0}, u=load)
+    at = fx.equilibrium(model, hold={"joint1": 0.0}, load=load)
     assert model.output(at.q, 0 * at.q, 0 * at.q, at.u)[names(model.outputs).index("tip_y")] > 0.5
 
 
 def test_wrong_arguments() -> None:
     arm = fx.load_plant("planar_2r_flexible")
     with pytest.raises(fx.DefinitionError, match='unknown input "tip_force_z"'):
-        fx.equilibrium(arm, u={"tip_force_z": 1.0})
+        fx.equilibrium(arm, load={"tip_force_z": 1.0})
     with pytest.raises(fx.DefinitionError, match="a dict is not a mechanical model: give a Plant"):
         fx.equilibrium({})
     with pytest.raises(fx.DefinitionError, match='unknown driven joint of timoshenko_planar "joint3"'):
@@ -117,7 +117,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(fx.DefinitionError, match="3 joint variables given; timoshenko_planar has 2"):
         rest_point(arm, [0.1, 0.2, 0.3])
     with pytest.raises(fx.DefinitionError, match="joint1_torque holds a joint"):
-        rest_point(arm, u={"joint1_torque": 1.0})
+        rest_point(arm, load={"joint1_torque": 1.0})
 
 
 # --- where linear plants are taken
@@ -283,7 +283,7 @@ def test_modes_of_held_posed_loaded_and_spinning_arms() -> None:
     assert spun["joint_rates"] == [6.0]
     assert spun["held"] == ["joint1"]
     arm = fx.load_plant("planar_2r_flexible")
-    at = fx.equilibrium(arm, hold={"joint1": 0.0, "joint2": np.radians(60)}, u={"tip_force_y": 5.0})
+    at = fx.equilibrium(arm, hold={"joint1": 0.0, "joint2": np.radians(60)}, load={"tip_force_y": 5.0})
     wanted = fx.lock(arm.linearise(at), ["joint1", "joint2"]).modes(2).frequencies_hz
     words = ("--pose", "joint2=60deg", "--load", "tip_force_y=5", "--hold", "all", "--count", "2")
     found = modes("planar_2r_flexible", *words)
@@ -396,6 +396,6 @@ def test_a_soft_chain_is_followed_through_its_large_turn() -> None:
     angles = (0.9566851763887065, -1.1875264362494926, -0.5978786505673384, -0.3438662561129693)
     model = build(Arm("chain", links, tuple(Joint(0.01, angle=x) for x in angles)), "timoshenko_planar")
     held = {f"joint{i + 1}": x for i, x in enumerate(angles)}
-    at = fx.equilibrium(model, hold=held, u={"tip_force_x": -0.2430877, "tip_force_y": 0.37366367})
+    at = fx.equilibrium(model, hold=held, load={"tip_force_x": -0.2430877, "tip_force_y": 0.37366367})
     y = dict(zip(names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
     assert [y["tip_x"], y["tip_y"]] == pytest.approx([0.29422, 2.44938], abs=1.5e-3)

@@ -50,7 +50,7 @@ def test_a_dead_load_makes_a_column_soft_and_a_follower_makes_it_flutter(kind: s
 def test_every_way_to_a_plant_takes_loads() -> None:
     plant, load = fx.load_plant("planar_2r_flexible"), {"tip_force_x": 200.0, "tip_torque": 0.3}
     one = plant.linearise(load=load, pose={"joint2": 0.4})
-    at = fx.rest_point(plant, pose={"joint2": 0.4}, u=load)
+    at = fx.rest_point(plant, pose={"joint2": 0.4}, load=load)
     np.testing.assert_array_equal(one.K, fx.linearise(plant.model, at).K)
     assert one.provenance["load"] == load
     assert one.provenance["pose"] == {"joint2": 0.4}

@@ -33,7 +33,7 @@ def test_rod_pendulum_is_held_by_the_torque_of_its_weight() -> None:
 def test_a_given_input_moves_the_equilibrium() -> None:
     model, angle = toys.RodPendulum(), 0.4
     torque = 0.5 * model.m * model.g * model.L * np.sin(angle)
-    at = equilibrium(model, u=np.array([torque]))
+    at = equilibrium(model, load=np.array([torque]))
     np.testing.assert_allclose(at.q, model.at(angle)[0], rtol=1e-10)
 
 
@@ -60,7 +60,7 @@ def test_linear_plant_with_closures_is_taken_at_rest_only() -> None:
 
 def test_elastic_pendulum_under_a_torque() -> None:
     model, torque = toys.ElasticPendulum(), 2.0
-    at = equilibrium(model, u=np.array([torque]))
+    at = equilibrium(model, load=np.array([torque]))
     r, theta = at.q
     assert model.k * (r - model.r0) == pytest.approx(model.m * model.g * np.cos(theta), rel=1e-10)
     assert model.m * model.g * r * np.sin(theta) == pytest.approx(torque, rel=1e-10)
@@ -79,7 +79,7 @@ def test_an_arm_that_is_free_to_turn_stays_where_it_is() -> None:
 
 def test_no_equilibrium_is_an_error_not_a_pose() -> None:
     with pytest.raises(ConvergenceError, match="no equilibrium of elastic pendulum") as caught:
-        equilibrium(toys.ElasticPendulum(), u=np.array([50.0]))  # more than the weight can balance
+        equilibrium(toys.ElasticPendulum(), load=np.array([50.0]))  # more than the weight can balance
     assert caught.value.iteration > 0
 
 
@@ -88,7 +88,7 @@ def test_an_unbalanced_free_arm_is_an_error_whatever_its_weight(scale: float) ->
     """A constant force on a free chain has no equilibrium; a light push must not pass for rounding."""
     model = toys.Chain(4, k=1e7)
     with pytest.raises(ConvergenceError):
-        equilibrium(model, u=np.array([scale * 1e4]))
+        equilibrium(model, load=np.array([scale * 1e4]))
 
 
 def test_wrong_arguments_are_named() -> None:
@@ -97,8 +97,8 @@ def test_wrong_arguments_are_named() -> None:
         equilibrium(model, hold={"xx": 0.1})
     with pytest.raises(DefinitionError, match='unknown input "torqe"'):
         equilibrium(model, hold={"x": 0.1}, balance=["torqe"])
-    with pytest.raises(DefinitionError, match="u has shape"):
-        equilibrium(model, u=np.zeros(3))
+    with pytest.raises(DefinitionError, match="load has shape"):
+        equilibrium(model, load=np.zeros(3))
     with pytest.raises(DefinitionError, match="guess has shape"):
         equilibrium(model, guess=np.zeros(5))
     with pytest.raises(DefinitionError, match="finite"):

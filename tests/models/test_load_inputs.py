@@ -36,7 +36,7 @@ def cantilever(kind: str, mesh: int, *loads: Actuator, **options: Any) -> Any:
 
 def tip(model: Any, **loads: float) -> tuple[float, float, float]:
     """Return x / L, y / L and the turn of the tip with the root clamped."""
-    at = fx.equilibrium(model, hold={"joint1": 0.0}, u=loads)
+    at = fx.equilibrium(model, hold={"joint1": 0.0}, load=loads)
     y = dict(zip(fx.names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
     return y["tip_x"] / L, y["tip_y"] / L, turn(model, at)
 
@@ -123,7 +123,7 @@ def test_nodal_coordinates_turn_as_far_as_a_thin_bar() -> None:
     for radius in (0.01, 0.005):
         bar = fx.Link(0.8, fx.Material(7e10, 2700.0, 0.0), fx.Section(4e-3, 4e-3 * radius**2))
         model = fx.build(fx.Arm("bar", (bar,), (fx.Joint(),)), "ancf", elements=64)
-        at = fx.equilibrium(model, hold={"joint1": 0.0}, u={"tip_torque": bar.bending_stiffness / bar.length})
+        at = fx.equilibrium(model, hold={"joint1": 0.0}, load={"tip_torque": bar.bending_stiffness / bar.length})
         errors.append(abs(turn(model, at) - 1.0))
     assert errors[1] < 3e-4
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
@@ -153,7 +153,7 @@ def test_small_spread_loads_bend_the_slender_beam(
     want = {"push": force, "follow": force, "bend": float(np.trapezoid(middle - middle**2 / 2, middle) / np.ptp(span))}
     for name, value in want.items():
         unit = stiffness / (L if name == "bend" else L**2)
-        at = fx.equilibrium(model, hold={"joint1": 0.0}, u={name: small * unit})
+        at = fx.equilibrium(model, hold={"joint1": 0.0}, load={name: small * unit})
         y = dict(zip(fx.names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
         assert y["tip_y"] / (small * L) == pytest.approx(value, rel=2e-3), name
 
@@ -172,7 +172,7 @@ def test_finite_differences_take_forces_and_moments() -> None:
             model = fx.build(arm, "finite_difference", sections=sections)
             tips = []
             for name, unit in (("push", EI / L**2), ("bend", EI / L), ("end", EI / L)):
-                at = fx.equilibrium(model, hold={"theta": 0.0}, u={name: 1e-4 * unit})
+                at = fx.equilibrium(model, hold={"theta": 0.0}, load={name: 1e-4 * unit})
                 tips.append(model.output(at.q, at.v, at.a, at.u)[2] / (1e-4 * L))
             errors.append(np.abs(np.array(tips) / [force, moment, 0.5] - 1.0))
         assert errors[1].max() < 2e-3
@@ -265,7 +265,7 @@ def test_formulations_agree_under_all_loads() -> None:
         known = {a.name for a in arm.actuators}
         pushes = [s for s in model.inputs if s.name in known]
         u = {s.name: 0.4 * (-1) ** i * (0.2 if s.unit == "N m" else 1.0) for i, s in enumerate(pushes)}
-        at = fx.rest_point(model, pose=[-1.2, 0.5], u=u)
+        at = fx.rest_point(model, pose=[-1.2, 0.5], load=u)
         y = dict(zip(fx.names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
         found[kind] = np.array([y["tip_x"], y["tip_y"], at.u[0], at.u[1]])
     reference = found.pop("timoshenko_planar")

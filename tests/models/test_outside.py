@@ -236,6 +236,33 @@ def test_what_cannot_be_a_model_is_refused(project: Path, kind: str, message: st
         fx.load_plant("arm.toml", model=kind).model  # noqa: B018
 
 
+WRONG = {
+    "def mass(self, q): return np.eye(3)": r"mass\(q\) returns an array of shape \(3, 3\) in place of \(2, 2\)",
+    "def mass(self, q): return 'M'": "which is no array of real numbers",
+    "def mass(self, q): return 1j * np.eye(2)": "returns complex numbers",
+    "def force(self, q, v): return np.zeros(2)": r"TypeError: .*force\(\) takes 3 positional arguments",
+    "def force(self, q, v, t=0.0): return np.array([np.nan, 0.0])": r"force\(q, v, t\) is not finite",
+    "def force(self, q, v, t=0.0): return 1 / 0": "line 4: ZeroDivisionError",
+    "def input_matrix(self, q): return np.ones(2)": r"shape \(2,\) in place of \(2, 1\)",
+    "def output(self, q, v, a, u): return np.zeros(2)": r"output\(q, v, a, u\) returns an array of shape \(2,\)",
+    "def output_tangent(self, q, v, a, u): return ()": r"\(tuple\) in place of a flexctl.model.OutputTangent",
+    "def tangent(self, q, v, a, u, lam): return np.eye(2)": r"in place of a flexctl.model.Tangent",
+    "def reference(self): return np.zeros(5)": r"reference\(\) returns an array of shape \(5,\) in place of \(2,\)",
+    "def energy(self, q, v): return 0.0": "in place of a flexctl.model.Energy",
+    "coordinates = property(lambda s: ('a', 'b'), lambda s, x: None)": "coordinates = .* give a tuple of signals",
+    "outputs = property(lambda s: (fx.Signal('y'),) * 3, lambda s, x: None)": 'outputs: "y" stands there twice',
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_method_that_answers_wrongly_is_named_with_what_it_should_answer(project: Path, line: str) -> None:
+    (project / "wrong.py").write_text(
+        f"from two_mass import TwoMass, fx, np\n\nclass Wrong(TwoMass):\n    {line}\n"
+    )
+    with pytest.raises(fx.DefinitionError, match=WRONG[line]):
+        fx.load_plant("arm.toml", model="wrong.py:Wrong").model  # noqa: B018
+
+
 def test_what_the_class_does_not_know_is_refused(project: Path) -> None:
     for key, value, what in (
         ("gravity.y", -9.81, "gravity"), ("damping.kind", "modal", r"\[damping\]"),
@@ -261,3 +288,13 @@ def test_installed_models_do_not_hide_those_of_flexctl(monkeypatch: pytest.Monke
     monkeypatch.setattr(outside, "announced", lambda: {"ancf": "evil:Ancf", "mine": "m:M"})
     assert models.kinds()["ancf"] == models.REGISTRY["ancf"]
     assert models.kinds()["mine"] == "m:M"
+
+
+def test_a_model_without_an_outline_says_what_it_lacks_to_be_drawn(project: Path) -> None:
+    run = fx.simulate("arm.toml", inputs={"joint1_torque": fx.bang_bang(1.0, 0.1)}, duration=0.1, record_states=True)
+    for drawn in (lambda: fx.animate(run, "arm.toml", "run.gif"), lambda: fx.animate_mode("arm.toml", "mode.gif")):
+        with pytest.raises(fx.DefinitionError, match=r"model of arm does not say .* method outline\(q\)"):
+            drawn()
+    done = told("simulate", "arm.toml", "--torque", "bang-bang:1,0.1", "--animate", "run.gif", "--report", "run.html")
+    assert (done.returncode, (project / "run.html").exists()) == (2, True)
+    assert "outline(q)" in done.stderr

@@ -156,7 +156,7 @@ def test_the_deflection_of_a_link_under_a_force_is_that_of_a_cantilever(kind: di
     model = build(arm(lengths=(1.6,)), **kind)
     load, u = 0.5, np.zeros(len(model.inputs))
     u[2] = load
-    state = fx.equilibrium(model, hold={"joint1": 0.0}, balance=["joint1_torque"], u=u)
+    state = fx.equilibrium(model, hold={"joint1": 0.0}, balance=["joint1_torque"], load=u)
     y = dict(zip(fx.model.names(model.outputs), model.output(state.q, state.v, state.a, state.u), strict=True))
     bent = load * (1.6**3 / (3 * 3e10 * BAR.second_moment) + shear * 1.6 / (BAR.shear_factor * 1.2e10 * BAR.area))
     assert y["link1_deflection"] == pytest.approx(bent, rel=1e-4)

@@ -150,6 +150,13 @@ def test_an_old_name_of_a_method_says_the_new_one_and_other_errors_stay_their_ow
         assert isinstance(getattr(modes, new)(), list)
 
 
+def test_an_old_name_of_an_argument_says_the_new_one() -> None:
+    for (function, old), new in moved.ARGUMENTS.items():
+        with pytest.raises(fx.DefinitionError, match=rf"has no argument {old!r}: it is now {new!r}$"):
+            getattr(fx, function)(None, **{old: 1.0})
+        assert new in inspect.signature(getattr(fx, function)).parameters
+
+
 def test_the_new_names_of_the_table_exist() -> None:
     new = {name for text in moved.NAMES.values() for name in re.findall(r"\w+", text)} - {"or", "fx"}
     assert new <= set(NAMES)

@@ -209,7 +209,7 @@ def test_an_equilibrium_beyond_small_bending_is_warned_of(force, cost):
     model = build(Arm("strip", (strip,), (Joint(),)), "assumed_modes", modes=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        at = fx.equilibrium(model, hold={"joint1": 0.0}, u={"tip_force_y": force * strip.bending_stiffness})
+        at = fx.equilibrium(model, hold={"joint1": 0.0}, load={"tip_force_y": force * strip.bending_stiffness})
     assert model.output(at.q, 0 * at.q, 0 * at.q, at.u)[names(model.outputs).index("tip_y")] > 0.3 * force
     told = [str(w.message) for w in caught if issubclass(w.category, BeyondModel)]
     assert len(told) == (cost is not None)

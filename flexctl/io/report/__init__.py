@@ -48,7 +48,7 @@ def report(
         The loop of the runs: its Nyquist plot, poles and margins are shown too.
     plant : Plant, optional
         The plant of the runs, whose lengths are needed to draw arms that have no nodes in the plane or in space; for
-        modes the arm, which is then shown in motion.
+        modes the arm, which is then shown in motion; for a sweep the plant whose units its columns have.
     data : Record, MeasuredResponse or sequence of them, optional
         The data from which a model was identified, or with which to compare it.
 
@@ -81,7 +81,7 @@ def _blocks(result: Any, plant: Any) -> list[page.Block]:
     if isinstance(result, Modes):
         return of_modes(result, plant)
     if isinstance(result, Table):
-        return of_sweep(result)
+        return of_sweep(result, plant)
     if isinstance(result, LinearValidity):
         return of_validity(result)
     if isinstance(result, Tabular):

@@ -13,7 +13,7 @@ def of_validity(found: LinearValidity) -> list[page.Block]:
     """Return up to where prediction and run agree, the deviation of every output over the size, and the numbers."""
     apart = np.isfinite(found.parting)
     told = f"Linear plant and arm part ({100 * PARTED:g} %) {found.where(found.parting)}."
-    size, part = page.axis("times the signals", log=True), page.axis("fraction of the predicted range", log=True)
+    size, part = page.axis("times the signals", log=True), page.axis("part of the range", log=True)
     off = {name: there for name, x in found.outputs.items() if np.isfinite(there := _there(x)).any()}
     series = [
         page.curve(words(name), found.amplitudes, x, **page.one_of(k)) for k, (name, x) in enumerate(off.items())

@@ -131,7 +131,7 @@ def rest(model: AssumedModes, angles: FloatArray) -> FloatArray:
         if name in model.commands:
             u[index_of("input", model.commands[name][0], model.inputs)] = angle
     hold = {name: float(x) for name, x in zip(named, angles, strict=True) if name in model.joints.values()}
-    return equilibrium(model, hold=hold, balance=list(model.joints), u=u, guess=q).q
+    return equilibrium(model, hold=hold, balance=list(model.joints), load=u, guess=q).q
 
 
 def start(model: AssumedModes, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:

@@ -56,7 +56,7 @@ def settle(model: Any, loads: Array, steps: int, held: Any = ()) -> OperatingPoi
 def small_load(path: str, n: int, law: str, **load: float) -> Array:
     model = cantilever(path, n, law)
     u = np.array([load.get(s.name, 0.0) for s in model.inputs])
-    return equilibrium(model, u=u).q
+    return equilibrium(model, load=u).q
 
 
 # relative error of the tip's deflection under a small end load against Timoshenko's beam, 1 .. 16 elements
@@ -158,7 +158,7 @@ def test_elastica_under_an_end_load(n: int, error: float, share: float) -> None:
     at = settle(model, np.array([0.0, 3 * EI / L**2, 0.0]), 4)
     assert at.q[model.mesh.tip[1]] / exact[1] - 1 == pytest.approx(error, rel=share)
     if n == 16:  # the solver of the library finds the same
-        again = equilibrium(model, u=at.u, guess=at.q + 1e-4)
+        again = equilibrium(model, load=at.u, guess=at.q + 1e-4)
         np.testing.assert_allclose(again.q, at.q, atol=1e-10)
 
 
@@ -316,7 +316,7 @@ def test_distributed_pressure_on_a_cantilever() -> None:
         u = np.array([0.0, 0.0, 0.0, 1.0])
         s = np.linspace(start, end, 2001)
         exact = np.mean((s * L) ** 2 * (3 * L - s * L) / (6 * EI) + s * L / GA)
-        assert equilibrium(model, u=u).q[model.mesh.tip[1]] == pytest.approx(exact, rel=1.5e-3)
+        assert equilibrium(model, load=u).q[model.mesh.tip[1]] == pytest.approx(exact, rel=1.5e-3)
 
 
 SENSORS = (
@@ -331,7 +331,7 @@ def test_sensors_read_what_they_say() -> None:
     model = Ancf(arm, elements=(10, 20))
     u = np.zeros(5)
     u[3] = 1.0
-    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, u=u).q
+    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, load=u).q
     y = dict(zip(names(model.outputs), model.output(q, 0 * q, 0 * q, u), strict=True))
     EI, GA = 30e9 * 0.05**4 / 12, section("circle").shear_factor * 12e9 * 0.05**2
     assert y["curvature"] == pytest.approx((2.0 - 0.132) / EI, rel=1e-3)

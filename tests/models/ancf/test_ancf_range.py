@@ -22,7 +22,7 @@ def strip(elements: int) -> fx.MechanicalModel:
 def tip(model, load):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        point = fx.equilibrium(model, hold={"joint1": 0.0}, u={"tip_force_y": load * EI / LENGTH**2})
+        point = fx.equilibrium(model, hold={"joint1": 0.0}, load={"tip_force_y": load * EI / LENGTH**2})
     (driven,) = in_range(model, point.q[None], 0.0 * point.q[None])
     read = model.output(point.q, point.v, point.a, point.u)[fx.index_of("output", "tip_y", model.outputs)]
     return float(read) / LENGTH, driven, [w for w in caught if issubclass(w.category, fx.BeyondModel)]

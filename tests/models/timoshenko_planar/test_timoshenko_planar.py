@@ -172,7 +172,7 @@ def test_static_frame_with_a_kink() -> None:
             model = TimoshenkoPlanar(arm, elements=elements)
             u = np.zeros(5)
             u[2] = 1.0  # a thousandth of the load keeps it linear
-            q = equilibrium(model, hold={"joint1": 0.0, "joint2": np.pi / 2}, u=u).q
+            q = equilibrium(model, hold={"joint1": 0.0, "joint2": np.pi / 2}, load=u).q
             moved = model.output(q, 0 * q, 0 * q, u)[names(model.outputs).index("tip_error_x")]
             assert 1000 * moved == pytest.approx(deflection, abs=3e-4)
 
@@ -185,7 +185,7 @@ def test_cantilever_of_elastica_size_deflections() -> None:
     guess = model.reference()
     for load in np.arange(0.5, 10.1, 0.5):
         u = np.array([0.0, 0.0, load * link.bending_stiffness, 0.0])
-        guess = equilibrium(model, hold={"joint1": 0.0}, u=u, guess=guess).q
+        guess = equilibrium(model, hold={"joint1": 0.0}, load=u, guess=guess).q
         if load in table:
             across, along = table[load]
             error = model.output(guess, 0 * guess, 0 * guess, u)[-2:]
@@ -235,7 +235,7 @@ def test_stepped_cantilever_against_the_flexibility_integral() -> None:
     link = Link(1.0, ALUMINIUM, BAR.section, (thin,), (b,))
     model = planar(Arm("step", (link,), (Joint(),)), 60)
     u = np.array([0.0, 0.0, P, 0.0])
-    q = equilibrium(model, hold={"joint1": 0.0}, u=u).q
+    q = equilibrium(model, hold={"joint1": 0.0}, load=u).q
     E, G = ALUMINIUM.youngs_modulus, ALUMINIUM.shear_modulus
     bending = (1 - (1 - b) ** 3) / (3 * E * 1e-8) + (1 - b) ** 3 / (3 * E * 0.2e-8)
     shear = b / (0.8864 * G * 350e-6) + (1 - b) / (5 / 6 * G * 100e-6)
@@ -265,7 +265,7 @@ def test_profile_of_a_tapered_link_converges_to_its_mass_and_deflection() -> Non
     for n in (10, 20, 40):
         model = planar(Arm("taper", (link,), (Joint(),)), n)
         u = np.array([0.0, 0.0, 1e-4, 0.0])
-        q = equilibrium(model, hold={"joint1": 0.0}, u=u).q
+        q = equilibrium(model, hold={"joint1": 0.0}, load=u).q
         errors.append(abs(model.output(q, 0 * q, 0 * q, u)[-1] / (1e-4 * exact) - 1))
     assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx([2.0, 2.0], abs=0.12)
 
@@ -306,7 +306,7 @@ def test_sensors_read_what_they_say() -> None:
     """A cantilever under an end force: curvature F (L - x) / E I, deflection, strain; a rigid arm: geometry."""
     model = planar(replace(arm_2r(sensors=SENSORS), payload=Payload(0.1, 0.0)), 40)
     u = np.array([0.0, 0.0, 0.0, 1e-2, 0.0])
-    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, u=u).q
+    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, load=u).q
     y = dict(zip(names(model.outputs), model.output(q, 0 * q, 0 * q, u), strict=True))
     EI, L = 700.0, 2.0
     for link, x in ((1, 0.33), (2, 1.8)):

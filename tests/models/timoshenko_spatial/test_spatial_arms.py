@@ -212,7 +212,7 @@ def test_sensors_read_what_they_say() -> None:
     arm = Arm("one", (Link(1.0, ALUMINIUM, bar),), (Joint(),), sensors=sensors)
     model = spatial(arm, 40)
     u = np.array([0.0, 0.0, 2e-3, 3e-3, 0.0, 0.0, 0.0])
-    y = read(model, equilibrium(model, hold={"joint1": 0.0}, u=u).q, u)
+    y = read(model, equilibrium(model, hold={"joint1": 0.0}, load=u).q, u)
     for way, force, EI in (("y", 2e-3, 700.0), ("z", 3e-3, 1400.0)):
         assert y[f"curvature_{way}"] == pytest.approx(force * 0.4 / EI, rel=1e-6)
         assert y[f"strain_{way}"] == pytest.approx(0.01 * force * 0.4 / EI, rel=1e-6)

@@ -339,7 +339,7 @@ def test_torsion_against_closed_forms() -> None:
     model = spatial(arm, 40)
     u = np.zeros(len(model.inputs))
     u[3] = 1e-4  # tip force along y, the bar along x
-    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, u=u).q
+    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0}, load=u).q
     root = model.mesh.node[40]
     assert q[root[5]] == pytest.approx(1e-4 * 0.2 * L / (G * 1.5e-5), rel=1e-6)
 
@@ -354,7 +354,7 @@ def test_space_frame_against_castigliano() -> None:
     F = np.array([0.3, -0.2, 0.5])
     u = np.zeros(len(model.inputs))
     u[3:6] = F
-    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0, "joint3": RIGHT}, u=u).q
+    q = equilibrium(model, hold={"joint1": 0.0, "joint2": 0.0, "joint3": RIGHT}, load=u).q
     y = read(model, q, u)
     # unit-load theorem: section forces of F and of a unit force along each axis, integrated part by part
     E, G, A, kt = STEEL.youngs_modulus, STEEL.shear_modulus, 9e-4, 0.6
