@@ -250,7 +250,7 @@ def time_signals(path: str | Path) -> tuple[dict[str, Any], dict[str, str], dict
 def evened(x: FloatArray) -> FloatArray:
     """Return times at equal intervals where they are so to the six digits that a text of single precision has."""
     x = np.asarray(x, float)
-    even = np.linspace(x[0], x[-1], x.size)
+    even = np.asarray(np.linspace(x[0], x[-1], x.size), float)
     with np.errstate(divide="ignore"):
         unit = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(x), 1e-300))) - 5.0)
     # both ends are rounded too

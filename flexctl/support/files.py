@@ -215,7 +215,7 @@ def reason_of(error: Exception) -> str:
 
 
 _BEGINNINGS = {b"PK\x03\x04": ".npz", b"MATLAB 5.0": ".mat", b"\x89HDF": ".mat", b"    -1": ".uff", b"{": ".json"}
-"""What files begin with, by the suffix that they should have."""
+"""First bytes of a file: the suffix it should have."""
 
 
 def check_kind(data: bytes, suffix: str) -> None:
