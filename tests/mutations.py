@@ -111,7 +111,7 @@ _BEAMS = (
         "test_exact_beam.py::test_natural_frequencies",
     ),
     _mutation(
-        "joint.servo_stiffness, joint.servo_damping + joint.friction)", "joint.servo_stiffness, joint.servo_damping)",
+        "joint.servo_damping + joint.friction, *electric)", "joint.servo_damping, *electric)",
         "test_features.py::test_friction_adds_to_the_impedance_of_a_joint",
     ),
     _mutation(

@@ -70,14 +70,14 @@ class ExactBeam:
             scale = strain_scale(arm, s) if bends else 1.0
             self._rows.append((s.position, 2 if bends else 0, scale, 2 if s.kind == "acceleration" else 0))
 
-    def transfer(self, s: npt.ArrayLike) -> ComplexArray:
+    def transfer(self, s: ComplexArray | npt.ArrayLike) -> ComplexArray:
         """Return the transfer matrix, (outputs, 1, len(s)), at Laplace variables s [rad/s]; s = 0 is refused."""
         s = np.atleast_1d(np.asarray(s, complex))
         solution, per_torque = self._solve(s)
         H = [scale * s**rate * solution(x, order) * per_torque[order] for x, order, scale, rate in self._rows]
         return np.asarray(H, np.complex128)[:, None, :]
 
-    def station(self, s: npt.ArrayLike, position: float, derivative: int = 0) -> ComplexArray:
+    def station(self, s: ComplexArray | npt.ArrayLike, position: float, derivative: int = 0) -> ComplexArray:
         """Return the derivative of y with respect to x, order 0 to 3, at position x/L per unit of torque."""
         require(0 <= position <= 1, f"position = {position} lies outside the link, 0 to 1")
         require(derivative in (0, 1, 2, 3), f"derivative = {derivative} is not 0, 1, 2 or 3")

@@ -190,7 +190,7 @@ class TransferMatrixArm:
         """Return the shapes of the lowest `count` flexible undamped modes, of unit modal mass."""
         return transfer_modes.mode_shapes(self, count, stations)
 
-    def transfer(self, s: npt.ArrayLike) -> ComplexArray:
+    def transfer(self, s: ComplexArray | npt.ArrayLike) -> ComplexArray:
         """Return the transfer matrix, (outputs, inputs, len(s)), at Laplace variables s [rad/s].
 
         s = 0 is refused where a joint is free, and modal damping always: it has no closed form (see `modal_plant`).
