@@ -40,8 +40,11 @@ def test_there_is_code_with_numbers() -> None:
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_it_runs_and_prints_the_numbers_of_its_comments(code: str) -> None:
+def test_it_runs_and_prints_the_numbers_of_its_comments(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Comment and print are compared number by number, to the digits of the comment."""
+    monkeypatch.chdir(tmp_path)  # some write files
     printed: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always")  # one of them is what a block shows
