@@ -189,7 +189,7 @@ def sides(integral: float, feedforward: bool) -> fx.Response:
     where = Track(plant.arm, Path(made.SQUARE, by_sides(made.SQUARE, made.TIME)), settled=made.SETTLED)
     law = tip_tracking(where, made.GAINS, integral=integral, sample_time=0.0)
     known = without_rate_of_correction(law) if isinstance(law, ScheduledLaw) else law
-    return tracking_scenario("quintic", plant, where, known, feedforward, **made.OPTIONS).run(None, plant)
+    return tracking_scenario("quintic", plant, where, known, feedforward, **made.EASED).run(None, plant)
 
 
 @slow
