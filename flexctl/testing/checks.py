@@ -270,7 +270,7 @@ def compiled_run_is_the_plain_run(case: Case) -> None:
     model, law, move = case.model, _pd(case), quintic(0.0, 0.3, 8 * case.period)
     solved = 1e-12 if model.closures else 1e-14
     for scheme in (generalised_alpha(tolerance=solved, iterations=60), trapezoidal(tolerance=solved, iterations=60)):
-        for periods, substeps in ((12, 3), (150, 1)):
+        for periods, substeps in ((12, 3), (60, 1)):
             run = partial(
                 simulate, controller=law, reference=move, duration=periods * case.period,
                 step=case.period / substeps, scheme=scheme, record_states=True,
