@@ -85,7 +85,9 @@ def check_motion(name: str, motion: Motion) -> None:
             if isinstance(error, DefinitionError):
                 raise
             raise DefinitionError(f'the motion of "{name}" cannot be asked for {t.size} times: {error}') from error
-        require(three, f'the motion of "{name}" returned {answer!r:.60}; return value, rate and acceleration')
+        if not three:  # to write it down takes longer than to ask
+            told = f"returned {answer!r:.60}; return value, rate and acceleration"
+            raise DefinitionError(f'the motion of "{name}" {told}')
         for what, row in zip(("value", "rate", "acceleration"), answer, strict=True):
             shape = real_array(f'{what} of the motion of "{name}"', row).shape
             told = f'the {what} of the motion of "{name}" has shape {shape} at {t.size} times; return one for each'

@@ -21,6 +21,7 @@ from ..linear.state_model import StateModel
 from ..model import FloatArray, MechanicalModel, index_of
 from ..models.wrappers.motion_driven import MotionDriven, motion_driven
 from ..motion.moves import InputSignal, Motion, Part, Step, acceleration_of
+from ..motion.remembered import Remembered
 
 
 class Commanded(NamedTuple):
@@ -48,6 +49,7 @@ def commanded(
             found.setdefault(plant.coordinates[i].name, Step(float(here[i]), float(here[i])))
     torques, servos, origins = joints_of(inner), commands_of(inner), origins_of(inner)
     _check(inner, found, {*torques.values(), *servos})
+    found |= {joint: Remembered(found[joint]) for joint in servos if joint in found}
     signals: dict[str, InputSignal] = {
         name: Part(found[joint], k, 0.0 if k else origins.get(joint, 0.0))
         for joint in servos

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -24,8 +24,8 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import Claim, claims
-from .defaults import DEFAULT
 from .given import errors_of_inputs, told_why
+from .given_steps import HIDES, SEES, run_given
 from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
@@ -43,10 +43,6 @@ HALVINGS = 6
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
-HIDES, SEES = 0.5, 1.0e-3 * (1.0 + 1e-9)
-"""Part of rtol that jumps of a law may hide from steps of the grid, for these to be taken, chosen; steps [s] to half of
-which a run with larger ones is compared: longer ones both miss what swings fast (5 and 2.5 ms: links were 13 % off,
-0.3 % was claimed; `test_within.py` has that run)."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -165,7 +161,7 @@ class Run:
         Exact steps and those of the march stay as they are.
         """
         if not self.plan.rtol or self.setup.method not in SCHEMES:
-            self._fixed(report)
+            run_given(self, report)
             return
         if self.compiled is None or self._estimates_every_step():  # a controller in Python is called once per period
             self._pass(report)
@@ -176,7 +172,7 @@ class Run:
             self._pass(lambda part: report(PILOT * part))
             hides = largest_jump(self)
             self.accuracy.hides[:] = hides
-            if self._longest() <= SEES and hides > HIDES * asked.rtol:  # another run would take longer than to look
+            if self.longest() <= SEES and hides > HIDES * asked.rtol:  # another run would take longer than to look
                 self.accuracy.hides = hidden_parts(self)
                 hides = float(self.accuracy.hides[self.accuracy.controlled].max(initial=0.0))
             good = not self._jumps() and hides <= HIDES * asked.rtol and self.accuracy.within(asked.rtol)
@@ -185,7 +181,7 @@ class Run:
             good = False
             self.accuracy.gauge.low[:], self.accuracy.gauge.high[:] = np.inf, -np.inf
             self.accuracy.gauge.error[:] = np.inf
-        smooth = not self._forces_jump() and (hides <= HIDES * asked.rtol or self._longest() <= SEES)
+        smooth = not self.forces_jump() and (hides <= HIDES * asked.rtol or self.longest() <= SEES)
         if not good and smooth and not self.sticks and self.accuracy.near(asked.rtol):
             good = self._halve(asked, whole)
         if not good:
@@ -242,42 +238,13 @@ class Run:
             if self.accuracy.refined(before, self.record.y, asked.rtol):
                 return
 
-    def _fixed(self, report: Callable[[float], None]) -> None:
-        """Run in steps of the grid; where forces or commands jump, once more in half steps: the first step hides much.
+    def once(
+        self, report: Callable[[float], None], marks: Sequence[int] = (), enough: Callable[[int], bool] | None = None
+    ) -> None:
+        """Run once, in the steps of the plan; where `enough` is true at a grid point of `marks`, the run ends there."""
+        self._pass(report, marks, enough)
 
-        Also where SDIRK4 would be warned of: its sums of local errors say far more than there is, in stiff arms that
-        are led. Steps of the other methods are given for the sake of time.
-        """
-        whole = (self.q, self.v)
-        again = self.compiled is not None and self.setup.method in SCHEMES
-        self._pass((lambda part: report(part / 3.0)) if again and self._forces_jump() else report)
-        hides = largest_jump(self) if again else 0.0
-        self.accuracy.hides[:] = hides
-        jumps = self._forces_jump() or hides > HIDES * DEFAULT
-        doubtful = self.setup.scheme.stages > 1 and self.accuracy.doubtful
-        if not again or not (jumps or self.sticks or doubtful):
-            return
-        from ..kernels import state
-
-        work, end, found = self.work, (self.q, self.v), self.plan
-        gauge = state.gauge(self.accuracy.kind, self.accuracy.group, np.inf)
-        gauge.number[state.FLOOR] = 1.0
-        spare = type(self.record)(*(np.zeros_like(x) for x in self.record[:2]), *np.zeros((2, 1, self.q.size)))
-        (self.q, self.v), self.plan = whole, found._replace(record=spare, gauge=gauge, level=1)
-        try:
-            self._pass(lambda part: report((1.0 + 2.0 * part) / 3.0))
-            self.accuracy.halve(self.record.y, spare.y)
-            self.accuracy.hides *= 0.0 if self._longest() <= SEES else 1.0
-            self.changed = 2.0 * np.abs(spare.u - self.record.u).max(axis=0)
-        except ConvergenceError:
-            self.accuracy.halve(self.record.y, np.full_like(self.record.y, np.nan))
-        self.work, self.plan, (self.q, self.v) = work, found, end
-
-    def once(self, report: Callable[[float], None]) -> None:
-        """Run once, in the steps of the plan."""
-        self._pass(report)
-
-    def _forces_jump(self) -> bool:
+    def forces_jump(self) -> bool:
         """Whether an input, or the payload, jumps."""
         before, after = self.tables.before, self.tables.after
         return bool(self.setup.payload or np.any(before[1:-1] != after[1:-1]) or np.any(after[0]))
@@ -288,10 +255,12 @@ class Run:
             change = max(np.abs(rows[3] - rows[2]).max(), abs(rows[3, 0]))
             if change > 1e-9 * np.abs(rows[2:]).max():
                 return True
-        return self._forces_jump()
+        return self.forces_jump()
 
-    def _pass(self, report: Callable[[float], None]) -> None:
-        """Run once, payload change by payload change."""
+    def _pass(
+        self, report: Callable[[float], None], marks: Sequence[int] = (), enough: Callable[[int], bool] | None = None
+    ) -> None:
+        """Run once, payload change by payload change; `marks` and `enough` as in `once`."""
         model, law, payload = self.setup.model, self.setup.law, self.setup.payload
         points = [0, *(int(np.argmin(np.abs(self.t - row[0]))) for row in payload), self.t.size - 1]
         # what acts before the run begins: an input that has always been there, as what holds the arm; else it jumps
@@ -307,10 +276,12 @@ class Run:
             engine.held[:] = held
             if first == 0:
                 self._begin(engine)
-            self._advance(engine, first, last, report)
+            ended = self._advance(engine, first, last, report, marks, enough)
             for what, count in engine.counts.items():
                 self.work[what] = self.work.get(what, 0) + count
             (self.q, self.v), u, held = engine.state(), engine.u.copy(), engine.held.copy()
+            if ended:
+                return
 
     def _begin(self, engine: Any) -> None:
         """Put the law into the state with which it begins where the plant is."""
@@ -347,18 +318,24 @@ class Run:
         whole = compiled is not None and (bool(model.closures) <= (compiled.closure is not None))
         return (engines.implicit if whole else engines.plain)(model, self.q, self.v, u, plan, first)
 
-    def _advance(self, engine: Any, first: int, last: int, report: Callable[[float], None]) -> None:
+    def _advance(
+        self, engine: Any, first: int, last: int, report: Callable[[float], None], marks: Sequence[int],
+        enough: Callable[[int], bool] | None,
+    ) -> bool:
+        """Advance to grid point `last`; return whether the run is to end before."""
         if self.compiled:
             # calls of some hundredths of a second, that an interrupt is noticed and calls cost less than the steps; a
             # dozen or more where someone wants to see that progress moves
             k, chunk = first, 64 if self.watched else 256
             longest = max(1, (self.t.size - 1) // 12) if self.watched else last
             while k < last:
-                begun, end = time.perf_counter(), min(k + min(chunk, longest), last)
+                begun, end = time.perf_counter(), min(k + min(chunk, longest), last, *(m for m in marks if m > k))
                 engine.advance(self.compiled[0], self.memory, k, end)
                 report(end / (self.t.size - 1))
+                if enough is not None and end in marks and enough(end):
+                    return True
                 k, chunk = end, chunk * (4 if time.perf_counter() - begun < 0.02 else 1)
-            return
+            return False
         law = self.setup.law
         held = hold_law(law, self.setup.model)
         measures = [index_of("output", name, self.setup.model.outputs) for name in law.measures]
@@ -374,6 +351,7 @@ class Run:
                 self.tables.reference[c], self.law_state = check_answer(answer, law, t)
             engine.advance(held, self.memory, k, end)
             report(end / (self.t.size - 1))
+        return False
 
     def _rising(self) -> Growth | None:
         """Return how the motion was swinging up at the end, where nothing but a loop can have made it."""
@@ -407,7 +385,7 @@ class Run:
             message = f"a sensor of {plant.kind} does not read a finite number at t = {when:.6g} s"
             raise ConvergenceError(message, time=when)
         numbers = scores(self.t, y, u, outputs, inputs, setup.references)
-        provenance.update(method=setup.method, step_s=self._longest(), duration_s=setup.duration, wall_s=elapsed)
+        provenance.update(method=setup.method, step_s=self.longest(), duration_s=setup.duration, wall_s=elapsed)
         provenance.update(self.work, real_time_factor=setup.duration / elapsed)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
@@ -417,7 +395,7 @@ class Run:
         self.accuracy.rising = self._rising()
         error, why, claimed = self._claims(y, u)
         # look before it is said; of longer steps what rings on adds up, and only a second run tells
-        told = self._longest() <= SEES or self.accuracy.second is not None
+        told = self.longest() <= SEES or self.accuracy.second is not None
         if told and np.any(self.accuracy.hides > 0.0) and self.accuracy.poor(claimed, setup.rtol):
             self.accuracy.hides = hidden_parts(self)
             error, why, claimed = self._claims(y, u)
@@ -436,7 +414,8 @@ class Run:
         error |= found
         return error, why, claims((*plant.outputs, *plant.inputs), np.hstack([y, u]), error)
 
-    def _longest(self) -> float:
+    def longest(self) -> float:
+        """Return the longest step of the grid [s]."""
         return float(self.tables.h.max())
 
 

@@ -19,6 +19,7 @@ from ..motion.moves import Cycloid, InputSignal, Motion, Polynomial, Step, Tabul
 from ..motion.optimal import OptimalMotion
 from ..motion.planned import Planned
 from ..motion.profiles import Cosine, LinearAcceleration, SpinUp, Swing
+from ..motion.remembered import plain
 from ..motion.resting import Rest
 from ..motion.signals import PiecewiseConstant, Sampled, Sine
 from .defaults import DEFAULT
@@ -46,18 +47,27 @@ def points_within(signals: Iterable[InputSignal | Motion], t: FloatArray, rtol: 
     """Return the times [s] that a grid needs besides, so that its steps know what the signals do."""
     found: set[float] = set()
     for curve in _curves(signals, t):
-        extent = curve.extent
-        bound = PART * rtol * extent
-        for starts, ends in _rough(curve, t, bound, 1) if extent > 0.0 else ():
-            for _ in range(MOST):
-                bad = (curve.off(starts, ends, bound) > bound) & (ends - starts >= 2.0 * SHORTEST)
-                if not bad.any():
-                    break
-                starts, ends = starts[bad], ends[bad]
-                middle = curve.inside(starts, ends)
-                found |= set(middle.tolist())
-                starts, ends = np.concatenate([starts, middle]), np.concatenate([middle, ends])
+        for extent in curve.extents():
+            more = _points(curve, t, PART * rtol * extent)
+            if not more:
+                break
+        found |= more
     return sorted(found)
+
+
+def _points(curve: _Curve, t: FloatArray, bound: float) -> set[float]:
+    """Return the times [s] at which steps of a grid are divided for a signal that may be so far off."""
+    found: set[float] = set()
+    for starts, ends in _rough(curve, t, bound, 1) if bound > 0.0 else ():
+        for _ in range(MOST):
+            bad = (curve.off(starts, ends, bound) > bound) & (ends - starts >= 2.0 * SHORTEST)
+            if not bad.any():
+                break
+            starts, ends = starts[bad], ends[bad]
+            middle = curve.inside(starts, ends)
+            found |= set(middle.tolist())
+            starts, ends = np.concatenate([starts, middle]), np.concatenate([middle, ends])
+    return found
 
 
 def left_out(signals: Iterable[InputSignal | Motion], t: FloatArray) -> float:
@@ -67,16 +77,19 @@ def left_out(signals: Iterable[InputSignal | Motion], t: FloatArray) -> float:
     """
     worst = 0.0
     for curve in _curves(signals, t):
-        extent = curve.extent
-        bound = PART * DEFAULT * extent
-        for starts, ends in _rough(curve, t, bound, BLOCK_OF_OTHERS) if extent > 0.0 else ():
-            worst = max(worst, float(curve.off(starts, ends, bound).max(initial=0.0)) / extent)
+        for extent in curve.extents():
+            bound, part = PART * DEFAULT * extent, 0.0
+            for starts, ends in _rough(curve, t, bound, BLOCK_OF_OTHERS) if extent > 0.0 else ():
+                part = max(part, float(curve.off(starts, ends, bound).max(initial=0.0)) / extent)
+            if part <= PART * DEFAULT:
+                break
+        worst = max(worst, part)
     return worst
 
 
 def _rough(curve: _Curve, t: FloatArray, bound: float, others: int) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the steps of a grid, in chunks, but those in blocks over which one parabola stands for the signal."""
-    size = BLOCK if isinstance(curve.signal, CLOSED) else others
+    size = BLOCK if curve.closed else others
     for begin in range(0, t.size - 1, CHUNK):
         part = t[begin : begin + CHUNK + 1]
         if size == 1 or part.size <= size:
@@ -99,10 +112,22 @@ class _Curve:
 
     def __init__(self, signal: Any, t: FloatArray) -> None:
         self.signal, self.margin = signal, ASIDE * float(np.diff(t).max())
-        knots = np.asarray(signal.t, float) if isinstance(signal, Sampled | Tabulated) else np.zeros(0)
+        made_of = plain(signal)
+        self.t, self.closed = t, isinstance(made_of, CLOSED)
+        knots = np.asarray(made_of.t, float) if isinstance(made_of, Sampled | Tabulated) else np.zeros(0)
         self.knots = knots[(knots > t[0]) & (knots < t[-1])]
-        coarse = t[:: max(1, t.size // ENOUGH)] if isinstance(signal, CLOSED) else t
-        self.extent = float(np.ptp(self.values(np.concatenate([coarse, 0.5 * (coarse[1:] + coarse[:-1]), self.knots]))))
+
+    def extents(self) -> Iterator[float]:
+        """Yield the range of the signal as some of its points show it; then, if it may have more, as all do.
+
+        Of a smaller range more is called rough: what is smooth in the first is smooth.
+        """
+        step = max(1, self.t.size // ENOUGH)
+        for every in (step,) if self.closed else (step, 1):
+            t = self.t[::every]
+            found = float(np.ptp(self.values(np.concatenate([t, 0.5 * (t[1:] + t[:-1]), self.knots]))))
+            if found > 0.0 or every == 1 or self.closed:
+                yield found
 
     def values(self, t: FloatArray) -> FloatArray:
         """Return what must be right."""
