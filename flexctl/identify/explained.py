@@ -46,6 +46,11 @@ class Explained(NamedTuple):
         """Misfit over noise where it is largest and not noise, 0 where the model explains the data."""
         return max(self.wrong.values(), default=0.0)
 
+    @property
+    def explains(self) -> bool:
+        """Whether no misfit is above the noise, sensors' own or not."""
+        return max(self.times.values(), default=0.0) <= LARGE
+
     def words(self) -> list[str]:
         """Return the verdict where the model does not explain the data."""
         if not self.wrong:

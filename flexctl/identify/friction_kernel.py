@@ -23,7 +23,6 @@ from ..kernels.vectors import row_sum
 CUBE = types.float64[:, :, ::1]
 COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, LAW = range(7)
 SWEEPS = 50
-TURN = 0.02
 
 
 @kernel(**PLAIN)
@@ -83,7 +82,7 @@ def rate_after(c, free, S, z, dz, h, guess):
 
 
 class Form(NamedTuple):
-    """The plant for substeps h[0] and for those a part of it, h[1]: cubes hold a matrix for each. Phi is transposed."""
+    """The plant for substeps h[0] and parts of them, h[1] and h[2]: cubes hold a matrix for each; Phi is transposed."""
 
     PhiT: np.ndarray
     Gu0: np.ndarray
@@ -184,46 +183,62 @@ def accept(form, l, state, new):
         x[i] = x_new[i]
 
 
-@entry(types.void(FORM, types.int64, types.int64, MAT, types.boolean, VEC, MAT))
-def run(form, substeps, finer, u, held, x, y):
-    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first.
+@kernel(**PLAIN)
+def drive(u, s, held, begin, end, now, after):
+    """Fill the inputs at two moments, parts of a sample, after the sample s."""
+    for k in range(now.size):
+        slope = 0.0 if held else u[s + 1, k] - u[s, k]
+        now[k], after[k] = u[s, k] + slope * begin, u[s, k] + slope * end
 
-    Substeps h[1], a `finer` part of h[0], are taken where tanh friction changes by more than `TURN` of its level: where
-    a joint turns round, sticks or breaks away. Bristles take steps of one length: their force is smooth, so that the
-    error falls with the square of the step, and a search sees no jumps where the length changes.
-    """
-    Gf1, Cw, C, Df, laws = form.Gf1, form.Cw, form.C, form.Df, form.laws
-    n, p, nf, ny, count = form.PhiT.shape[1], form.Gu0.shape[2], Cw.shape[0], C.shape[0], u.shape[0]
-    now, after, S = np.zeros(p), np.zeros(p), np.zeros((2, nf, nf))
-    state = State(x, np.zeros(nf), np.zeros(nf), np.zeros(nf), np.zeros(nf))
-    new = New(np.zeros(n), np.zeros(nf), np.zeros(nf))
-    F, w = state.F, state.w
+
+@kernel(**PLAIN)
+def beginning(form, S, state):
+    """Fill what a change of the friction at the end of substeps changes in rates, and rates and friction of a state."""
+    Gf1, Cw, F, w = form.Gf1, form.Cw, state.F, state.w
+    n, nf = form.PhiT.shape[1], Cw.shape[0]
     for i in range(nf):
-        for l in range(2):
+        for l in range(S.shape[0]):
             for j in range(nf):
                 for k in range(n):
                     S[l, i, j] += Cw[i, k] * Gf1[l, k, j]
         for k in range(n):
-            w[i] += Cw[i, k] * x[k]
-        F[i] = friction(laws[i], w[i], 0.0, 0.0, 0.0)
-    for s in range(count):
-        for i in range(ny):
-            y[s, i] = row_sum(row_sum(0.0, C, i, x), Df, i, F)
-        if s == count - 1:
+            w[i] += Cw[i, k] * state.x[k]
+        F[i] = friction(form.laws[i], w[i], 0.0, 0.0, 0.0)
+
+
+@entry(types.void(FORM, types.int64, types.int64, types.float64, MAT, types.boolean, VEC, MAT))
+def run(form, substeps, finer, turn, u, held, x, y):
+    """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first.
+
+    A substep is divided, and its parts again, where tanh friction changes by more than `turn` of its level in it: where
+    a joint turns round, sticks or breaks away. Where that begins or ends moves with the parameters, and the outputs
+    then jump by what the division mends: `turn` must be small. Bristles take steps of one length: their force is
+    smooth, so that the error falls with the square of the step.
+    """
+    C, Df, p, nf = form.C, form.Df, form.Gu0.shape[2], form.Cw.shape[0]
+    now, after, S = np.zeros(p), np.zeros(p), np.zeros((3, nf, nf))
+    state = State(x, np.zeros(nf), np.zeros(nf), np.zeros(nf), np.zeros(nf))
+    new = New(np.zeros(x.size), np.zeros(nf), np.zeros(nf))
+    beginning(form, S, state)
+    one, two = 1.0 / substeps, 1.0 / (substeps * finer)
+    for s in range(y.shape[0]):
+        for i in range(y.shape[1]):
+            y[s, i] = row_sum(row_sum(0.0, C, i, x), Df, i, state.F)
+        if s == y.shape[0] - 1:
             break
         for part in range(substeps):
-            for k in range(p):
-                slope = 0.0 if held else u[s + 1, k] - u[s, k]
-                now[k] = u[s, k] + slope * part / substeps
-                after[k] = u[s, k] + slope * (part + 1) / substeps
-            turned = step(form, S, 0, state, now, after, new)
-            if turned <= TURN or finer <= 1:
+            drive(u, s, held, part * one, (part + 1) * one, now, after)
+            if step(form, S, 0, state, now, after, new) <= turn or finer <= 1:
                 accept(form, 0, state, new)
                 continue
             for inner in range(finer):
-                for k in range(p):
-                    slope = 0.0 if held else (u[s + 1, k] - u[s, k]) / (substeps * finer)
-                    begin = u[s, k] + slope * (part * finer + inner)
-                    now[k], after[k] = begin, begin + slope
-                step(form, S, 1, state, now, after, new)
-                accept(form, 1, state, new)
+                begin = part * one + inner * two
+                drive(u, s, held, begin, begin + two, now, after)
+                if step(form, S, 1, state, now, after, new) <= turn:
+                    accept(form, 1, state, new)
+                    continue
+                for last in range(finer):
+                    moment = begin + last * two / finer
+                    drive(u, s, held, moment, moment + two / finer, now, after)
+                    step(form, S, 2, state, now, after, new)
+                    accept(form, 2, state, new)

@@ -25,6 +25,7 @@ from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column, Tabular
 from . import quality
+from .branches import other_curves
 from .explained import explained
 from .full_model import outputs_of
 from .problem import Problem, Setting, problem, unexcited
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
 MESHED = 1e-3
 """Relative shift of a parameter on a mesh twice as fine that is left alone."""
+WORSE = 2.0
+"""Sum of squares on a finer mesh, in parts of that on one that explains the data, from which on it is not tried."""
 ENGINES = ("auto", "linear", "full")
 FINEST = 330
 """Coordinates of the finest mesh that is taken without being asked for."""
@@ -273,10 +276,13 @@ def parameters(
             break
         x, at = y, other
         x, cost = weighted(found, x, at, say)
-    shorter = shorter_steps(found, x, at)
-    if shorter is not found:
+    z = other_curves(found, x, at, cost, say)
+    if z is not x:
+        x, _ = weighted(found, z, at, say)
+    while (shorter := shorter_steps(found, x, at)) is not found:
         found = shorter
-        x, _ = weighted(found, x, at, say, what="shorter steps")
+        x, _ = weighted(found, x, at, say, what=f"{found.substeps} steps in a sample")
+    found, x = found.in_logarithms(x)
     say("deviations", 0.0)
     left = explained(found, x, at)
     if engine == "auto" and left.far:
@@ -321,8 +327,10 @@ def _on_finer_mesh(
     key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(coarse.mesh)))
     moves = f"{found.keys[worst]} moves by {coarse.mesh[worst]:+.2%} on one twice as fine"
     before, _ = cost_of(found, x, at, 0)
-    y, cost = fitted(finer, x, at, 0, 6, say, "a finer mesh", 1e-5)
-    if cost > before:  # a synthetic record of this very mesh, say
+    # noise is all that is left, which a finer mesh cannot leave: a synthetic record of this very mesh, say
+    kept = coarse.explained.explains and coarse.finer_cost > WORSE * before
+    y, cost = (x, np.inf) if kept else fitted(finer, x, at, 0, 6, say, "a finer mesh")
+    if cost > before:
         told.append(
             f"the mesh of {found.plant.name} ({key} = {own[key]}) is coarse: {moves}. The data fit it better than "
             f"{key} = {new[key]}, so that it is kept; the parameters belong to it"

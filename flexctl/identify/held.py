@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,7 +61,7 @@ def words(
         if unit <= 0.0:
             continue
         try:
-            other = replace(found, plant=found.plant.with_({row.key: value + PART * unit}), kept={})
+            other = found.changed(plant=found.plant.with_({row.key: value + PART * unit}))
             g = (other.residual(x, at) - r) / PART
         except FlexctlError:
             continue

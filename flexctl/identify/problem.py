@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, FlexctlError, require, unknown
+from ..errors import Caution, ConvergenceError, DefinitionError, FlexctlError, require, unknown
 from ..model import FloatArray, names
 from .frf import frf
 from .full_model import outputs_of
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 ASSUMED = 0.01
-STEP = 1e-3
+STEP, LONG_STEP = 1e-4, 1e-3
+"""Changes of a logarithm for differences, on the linear model and on the full one, whose Newton leaves more."""
 PRIOR = 3.0
 """Weight of the start while parts of a record are fitted on the full model: a factor e counts like so many samples that
 are off by the scale, squared."""
-"""Change of a logarithm for differences."""
 KEPT = 60
 """Models and runs that are kept: enough for the differences of one Jacobian."""
-DRY = ("friction.",)
+DRY = "friction."
+LEAST_ABOVE = 0.05
+"""Least excess of static over Coulomb friction at the start, as a part of the latter."""
 LOSSES = ("damping", "friction", "coulomb", "static", "bristle")
 
 
@@ -36,6 +39,15 @@ class Setting(NamedTuple):
 
     delay: int = 0
     late: int = 1
+
+
+class Above(NamedTuple):
+    """Static friction as Coulomb friction and an excess [N m], so that the search cannot leave what a law allows."""
+
+    static: int
+    coulomb: int  # -1 where it is held, at this level
+    level: float
+    excess: float
 
 
 class Block(NamedTuple):
@@ -62,11 +74,29 @@ class Problem:
     kept: dict[Any, Any] = field(default_factory=dict)
     substeps: int = SUBSTEPS
     full: bool = False  # records are those of the full model
+    above: tuple[Above, ...] = ()
+
+    def changed(self, **fields: Any) -> Problem:
+        """Return the problem with other fields, nothing kept of runs that were made."""
+        return replace(self, **{"scales": list(self.scales), "kept": {}, **fields})
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Return the parameters exp(x) times the start; of static friction what is above Coulomb friction is moved."""
+        values = np.asarray(self.start * np.exp(x), float)
+        for one in self.above:
+            level = one.level if one.coulomb < 0 else values[one.coulomb]
+            values[one.static] = level + one.excess * np.exp(x[one.static])
+        return values
+
+    def in_logarithms(self, x: FloatArray) -> tuple[Problem, FloatArray]:
+        """Return the problem in the logarithms of its parameters alone, and x in them."""
+        if not self.above:
+            return self, x
+        return self.changed(above=()), np.asarray(np.log(self.values(x) / self.start))
 
     def plant_at(self, x: FloatArray) -> Plant:
-        """Return the plant with parameters exp(x) times the start."""
-        values = self.start * np.exp(x)
-        return self.plant.with_({key: float(v) for key, v in zip(self.keys, values, strict=True)})
+        """Return the plant with the parameters at x."""
+        return self.plant.with_({key: float(v) for key, v in zip(self.keys, self.values(x), strict=True)})
 
     def model(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled:
         """Return the plant between the signals of some data; the last few are kept."""
@@ -74,7 +104,9 @@ class Problem:
         key = (x.tobytes(), *names(data.inputs), *names(data.outputs), nyquist)
         if key not in self.kept:
             _make_room(self.kept)
-            self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", Caution)  # of what the search passes by
+                self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
         found: Sampled = self.kept[key]
         return found
 
@@ -145,15 +177,15 @@ class Problem:
         which: Sequence[int] | None = None,
     ) -> FloatArray:
         """Return the derivatives of the residual by the logarithms."""
-        J = np.zeros((r.size, x.size))
+        J, size = np.zeros((r.size, x.size)), LONG_STEP if self.full else STEP
         for k in range(x.size) if which is None else which:
-            up, down = self._beside(x, k, STEP, at, horizon), None
+            up, down = self._beside(x, k, size, at, horizon), None
             if central or up is None:  # a value on the bound of what is plausible has one side only
-                down = self._beside(x, k, -STEP, at, horizon)
+                down = self._beside(x, k, -size, at, horizon)
             if up is None and down is None:
-                raise ConvergenceError(f"{self.keys[k]} cannot be moved by {STEP:g} of itself either way")
+                raise ConvergenceError(f"{self.keys[k]} cannot be moved by {size:g} of itself either way")
             first, second = (r if y is None else y for y in (up, down))
-            J[:, k] = (first - second) / (STEP * ((up is not None) + (down is not None)))
+            J[:, k] = (first - second) / (size * ((up is not None) + (down is not None)))
         return J
 
     def _beside(self, x: FloatArray, k: int, step: float, at: Setting, horizon: int) -> FloatArray | None:
@@ -188,7 +220,19 @@ def problem(plant: Plant, data: Any, free: Sequence[str], start: dict[str, float
     records = [item for item in fitting if isinstance(item, Record)]
     responses = [_with_sigma(item, told) for item in fitting if isinstance(item, MeasuredResponse)]
     _check_friction(keys, records)
-    return Problem(plant, keys, values, records, responses, [0.05 * r.y.std(axis=0) for r in records]), told
+    scales = [0.05 * r.y.std(axis=0) for r in records]
+    return Problem(plant, keys, values, records, responses, scales, above=_above(plant, keys, values)), told
+
+
+def _above(plant: Plant, keys: tuple[str, ...], values: FloatArray) -> tuple[Above, ...]:
+    rows, found = {row.key: row.value for row in plant.rows}, []
+    for k, key in enumerate(keys):
+        if key.startswith(DRY) and key.endswith(".static"):
+            other = key.removesuffix("static") + "coulomb"
+            at = keys.index(other) if other in keys else -1
+            level = float(values[at] if at >= 0 else rows[other])
+            found.append(Above(k, at, level, max(float(values[k]) - level, LEAST_ABOVE * level)))
+    return tuple(found)
 
 
 def _value(plant: Plant, key: str) -> float:
@@ -250,8 +294,6 @@ def _check_friction(keys: Sequence[str], records: Sequence[Record]) -> None:
 
 def responses_of(found: Problem) -> list[MeasuredResponse]:
     """Return the frequency responses for a first guess: those given, else those of the periodic records."""
-    import warnings
-
     if found.responses:
         return found.responses
     made = []

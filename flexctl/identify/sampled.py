@@ -27,9 +27,11 @@ from . import friction_kernel as kernel
 KEPT = 2.0
 """Modes up to so many times the Nyquist frequency move by themselves; those above follow statically."""
 LARGEST = 120
-SUBSTEPS, FINER = 2, 16
-"""Steps in a sample, and in each of these where friction without bristles turns."""
+SUBSTEPS, FINER = 1, 8
+"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
 FINE = 8
+TURN = 1e-3
+"""Change of friction without bristles in a step, as a part of its Coulomb level, from which on the step is divided."""
 """Steps in a sample of synthetic records and predictions."""
 BRISTLED = 4
 """Times as many steps where there are bristles, which are not divided where they turn."""
@@ -148,13 +150,12 @@ class Sampled:
         self, u: FloatArray, dt: float, held: bool, substeps: int = SUBSTEPS, start: FloatArray | None = None
     ) -> FloatArray:
         """Return the outputs without delay and without the feed-through of inputs."""
-        nf = len(self.laws)
-        bristled = bool(self.laws[:, kernel.LAW].any())
-        m, parts = (substeps * (BRISTLED if bristled else 1), FINER) if nf else (1, 1)
-        h = np.array([dt / m, dt / m / parts])
+        bristled, turns = (bool((self.laws[:, kernel.LAW] == kind).any()) for kind in (1.0, 0.0))
+        m, parts = (substeps * (BRISTLED if bristled else 1) if len(self.laws) else 1), FINER if turns else 1
+        h = dt / m / np.array([1.0, parts, parts**2])
         A, B = self.plant.A, self.plant.B
-        sets = [holds(A, B, float(length)) for length in (h if nf else h[:1])]
-        Phi, G0, G1 = (np.ascontiguousarray([sets[0][k], sets[-1][k]]) for k in range(3))
+        sets = [holds(A, B, float(length)) for length in (h if turns else h[:1])]
+        Phi, G0, G1 = (np.ascontiguousarray([sets[min(i, len(sets) - 1)][k] for i in range(3)]) for k in range(3))
         C, D = self.plant.C, np.asarray(self.plant.D)
         y = np.empty((len(u), self.ny))
         x = np.zeros(len(A)) if start is None else np.array(start, float)
@@ -164,7 +165,7 @@ class Sampled:
             cut(G1[:, :, self.p :]), cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]),
             cut(self.laws), h,
         )
-        kernel.run(form, m, parts, cut(u), held, x, y)
+        kernel.run(form, m, parts, TURN, cut(u), held, x, y)
         return y
 
 

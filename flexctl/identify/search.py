@@ -18,6 +18,10 @@ FIRST = 250
 """Samples of the shortest part of a record that is fitted."""
 WEIGHTED = 6
 """Times that weights are taken from what is left, and the parameters fitted again."""
+TRIALS = 7
+"""Most steps that are tried in a round."""
+WEIGHTED_PART, ENOUGH = 1e-5, 0.02
+"""Tolerance below which residuals are taken as weighted; the drop of their sum of squares that is not worth a step."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -68,12 +72,14 @@ def cost_of(found: Problem, x: FloatArray, at: Setting, horizon: int) -> tuple[f
 def fitted(
     found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str, tolerance: float = 1e-3
 ) -> tuple[FloatArray, float]:
-    """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares."""
+    """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares.
+
+    The search ends where the next step promises to lower the sum by less than `tolerance` of it; where residuals are
+    weighted that is `ENOUGH` at most, a small part of the parameters' deviations.
+    """
     best, r = cost_of(found, x, at, horizon)
     if not np.isfinite(best):
-        raise ConvergenceError(
-            "the plant cannot be computed at the start of the search; start elsewhere"
-        )
+        raise ConvergenceError("the plant cannot be computed at the start of the search; start elsewhere")
     damping = 1e-3
     for number in range(rounds):
         say(what, number / rounds)
@@ -81,16 +87,19 @@ def fitted(
         normal, slope = J.T @ J, J.T @ r
         scale = np.diag(normal).copy()
         scale[scale <= 1e-14 * scale.max(initial=0.0)] = max(scale.max(initial=0.0), 1e-300)  # what does nothing stays
+        least = tolerance * best if tolerance > WEIGHTED_PART else max(ENOUGH, 1e-9 * best)
         moved = 0.0
-        for _ in range(7):
+        for _ in range(TRIALS):
             step = np.clip(np.linalg.solve(normal + damping * np.diag(scale), -slope), -0.7, 0.7)
+            if -(2.0 * slope + normal @ step) @ step < least:
+                break
             trial, residual = cost_of(found, x + step, at, horizon)
             if trial < best:
-                moved = (best - trial) / best
+                moved = best - trial
                 x, best, r, damping = x + step, trial, residual, max(damping / 8.0, 1e-10)
                 break
             damping *= 8.0
-        if moved < tolerance:
+        if moved < least:
             break
     say(what, 1.0)
     return x, best

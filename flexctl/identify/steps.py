@@ -6,15 +6,13 @@ and the parameters are fitted once more: else a sharp encoder sees the error of 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..model import FloatArray
 from .explained import noise_of
 from .problem import Problem, Setting
 
-PART = 0.1
+PART = 0.3
 """Change of an output, as a part of its noise, by halves of the steps up to which they are short enough."""
 MOST = 16
 """Most steps in a sample; of bristles four times as many."""
@@ -25,7 +23,7 @@ def shorter_steps(found: Problem, x: FloatArray, at: Setting) -> Problem:
     if not found.full and not any(len(found.model(x, data).laws) for data in found.records):
         return found
     while found.substeps < MOST:
-        finer = replace(found, substeps=2 * found.substeps, scales=list(found.scales), kept={})
+        finer = found.changed(substeps=2 * found.substeps)
         if not any(_apart(found, finer, x, at, k) for k in range(len(found.records))):
             return found
         found = finer

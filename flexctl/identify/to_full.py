@@ -41,7 +41,7 @@ def as_full(found: Problem, x: FloatArray | None = None) -> Problem:
     longest = max(found.records, key=lambda r: r.t.size)
     plant = found.plant if x is None else found.plant_at(x)
     steps = enough_steps(plant, longest, min(longest.t.size, TRIED))
-    return replace(found, full=True, substeps=steps, scales=list(found.scales), kept={})
+    return found.changed(full=True, substeps=steps)
 
 
 def on_full_model(

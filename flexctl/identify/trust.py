@@ -14,7 +14,6 @@ wrong model does to all parts of the data alike is not seen, nor how large the e
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,6 +42,7 @@ class Trust(NamedTuple):
     whiteness: dict[tuple[str, str], float]
     explained: Explained
     held: tuple[str, ...] = ()
+    finer_cost: float = 0.0  # sum of squares that is expected on a mesh twice as fine, after a fit
 
 
 def whiteness(r: FloatArray) -> float:
@@ -92,7 +92,7 @@ def trust(
         along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in what_is_left.wrong)
         sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks) + along * np.diag(inverse))
     sigma[dead] = np.inf
-    shift = _mesh_shift(found, x, at, r, J, inverse) if mesh else np.zeros(x.size)
+    shift, finer_cost = _mesh_shift(found, x, at, r, J, inverse) if mesh else (np.zeros(x.size), 0.0)
     step = _step_shift(found, x, at, r, J, inverse)
     total = np.sqrt(sigma**2 + shift**2 + step**2)
     spread = np.sqrt(np.maximum(np.diag(coloured), 1e-300))
@@ -102,7 +102,7 @@ def trust(
     white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
     return Trust(
         total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white,
-        what_is_left, tuple(held.words(found, x, at, r, J, total, _middle)),
+        what_is_left, tuple(held.words(found, x, at, r, J, total, _middle)), finer_cost,
     )
 
 
@@ -126,16 +126,21 @@ def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
 
 def _mesh_shift(
     found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
-) -> FloatArray:
-    """Return how far the parameters would move on a mesh twice as fine; zero where the plant has none."""
+) -> tuple[FloatArray, float]:
+    """Return how far the parameters would move on a mesh twice as fine, and the sum of squares that would be left.
+
+    Zero where the plant has no mesh.
+    """
     try:
         finer = refined(found, 2)
         if finer is None:
-            return np.zeros(x.size)
+            return np.zeros(x.size), 0.0
         other = finer.residual(x, at)
     except FlexctlError:
-        return np.zeros(x.size)
-    return np.asarray(-inverse @ (J.T @ (other - r)))
+        return np.zeros(x.size), 0.0
+    shift = np.asarray(-inverse @ (J.T @ (other - r)))
+    left = other + J @ shift
+    return shift, float(left @ left)
 
 
 def _step_shift(
@@ -144,7 +149,7 @@ def _step_shift(
     """Return how far the parameters would move if runs on the full model, or with dry friction, took finer steps."""
     if not found.full and not any(len(found.model(x, data).laws) for data in found.records):
         return np.zeros(x.size)
-    finer = replace(found, substeps=4 * found.substeps, kept={})
+    finer = found.changed(substeps=4 * found.substeps)
     return np.asarray(-inverse @ (J.T @ (finer.residual(x, at) - r)))
 
 
@@ -156,7 +161,7 @@ def refined(found: Problem, times: int) -> Problem | None:
         return None
     value = rows[key]
     finer = [times * n for n in value] if isinstance(value, list | tuple) else times * int(value)
-    return replace(found, plant=found.plant.with_({key: finer}), scales=list(found.scales), kept={})
+    return found.changed(plant=found.plant.with_({key: finer}))
 
 
 def mesh_of(found: Problem) -> str | None:
