@@ -118,6 +118,11 @@ def test_frequency_response_data() -> None:
     with pytest.warns(fx.DataWarning, match="what runs is a plant fitted to its lines"):
         run = fx.simulate(data, LAW, reference=MOVE, duration=1.0)
     assert run["angle"] == pytest.approx(expected_run(plant, run.t), abs=1e-9)
+    with pytest.warns(fx.DataWarning, match="what runs is a plant fitted to its lines"):
+        found = fx.certify(LAW, data, scenarios=[fx.Scenario("move", MOVE, 1.0)], bits=(), workers=1)
+    assert found.passed
+    assert "the measured response itself" in str(found)
+    assert "nothing is known outside the lines" in str(found)
     with pytest.warns(fx.DataWarning, match="standard deviation of the lines is not known"):
         fit = fx.identify.modal(data)
     # without noise no more modes than there are
