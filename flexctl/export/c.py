@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
-from ..machine.given import as_model
+from ..machine.given import as_simulated
 from .c_files import cmake, makefile, readme, test_source
 from .c_header import header
 from .c_source import Sizes, sizes, source
@@ -75,7 +75,7 @@ def units_of(plant: Any, design: Any) -> Units:
     source: Any = design.plant if plant is None and design is not None else plant
     if source is None:
         return Units({}, {})
-    found: Any = source if isinstance(source, FirstOrder) else as_model(source)
+    found: Any = source if isinstance(source, FirstOrder) else as_simulated(source)
     return Units({s.name: s for s in found.outputs}, {s.name: s for s in found.inputs})
 
 

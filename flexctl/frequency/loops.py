@@ -19,7 +19,7 @@ from ..abilities import Gains, LinearFeedback, sample_time_of
 from ..errors import DefinitionError, unknown
 from ..linear import FirstOrder, SecondOrder
 from ..linear.seen import as_seen
-from ..machine.given import is_control
+from ..machine.given import is_control, lines_of
 from ..model import ComplexArray, FrequencyModel, Signal, names
 from ..support.kinds import LoopGiven, SystemGiven
 from .evaluate import Transfer, prepared, with_limits
@@ -88,7 +88,7 @@ def loop_gain(plant: SystemGiven, controller: LoopGiven) -> Any:
 
     Parameters
     ----------
-    plant : FrequencyModel, MechanicalModel or measured FrequencyResponse
+    plant : FrequencyModel, MechanicalModel, measured FrequencyResponse or control.FrequencyResponseData
         Its outputs contain what the controller measures, its inputs what it drives, by name. Of a measured response the
         loop is a `flexctl.frequency.measured.MeasuredLoop`, for `margins` alone.
     controller : control law or FrequencyModel
@@ -105,6 +105,7 @@ def loop_gain(plant: SystemGiven, controller: LoopGiven) -> Any:
     # a control.StateSpace has a feedback() too, which closes a unit loop around it
     law = isinstance(controller, LinearFeedback) and not is_control(controller)
     K = frequency_model(controller.feedback() if law else controller)
+    plant = lines_of(plant)
     if isinstance(plant, Gains):
         if plant.source is None:
             return measured_loop(plant, K, -1.0 if law else 1.0)

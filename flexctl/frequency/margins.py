@@ -21,6 +21,7 @@ import numpy as np
 
 from ..abilities import Gains, sample_time_of
 from ..errors import DefinitionError, require
+from ..machine.given import lines_of
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from ..support.kinds import LoopGiven, MaybeNan
 from .evaluate import Transfer, axis, on_axis
@@ -138,6 +139,7 @@ def margins(
     """
     from .measured import MeasuredLoop, alone, margins_of
 
+    loop = lines_of(loop)
     if isinstance(loop, Gains):
         loop = alone(loop) if loop.source is None else loop.source
     if isinstance(loop, MeasuredLoop):

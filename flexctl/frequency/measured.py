@@ -11,7 +11,9 @@ with what folds back from above the Nyquist frequency as far as the lines reach;
 from the last one, and said where it matters.
 
 Standard deviations are to first order, from the sigma of the lines, sqrt(E |error|^2), half of it along the gain and
-half across; a crossing moves with its gain, and the phase there with it.
+half across; a crossing moves with its gain, and the phase there with it. What interpolation may be off is part of them
+(`flexctl.frequency.guessed`), and said where it matters; so is how far apart the lines are that cannot be told from
+those at -180 deg.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ..linear import FirstOrder, SecondOrder
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis
 from .grids import known_poles
+from .guessed import off_between
 from .margins import Margins, measured_margins
 
 COARSE = 2.0
@@ -41,6 +44,12 @@ SURE = 0.15
 """By how much a slope in decades a decade, or a count of poles, may be off a whole number to be taken for it."""
 NEIGHBOURS = 4
 """Lines on either side from which slopes are estimated."""
+GUESSED = 0.02
+"""Part of a margin that interpolation between the lines may be off without a word."""
+SAME, APART = 3.0, 2
+"""Standard deviations within which a line cannot be told from one at -180 deg; lines beyond that end the search."""
+MARGINS = ("gain_margin", "gain_reduction", "phase_margin_deg", "delay_margin", "disk_margin", "sensitivity_peak")
+"""Margins that have a standard deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +94,7 @@ class MeasuredMargins(Margins):
 
     def __str__(self) -> str:
         lines = super().__str__().split("\n")
-        keys = ("gain_margin", "gain_reduction", "phase_margin_deg", "delay_margin", "disk_margin", "sensitivity_peak")
-        told = [self.sigma.get(key, math.nan) for key in keys]
+        told = [self.sigma.get(key, math.nan) for key in MARGINS]
         known = [f"{line}  +- {s:.2g}" if math.isfinite(s) else line for line, s in zip(lines, told, strict=True)]
         word = {True: "stable", False: "UNSTABLE", None: f"not known: {self.why_unknown}"}[self.stable]
         return "\n".join([*known, f"closed loop     {word}"])
@@ -195,6 +203,7 @@ def margins_of(
     base = measured_margins(curve, grid, curve(grid))
     curve.tell_folded(np.array([getattr(base, f.name) for f in fields(base) if f.name.endswith("_frequency")]))
     poles = _unstable_of_law(loop.law) + int(unstable_poles)
+    curve.tell_guessed(base)
     outside, why = _count(curve, grid, poles)
     kept = {f.name: getattr(base, f.name) for f in fields(base)}
     return MeasuredMargins(
@@ -233,6 +242,8 @@ class _Curve:
         self.phase = np.unwrap(np.angle(H), axis=2)
         self.omega = omega
         self.evaluate = on_axis(loop.law)
+        noise = None if self.sigma is None else self.sigma / np.maximum(np.abs(H), 1e-300)
+        self.off = off_between(self.place, self.size + 1j * self.phase, noise)
         self._tell_coarse(H)
 
     def _tell_coarse(self, H: ComplexArray) -> None:
@@ -249,7 +260,7 @@ class _Curve:
     def channels(self, omega: FloatArray) -> ComplexArray:
         """Return the channels of the plant as the law sees them, (frequencies, reads, drives)."""
         dt = self.loop.dt
-        if not self.loop.folds:
+        if not self.loop.folds or not omega.size:
             return self._between(omega)
         found = self._between(omega) * hold(omega, dt)[:, None, None]
         turn, k = 2.0 * math.pi / dt, 1
@@ -308,14 +319,24 @@ class _Curve:
         _, L = self.matrices(omega)
         return np.asarray(np.linalg.det(np.eye(L.shape[1]) + L))
 
-    def deviation(self, omega: float) -> float:
-        """Return the standard deviation of L, sqrt(E |error|^2); NaN without sigma."""
-        if self.sigma is None:
-            return math.nan
+    def deviation(self, omega: float, noisy: bool = True) -> float:
+        """Return the standard deviation of L, sqrt(E |error|^2), from noise and interpolation, or from that alone.
+
+        With noise NaN where the sigma of the lines is not known.
+        """
         w = np.array([omega])
         F, L = self.matrices(w)
         x = math.log(omega)
-        spread = np.array([[np.interp(x, self.place, row) for row in rows] for rows in self.sigma])
+        # at a line itself, where the peaks of what is interpolated are, either side counts
+        k = np.searchsorted(self.place, [x - 1e-9, x + 1e-9]) - 1
+        spread = self.off[:, :, np.clip(k, 0, self.off.shape[2] - 1)].max(axis=2) * np.abs(self._between(w)[0])
+        if noisy:
+            if self.sigma is None:
+                return math.nan
+            noise = np.array([[np.interp(x, self.place, row) for row in rows] for rows in self.sigma])
+            spread = np.hypot(noise, spread)
+        if self.loop.folds:
+            spread = spread * abs(hold(w, self.loop.dt)[0])
         S = np.linalg.inv(np.eye(L.shape[1]) + L[0])
         left, right = S[self.at] @ F[0], S[:, self.at]  # d(1/S_ii) = (S dL S)_ii / S_ii^2
         parts = np.abs(left[:, None] * right[None, :]) * spread
@@ -331,25 +352,30 @@ class _Curve:
         first, second = (float(x @ (v - v.mean()) / (x @ x)) for v in values)
         return first, second
 
-    def deviations(self, found: Margins) -> dict[str, float]:
-        """Return the standard deviation of every margin."""
-        out = dict.fromkeys(
-            ("gain_margin", "gain_reduction", "phase_margin_deg", "delay_margin", "disk_margin", "sensitivity_peak"),
-            math.nan,
-        )
-        if self.sigma is None:
+    def deviations(self, found: Margins, noisy: bool = True) -> dict[str, float]:
+        """Return the standard deviation of every margin, or what interpolation alone may change."""
+        out = dict.fromkeys(MARGINS, math.nan)
+        if noisy and self.sigma is None:
             return out
+
+        def part(omega: float) -> float:
+            # the standard deviation of ln|L|, which is that of its phase [rad] too
+            L = complex(self(np.array([omega]))[0])
+            return self.deviation(omega, noisy) / abs(L) / math.sqrt(2.0)
+
         for key in ("gain_margin", "gain_reduction"):
             w, k = getattr(found, f"{key}_frequency"), getattr(found, key)
             if math.isfinite(w):
-                rho = self._part(w)
+                rho = part(w)
                 size, turn = self.slopes(w)
                 out[key] = k * rho * math.hypot(1.0, size / turn) if turn else math.inf
+                if noisy:
+                    out[key] = max(out[key], 0.5 * self._told_apart(w, k))
         at = (("phase_margin_deg", found.phase_margin_frequency), ("delay_margin", found.delay_margin_frequency))
         for key, w in at:
             if not math.isfinite(w):
                 continue
-            rho, (size, turn) = self._part(w), self.slopes(w)
+            rho, (size, turn) = part(w), self.slopes(w)
             if key == "phase_margin_deg":
                 out[key] = math.degrees(rho * math.hypot(1.0, turn / size)) if size else math.inf
             elif size:
@@ -357,16 +383,41 @@ class _Curve:
                 out[key] = rho * math.hypot(1.0 / w, (turn / w - found.delay_margin / w) / size)
         if math.isfinite(found.disk_margin_frequency):
             L = complex(self(np.array([found.disk_margin_frequency]))[0])
-            out["disk_margin"] = abs(4.0 / (1.0 - L) ** 2) * self._part(found.disk_margin_frequency) * abs(L)
+            out["disk_margin"] = abs(4.0 / (1.0 - L) ** 2) * part(found.disk_margin_frequency) * abs(L)
         if math.isfinite(found.sensitivity_peak_frequency):
             L = complex(self(np.array([found.sensitivity_peak_frequency]))[0])
-            out["sensitivity_peak"] = self._part(found.sensitivity_peak_frequency) * abs(L) / abs(1.0 + L) ** 2
+            out["sensitivity_peak"] = part(found.sensitivity_peak_frequency) * abs(L) / abs(1.0 + L) ** 2
         return out
 
-    def _part(self, omega: float) -> float:
-        """Return the standard deviation of ln|L|, which is that of its phase [rad] too."""
-        L = complex(self(np.array([omega]))[0])
-        return self.deviation(omega) / abs(L) / math.sqrt(2.0)
+    def _told_apart(self, omega: float, factor: float) -> float:
+        """Return how far the factors 1/|L| reach of the lines around a crossing that may be the crossing too."""
+        start, reach = int(np.searchsorted(self.omega, omega)), 0.0
+        for lines in (range(start, self.omega.size), range(start - 1, -1, -1)):
+            apart = 0
+            for i in lines:
+                L = complex(self(self.omega[i : i + 1])[0])
+                if L.real >= 0.0 or abs(L.imag) > SAME * self.deviation(float(self.omega[i])) / math.sqrt(2.0):
+                    apart += 1
+                    if apart == APART:
+                        break
+                    continue
+                apart, reach = 0, max(reach, abs(1.0 / abs(L) - factor))
+        return reach
+
+    def tell_guessed(self, found: Margins) -> None:
+        """Warn of the margin that interpolation between the lines may change most, where that is more than a little."""
+        offs = {key: off for key, off in self.deviations(found, noisy=False).items() if off > 0.0}  # NaN: there is none
+        parts = {key: off / max(abs(getattr(found, key)), 1e-300) for key, off in offs.items()}
+        key = max(parts, key=lambda k: parts[k], default="")
+        if not key or parts[key] <= GUESSED:
+            return
+        word, at = key.removesuffix("_deg"), getattr(found, f"{key.removesuffix('_deg')}_frequency")
+        k = int(np.clip(np.searchsorted(self.omega, at), 1, self.omega.size - 1))
+        caution(
+            f"the response is guessed between its lines at {self.omega[k - 1]:.5g} and {self.omega[k]:.5g} rad/s, "
+            f"where the {word.replace('_', ' ')} is taken: it may be off by {min(parts[key], 1.0):.0%} for that; "
+            "measure closer lines there, or fit a plant to them", AccuracyWarning,
+        )
 
 
 def _unstable_of_law(law: FrequencyModel) -> int:

@@ -4,7 +4,7 @@ Local maxima of sampled values are no peaks: rounding between neighbours makes t
 damped pole p. Around it, |H| is evaluated at Im p + k |Re p|, and again around the largest maximum that is nearer to no
 other pole; a peak is there when that stands out by `VISIBLE` on both sides. An undamped pole is a peak without end in
 a channel that grows tenfold as it is approached tenfold. Where no poles are known, maxima of the data count that stand
-out as much.
+out as much, and six times as much as their noise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..model import ComplexArray
+from ..model import ComplexArray, FloatArray
 from .evaluate import Transfer, axis
 from .grids import nothing
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import FrequencyResponse
 
 VISIBLE = 0.1  # dB
+NOISE = 6.0  # standard deviations that a maximum of noisy data stands out
 _UNDAMPED = 1e-6  # damping ratio below which a pole is approached, not crossed
 _WINDOW = np.linspace(-4.0, 4.0, 65)
 _APPROACH = np.array([1e-4, 1e-5])
@@ -139,15 +140,26 @@ def _of_data(response: FrequencyResponse) -> list[Peak]:
     found = []
     decibel = response.magnitude_db().reshape(-1, response.omega.size)
     H = _flat(response.response)
+    noise = _noise_in_decibel(response)
     for k, values in enumerate(decibel):
         finite = np.isfinite(values)
         if not finite.any():
             continue
         values = np.where(finite, values, values[finite].min())
-        at, told = maxima(values, prominence=VISIBLE)
+        at, told = maxima(values, prominence=np.maximum(VISIBLE, NOISE * noise[k]))
         for i, prominence in zip(at, told["prominences"], strict=True):
             found.append(_peak(response, k, float(response.omega[i]), complex(H[k, i]), float(prominence)))
     return found
+
+
+def _noise_in_decibel(response: FrequencyResponse) -> FloatArray:
+    """Return the standard deviation of every magnitude [dB], (channels, lines); zero where it is not known."""
+    shape = (len(response.outputs) * len(response.inputs), response.omega.size)
+    if response.sigma is None or response.sigma.size == 0:
+        return np.zeros(shape)
+    size = np.maximum(np.abs(response.response), 1e-300)  # half of the variance lies along the gain
+    part = np.nan_to_num(np.asarray(response.sigma, float), nan=0.0) / size / math.sqrt(2.0)
+    return np.asarray(20.0 / math.log(10.0) * part.reshape(shape))
 
 
 def _peak(response: FrequencyResponse, channel: int, omega: float, gain: complex, prominence: float) -> Peak:

@@ -21,7 +21,7 @@ from ..linear import FirstOrder
 from ..linear.discrete import zero_order_hold
 from ..model import names
 from .modal import ModalFit, modal
-from .response import MeasuredResponse
+from .response import MeasuredResponse, as_measured
 
 _FILES: dict[tuple[Path, int, int], LinearSystem] = {}
 """The last file that was fitted: commands and workers open it several times."""
@@ -72,7 +72,7 @@ def fitted_plant(response: FrequencyResponse, name: str = "measured response", s
     >>> print(plant.modes().frequencies_hz.round(4))
     [1.5915]
     """
-    data = _measured(response)
+    data = as_measured(response)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = modal(data)
@@ -111,17 +111,6 @@ def deviations(found: ModalFit) -> FloatArray:
     """Return the median of |model - line| / |line| of every channel."""
     size = np.maximum(np.abs(found.data.response), 1e-300)
     return np.asarray(np.median(np.abs(found.model - found.data.response) / size, axis=2), float)
-
-
-def _measured(response: FrequencyResponse) -> MeasuredResponse:
-    if isinstance(response, MeasuredResponse):
-        return response
-    sigma = np.zeros((0, 0, 0)) if response.sigma is None else np.asarray(response.sigma, float)
-    used = response.omega > 0.0
-    return MeasuredResponse(
-        response.omega[used], response.response[:, :, used], tuple(response.inputs), tuple(response.outputs),
-        sigma=sigma[:, :, used] if sigma.size else sigma,
-    )
 
 
 def _refuse(found: ModalFit, off: FloatArray, name: str) -> None:

@@ -20,15 +20,18 @@ from ..errors import ConvergenceError, DefinitionError, require
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray, Signal
 from ..support.checks import number
+from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from . import quality
 from .poles import WithPoles
-from .response import MeasuredResponse
+from .response import MeasuredResponse, as_measured
 from .vector_fitting import Fit, Terms, fitted, refined, start_poles
 
 STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
 ASSUMED = 0.01
 """Relative error of every line where none is known."""
+ROUNDING = 1e-9
+"""Relative error of lines below which nothing is told from rounding."""
 UNEXPLAINED = 4.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
@@ -131,7 +134,7 @@ class ModalFit(WithPoles, Tabular):
 
 
 def modal(
-    response: MeasuredResponse,
+    response: SystemGiven,
     *,
     pairs: int | None = None,
     most: int = 12,
@@ -144,7 +147,7 @@ def modal(
 
     Parameters
     ----------
-    response : MeasuredResponse
+    response : MeasuredResponse, FrequencyResponse of data or control.FrequencyResponseData
         The gains with their standard deviations; without these all lines count with the same relative error.
     pairs : int, optional
         Number of pole pairs; by default as many as improve the fit, up to `most`.
@@ -173,7 +176,7 @@ def modal(
     >>> fx.identify.modal(data, delay=0.0).plant
     FirstOrder(2 states, ['force'] -> ['x'], continuous)
     """
-    require(isinstance(response, MeasuredResponse), "modal takes a MeasuredResponse; see identify.frf and read_frf")
+    response = as_measured(response)
     require(pairs is None or pairs >= 1, f"pairs = {pairs} must be 1 or more")
     response = response.lines(response.omega > 0.0)
     enough = response.omega.size >= 2 * (pairs or 1) + 4
@@ -187,11 +190,11 @@ def modal(
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
     terms = Terms(_integrations(s, H, weight, rigid), direct, False)
     orders, fits = _over_orders(s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
-    at = _best(fits, H.size, pairs, 0.8 if data.has_sigma else 0.0)
+    at = _best(fits, H.size, pairs, _floor(data))
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
     if rigid is None and terms.rigid == 2:
-        fit, covariance, terms = _fewer_integrations(s, H, weight, fit, covariance, terms, data.has_sigma)
+        fit, covariance, terms = _fewer_integrations(s, H, weight, fit, covariance, terms, _floor(data))
     say("refining the poles", 1.0)
     return _told(data, response, fit, covariance, orders, terms, chosen_delay, orders[at].pairs)
 
@@ -204,7 +207,7 @@ def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArra
     if data.has_sigma:
         sigma = data.sigma.reshape(H.shape)
         # no line is trusted beyond rounding
-        sigma = np.maximum(sigma, np.maximum(1e-9 * np.abs(H), 1e-15 * np.abs(H).max(axis=1, keepdims=True)))
+        sigma = np.maximum(sigma, np.maximum(ROUNDING * np.abs(H), 1e-15 * np.abs(H).max(axis=1, keepdims=True)))
     else:
         quality.tell(
             [
@@ -229,14 +232,19 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
         terms = Terms(_integrations(s, H, weight, rigid), direct, False)
         # a wrong delay can be had for a few more pairs: what counts is how few suffice
         fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
-        least = min(_criterion(f, H.size, 0.8 if response.has_sigma else 0.0) for f in fits)
+        least = min(_criterion(f, H.size, _floor(response)) for f in fits)
         # where several explain the noise with as few pairs, the one that leaves least with any number of them
         best.append((round(least, 6), float(sum(np.log(max(f.chi2, 1e-300)) for f in fits))))
         say("scanning the delay", (count + 1) / 9.0)
     return best.index(min(best)) * response.dt
 
 
-def _criterion(fit: Fit, values: int, floor: float = 0.0) -> float:
+def _floor(data: MeasuredResponse) -> float:
+    """Return the chi^2 below which a fit says no more: noise explained, or nothing but rounding left over."""
+    return 0.8 if data.has_sigma else (ROUNDING / ASSUMED) ** 2
+
+
+def _criterion(fit: Fit, values: int, floor: float) -> float:
     """Return Bayes' criterion; below a floor of chi^2 nothing more is gained."""
     count = 2.0 * values
     return float(count * np.log(max(fit.chi2, floor)) + np.log(count) * (fit.poles.size * 2 + fit.coefficients.size))
@@ -271,7 +279,7 @@ def _integrations(s: ComplexArray, H: ComplexArray, weight: FloatArray, rigid: b
 
 
 def _fewer_integrations(
-    s: ComplexArray, H: ComplexArray, weight: FloatArray, fit: Fit, covariance: FloatArray, terms: Terms, known: bool
+    s: ComplexArray, H: ComplexArray, weight: FloatArray, fit: Fit, covariance: FloatArray, terms: Terms, floor: float
 ) -> tuple[Fit, FloatArray, Terms]:
     """Return the fit without 1/s^2 where that says as much: a joint with viscous friction or a motor integrates once.
 
@@ -282,7 +290,6 @@ def _fewer_integrations(
         other, spread = refined(s, H, weight, fitted(s, H, weight, fit.poles, fewer), fewer)
     except ConvergenceError:
         return fit, covariance, terms
-    floor = 0.8 if known else 0.0
     if _criterion(other, H.size, floor) > _criterion(fit, H.size, floor):
         return fit, covariance, terms
     return other, spread, fewer

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, require
 from ..frequency import FrequencyResponse
+from ..machine.given import is_measured, lines_of, refused
 from ..model import ComplexArray, FloatArray, names
 from ..support.tabular import Column
 
@@ -144,6 +145,22 @@ class MeasuredResponse(FrequencyResponse):
 
     def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
         return super()._formats()
+
+
+def as_measured(given: Any) -> MeasuredResponse:
+    """Return frequency response data as a `MeasuredResponse`: without the line at zero, sigma NaN where not known."""
+    found = lines_of(given)
+    if isinstance(found, MeasuredResponse):
+        return found
+    if not is_measured(found):
+        taken = "what identify.frf, identify.read_frf or identify.measured_response returns"
+        raise refused("a measured frequency response", given, taken)
+    sigma = _none() if found.sigma is None else np.asarray(found.sigma, float)
+    used = found.omega > 0.0
+    return MeasuredResponse(
+        found.omega[used], found.response[:, :, used], tuple(found.inputs), tuple(found.outputs),
+        sigma=sigma[:, :, used] if sigma.size else sigma,
+    )
 
 
 def measured_response(

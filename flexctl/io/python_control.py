@@ -317,10 +317,15 @@ def from_control(system: Any) -> FirstOrder:
     import control
 
     if isinstance(system, control.FrequencyResponseData):
-        remedy = "make it fx.FrequencyResponse(omega, response, inputs, outputs)"
-        raise NotAvailable(f"a FrequencyResponseData has no states: {remedy}")
+        raise NotAvailable(
+            "a FrequencyResponseData has no states: fit a plant to it (fx.identify.modal), or give it as it is to "
+            "fx.simulate, fx.certify or fx.loop_gain"
+        )
     if isinstance(system, control.TransferFunction):
-        system = control.ss(system, inputs=system.input_labels, outputs=system.output_labels)
+        try:
+            system = control.ss(system, inputs=system.input_labels, outputs=system.output_labels)
+        except ValueError as error:
+            raise DefinitionError(f"this TransferFunction is not a plant in states: {error}") from error
     if not isinstance(system, control.StateSpace):
         raise NotAvailable(f"a {type(system).__name__} has no state space; give a control.StateSpace")
     require(system.dt is not True, "the sample time of this system is not specified; give dt in seconds")
@@ -328,6 +333,20 @@ def from_control(system: Any) -> FirstOrder:
     x, u, y = (tuple(Signal(str(label)) for label in group) for group in labels)
     A, B, C, D = (np.array(m, dtype=float) for m in (system.A, system.B, system.C, system.D))
     return FirstOrder(A, B, C, D, x, u, y, float(system.dt or 0.0), {"plant": str(system.name)})
+
+
+def response_from_control(data: Any) -> FrequencyResponse:
+    """Return python-control's frequency response data; those with a sample time are taken as seen through its hold."""
+    at = np.asarray(data.omega, float)
+    u, y = (tuple(Signal(str(label)) for label in group) for group in (data.input_labels, data.output_labels))
+    H = np.asarray(data.frdata, complex)
+    require(data.dt is not True, "the sample time of these data is not specified; give dt in seconds")
+    order = np.argsort(at)
+    if not data.dt:
+        return FrequencyResponse(at[order], H[:, :, order], u, y)
+    from ..identify.response import MeasuredResponse
+
+    return MeasuredResponse(at[order], H[:, :, order], u, y, dt=float(data.dt), held=True)
 
 
 def nonlinear(model: ModelGiven) -> control.NonlinearIOSystem:

@@ -4,7 +4,8 @@
     a linear plant  any of these, linearised at rest (`flexctl.rest_point`), a `SecondOrder`, a `FirstOrder`, a
                     python-control system, the path of a saved linear plant
     an arm          a `Plant`, its name or path, an `Arm`
-    what runs       a model or a linear plant, or a measured response, to which a plant is fitted (`identify.fitted`)
+    what runs       a model or a linear plant, or a measured response (of python-control, too), to which a plant is
+                    fitted (`identify.fitted`)
 
 Anything else is refused (`DefinitionError`) with what was given and what is taken.
 """
@@ -62,10 +63,20 @@ def refused(wanted: str, given: object, taken: str, remedy: str = "") -> Definit
     return DefinitionError(f"{text} is not {wanted}: give {taken}{remedy and '; ' + remedy}")
 
 
-def opened(given: Any) -> Any:
-    """Return the plant, or the saved linear plant, of a name or path; anything else as it is."""
-    if not isinstance(given, str | Path):
+def lines_of(given: Any) -> Any:
+    """Return frequency response data of python-control as a `FrequencyResponse`; anything else as it is."""
+    control = sys.modules.get("control")  # it need not be loaded to know
+    if control is None or not isinstance(given, control.FrequencyResponseData):
         return given
+    from ..io.python_control import response_from_control
+
+    return response_from_control(given)
+
+
+def opened(given: Any) -> Any:
+    """Return the plant, or the saved linear plant, of a name or path; anything else as `lines_of` does."""
+    if not isinstance(given, str | Path):
+        return lines_of(given)
     if Path(given).suffix.lower() in SAVED:
         from ..io.python_control import load_any
 
@@ -86,7 +97,7 @@ def as_plant(given: Any) -> Plant:
     """Return a plant, or that of a name or path, a linear plant as one, or raise `DefinitionError`."""
     from ..catalogue import Plant, load_plant
 
-    found: Any = load_plant(given) if isinstance(given, str | Path) else given
+    found: Any = load_plant(given) if isinstance(given, str | Path) else lines_of(given)
     if is_measured(found):
         from ..identify.fitted import fitted_plant
 

@@ -79,7 +79,7 @@ def test_the_published_loop(plant) -> None:
 
 def test_standard_deviations_are_those_of_the_scatter(plant) -> None:
     keys = ("gain_margin", "phase_margin_deg", "delay_margin", "disk_margin", "sensitivity_peak")
-    omega = LINES[::4]
+    omega = LINES  # close enough that noise is all that counts
     runs = [margins_of(data_of(plant, omega, 0.01, seed), Delay()) for seed in range(60)]
     for key in keys:
         scatter = np.std([getattr(m, key) for m in runs])

@@ -254,6 +254,7 @@ EXCUSED = {
     "Certificate": "a result", "Design": "a result", "Observer": "a result", "OptimalCommand": "a result",
     "PlannedCommand": "a result", "OptimalTorque": "a result", "identify.Identified": "a result",
     "identify.ModalFit": "a result", "identify.SubspaceFit": "a result", "plot.frequency_fit": "draws arrays",
+    "identify.modal": "of frequency response data; systems are refused",
     "load_plant": "`model` is a kind", "certify": "tested below", "sweep": "tested below", "tune": "tested below",
     "filtered": "of a law: the filter", "smoothed": "of a law: the filter", "discretise": "of a law: its dynamics",
     "export_law": "of a law: the plant of its test", "single_precision": "of a law: the plant of its run",

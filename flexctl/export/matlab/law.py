@@ -17,10 +17,11 @@ from ...laws.governed import Governed
 from ...laws.linear_part import linear_law, linear_part
 from ...laws.scheduled import ScheduledLaw
 from ...linear import FirstOrder
-from ...linear.discrete import delay_outputs, zero_order_hold
+from ...linear.discrete import delay_outputs
 from ...linear.interconnect import closed_loop
-from ...machine.given import as_first_order, as_model
-from ...model import MechanicalModel, Signal
+from ...linear.seen import as_seen
+from ...machine.given import as_first_order, as_simulated
+from ...model import MechanicalModel, Signal, names
 from ..c import units_of
 from ..given import distinct_names
 from ..program import PARTS, Units, derivative
@@ -78,7 +79,7 @@ def law_system(law: Any, plant: Any, units: Units) -> FirstOrder:
     if plant is None:
         found = linear_part(law, _unknown_reading)
     else:
-        found = linear_law(law, plant if isinstance(plant, MechanicalModel) else as_model(plant))
+        found = linear_law(law, plant if isinstance(plant, MechanicalModel) else as_simulated(plant))
     delay = 0
     while type(found) is Delayed:
         delay, found = delay + found.samples, found.law
@@ -155,9 +156,7 @@ def _left_out(law: Any) -> list[str]:
 
 def _loop(plant: FirstOrder, law: FirstOrder) -> FirstOrder:
     """Return the closed loop; of a sampled law with the plant behind a hold."""
-    if law.dt and not plant.dt:
-        plant = zero_order_hold(plant, law.dt)
-    loop = closed_loop(plant, law)
+    loop = closed_loop(as_seen(plant, law.dt, names(law.inputs)), law)
     # commands are called like the plant's inputs, which are inputs of the loop too: disturbances that add to them
     p = len(plant.inputs)
     inputs = tuple(

@@ -13,6 +13,9 @@ from ..plot.canvas import GREY, PALETTE, words
 from . import page
 from .plants import CHANNELS
 
+ROUNDING = 1e-9
+"""Part of a gain below which what is left of it is drawn as this."""
+
 
 def is_identified(result: Any) -> bool:
     """Whether a result is an identified model."""
@@ -69,7 +72,8 @@ def _gains(data: MeasuredResponse, model: ComplexArray, title: str) -> list[page
         H, G = data.response[i, k], model[i, k]
         sizes = [
             page.curve("measured", f, np.abs(H), PALETTE[0]), page.curve("model", f, np.abs(G), PALETTE[1]),
-            page.curve("what is left", f, np.abs(H - G), PALETTE[2]),
+            # rounding of lines without noise, or zero, would be most of a picture
+            page.curve("what is left", f, np.maximum(np.abs(H - G), ROUNDING * np.abs(H)), PALETTE[2]),
         ]
         if np.isfinite(data.sigma[i, k]).all():
             sizes.append(page.curve("standard deviation", f, data.sigma[i, k], GREY, dash=1))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...abilities import IsLinear
+from ...abilities import IsLinear, provenance_of
 from ...errors import NotAvailable
 from ...laws.linear_part import linear_law
 from ...simulation.response import Response
@@ -190,10 +190,12 @@ def _of_linear(task: Task) -> list[str]:
     if not isinstance(task.plant, IsLinear):
         return []
     told = f"{task.plant.name} is a linear plant"
+    fitted = provenance_of(task.plant.linear_plant).get("fitted", "")
+    lines = [f"the measured response itself: {fitted}"] if fitted else []
     poses = [f"poses: {told}, which has none"] if task.poses_of_script else []
     return [
         f"payloads, weight and poses: {told}" if not poses else f"payloads and weight: {told}", *poses,
-        f"how far linear prediction and plant agree: {told}, for which no motion is too large",
+        f"how far linear prediction and plant agree: {told}, for which no motion is too large", *lines,
     ]
 
 
