@@ -187,6 +187,11 @@ class Accuracy:
         """Return whose range is more than rounding."""
         return np.asarray(self.ranges > MOVES * self.gauge.widest[self.group] + ROUNDING)
 
+    @property
+    def loses(self) -> bool:
+        """Whether the smallest steps could not follow an output."""
+        return bool(self._lost().any())
+
     def _lost(self) -> npt.NDArray[np.bool_]:
         """Return what the smallest steps could not follow."""
         return np.asarray(self.gauge.failed > PATIENCE) & self._moves()

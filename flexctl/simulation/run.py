@@ -31,6 +31,7 @@ from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .response import Response
 from .scores import scores
+from .second_look import second_look
 from .within import left_out, points_within
 
 OPEN = 1e-9
@@ -135,6 +136,7 @@ class Run:
         self.q, self.v = self._initial()
         self.sticks = sticks(model)
         self.changed: FloatArray | None = None  # by how much a second run changed the inputs
+        self.looked = False  # whether that was a run that tells the errors of what a law commands, too
         self.kept: dict[int, Any] = {}  # states of a law in Python before some of its calls
         self.work: dict[str, int] = {}
         self.watched = True  # someone wants to see how far it is
@@ -398,6 +400,8 @@ class Run:
         told = self.longest() <= SEES or self.accuracy.second is not None
         if told and np.any(self.accuracy.hides > 0.0) and self.accuracy.poor(claimed, setup.rtol):
             self.accuracy.hides = hidden_parts(self)
+            error, why, claimed = self._claims(y, u)
+        if self.accuracy.poor(claimed, setup.rtol) and second_look(self):
             error, why, claimed = self._claims(y, u)
         why |= self.accuracy.why(outputs, setup.method)
         provenance.update(self.accuracy.told(claimed), **told_why(error, why))
