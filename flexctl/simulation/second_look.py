@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ConvergenceError
 from ..kernels import state
+from ..laws.controller import Quantised, layers
 from .defaults import LEAST_RTOL
 
 if TYPE_CHECKING:
@@ -46,5 +47,6 @@ def second_look(run: Run) -> bool:
     if other.t.size != run.t.size or not np.isfinite(other.record.y).all():
         return False
     accuracy.second = FIRST_ORDER * np.abs(other.record.y - run.record.y).max(axis=0)
+    accuracy.rounded = any(isinstance(layer, Quantised) for layer in layers(setup.law))
     run.changed, run.looked = FIRST_ORDER * np.abs(other.record.u - run.record.u).max(axis=0), True
     return True
