@@ -85,7 +85,7 @@ class Accuracy:
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
-        self.rounded = False  # whether that was found of a law that reads rounded values
+        self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:

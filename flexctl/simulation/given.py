@@ -53,7 +53,8 @@ def errors_of_inputs(run: Run, known: Mapping[str, float]) -> tuple[dict[str, fl
     if setup.law is not None and setup.law.measures:
         read = np.array([known.get(name, np.nan) for name in setup.law.measures])
         drives = [index_of("input", name, setup.model.inputs) for name in setup.law.drives]
-        bound, reason = (run.changed[drives], "") if run.looked and run.changed is not None else _commanded(run, read)
+        found_change = run.changed if run.accuracy.looked else None
+        bound, reason = _commanded(run, read) if found_change is None else (found_change[drives], "")
         least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
         for name, x in zip(setup.law.drives, bound, strict=True):
             found[name] = float(np.maximum(x, least[index_of("input", name, setup.model.inputs)]))  # nan stays

@@ -136,7 +136,6 @@ class Run:
         self.q, self.v = self._initial()
         self.sticks = sticks(model)
         self.changed: FloatArray | None = None  # by how much a second run changed the inputs
-        self.looked = False  # whether that was a run that tells the errors of what a law commands, too
         self.kept: dict[int, Any] = {}  # states of a law in Python before some of its calls
         self.work: dict[str, int] = {}
         self.watched = True  # someone wants to see how far it is
@@ -401,8 +400,11 @@ class Run:
         if told and np.any(self.accuracy.hides > 0.0) and self.accuracy.poor(claimed, setup.rtol):
             self.accuracy.hides = hidden_parts(self)
             error, why, claimed = self._claims(y, u)
+        begun = time.perf_counter()
         if self.accuracy.poor(claimed, setup.rtol) and second_look(self):
             error, why, claimed = self._claims(y, u)
+            elapsed += time.perf_counter() - begun
+            provenance.update(wall_s=elapsed, real_time_factor=setup.duration / elapsed)
         why |= self.accuracy.why(outputs, setup.method)
         provenance.update(self.accuracy.told(claimed), **told_why(error, why))
         self.accuracy.warn(claimed, setup.rtol, float(self.t[-1]))

@@ -48,5 +48,5 @@ def second_look(run: Run) -> bool:
         return False
     accuracy.second = FIRST_ORDER * np.abs(other.record.y - run.record.y).max(axis=0)
     accuracy.rounded = any(isinstance(layer, Quantised) for layer in layers(setup.law))
-    run.changed, run.looked = FIRST_ORDER * np.abs(other.record.u - run.record.u).max(axis=0), True
+    run.changed, accuracy.looked = FIRST_ORDER * np.abs(other.record.u - run.record.u).max(axis=0), True
     return True
