@@ -31,6 +31,7 @@ from accuracy_unseen import MORE, More
 import flexctl as fx
 from flexctl.kernels import estimate
 from flexctl.simulation import accuracy, given, second_look
+from flexctl.simulation.claims import DISPLACEMENTS
 
 SURE = 2e-4
 """Part of the range to which references agree."""
@@ -78,7 +79,7 @@ def off(run: fx.Response, exact: fx.Response, name: str) -> float:
 
 def told(name: str, run: fx.Response, exact: fx.Response) -> None:
     """Print the work of a run and its largest error of a displacement."""
-    moved = [s.name for s in run.outputs if s.unit in accuracy.CONTROLLED and np.ptp(exact[s.name]) > 0.0]
+    moved = [s.name for s in run.outputs if s.unit in DISPLACEMENTS and np.ptp(exact[s.name]) > 0.0]
     parts = {output: off(run, exact, output) / float(np.ptp(exact[output])) for output in moved}
     worst = max(parts, key=lambda output: parts[output])
     print(f"{name}: {run.provenance.get('steps', 0)} steps, {worst} {parts[worst]:.2%} off", flush=True)
