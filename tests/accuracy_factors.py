@@ -5,7 +5,8 @@ method. What the estimate says before it is raised, over the error that is there
 95 % of the pairs of run and output, and all of them:
 
     SAFETY of sampled loops, VARIED of runs in steps of several lengths, CHANGED of runs that were taken twice
-    (`simulation/accuracy.py`); REDUCED and HALF of commands and led torques (`simulation/given.py`)
+    (`simulation/accuracy.py`); FIRST_ORDER of second looks (`simulation/second_look.py`); REDUCED and HALF of commands
+    and led torques (`simulation/given.py`)
 
 A factor is too small where it covers less than 95 %, and too large where a third of it would cover all. With a number
 of `kernels/estimate.py` set to another one, as in
@@ -29,7 +30,8 @@ from accuracy_unseen import MORE, More
 
 import flexctl as fx
 from flexctl.kernels import estimate
-from flexctl.simulation import accuracy, given
+from flexctl.simulation import accuracy, given, second_look
+from flexctl.simulation.claims import DISPLACEMENTS
 
 SURE = 2e-4
 """Part of the range to which references agree."""
@@ -59,6 +61,8 @@ class Watched:
 
 def kind_of(found: accuracy.Accuracy) -> str:
     """Return which factor raised the estimate of a run."""
+    if found.looked:
+        return "FIRST_ORDER"
     if found.second is not None:
         return "CHANGED"
     if np.isfinite(found.memory):
@@ -75,7 +79,7 @@ def off(run: fx.Response, exact: fx.Response, name: str) -> float:
 
 def told(name: str, run: fx.Response, exact: fx.Response) -> None:
     """Print the work of a run and its largest error of a displacement."""
-    moved = [s.name for s in run.outputs if s.unit in accuracy.CONTROLLED and np.ptp(exact[s.name]) > 0.0]
+    moved = [s.name for s in run.outputs if s.unit in DISPLACEMENTS and np.ptp(exact[s.name]) > 0.0]
     parts = {output: off(run, exact, output) / float(np.ptp(exact[output])) for output in moved}
     worst = max(parts, key=lambda output: parts[output])
     print(f"{name}: {run.provenance.get('steps', 0)} steps, {worst} {parts[worst]:.2%} off", flush=True)
@@ -91,13 +95,13 @@ def needed(label: str, case: More) -> Iterable[tuple[str, str, float]]:
     assert kept is not None
     told(label, run, exact)
     raised, kind = kept._safety, kind_of(kept)
-    factor = accuracy.CHANGED if kind == "CHANGED" else raised
+    factor = {"CHANGED": accuracy.CHANGED, "FIRST_ORDER": second_look.FIRST_ORDER}.get(kind, raised)
     commands = {signal.name for signal in run.inputs}
     for name, claimed in run.error.items():
         extent, error = float(np.ptp(exact[name])), off(run, exact, name)
         if np.isnan(claimed) or error <= SURE * extent or extent == 0.0 or claimed == 0.0:
             continue
-        if name in commands:
+        if name in commands and not kept.looked:
             yield ("REDUCED, HALF", name, given.REDUCED * error / claimed)
         else:
             yield (kind, name, factor * error / claimed)
@@ -119,7 +123,7 @@ def main(only: list[str]) -> None:
         for kind, output, factor in needed(name, case):
             found[kind].append((factor, f"{name}: {output}"))
     used = {"SAFETY": accuracy.SAFETY, "VARIED": accuracy.VARIED, "CHANGED": accuracy.CHANGED,
-            "REDUCED, HALF": given.REDUCED, "none": 1.0}
+            "FIRST_ORDER": second_look.FIRST_ORDER, "REDUCED, HALF": given.REDUCED, "none": 1.0}
     for kind, rows in found.items():
         factors = np.array([factor for factor, _ in rows])
         print(f"{kind:14s} is {used[kind]:.3g}: {factors.size} pairs, median {np.median(factors):.2g}, "

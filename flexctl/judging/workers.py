@@ -21,8 +21,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from ..errors import Caution, FlexctlError, caution, require
+from ..errors import AccuracyWarning, Caution, FlexctlError, caution, require
 from ..kernels.jit import for_worker
+from ..simulation.claims import NOT_WITHIN, gathered
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ATTEMPTS = 3
@@ -76,7 +77,7 @@ def run_all(
     labels : sequence of str
         Names of the cases, for what is warned of in them.
 
-    What flexctl warns of in a case is warned of here, once for each text.
+    What flexctl warns of in a case is warned of here, once for each text; errors of outputs in the end, for all cases.
 
     Raises
     ------
@@ -87,10 +88,11 @@ def run_all(
     require(count >= 1, f"workers = {count}: at least one process must work")
     crew = _crew(job, cases, scripts) if min(count, len(cases)) > 1 else None
     told: set[str] = set()
+    claimed: list[tuple[str, str]] = []
     try:
         answers = _here(job, cases) if crew is None else crew.work(min(count, len(cases)))
         for number, done in answers:
-            _warn(done.cautions, labels[number] if labels else "", told)
+            _warn(done.cautions, labels[number] if labels else "", told, claimed)
             if isinstance(done.error, WorkerLost) and lost is not None:
                 yield number, lost(cases[number], done.error)
             elif done.error is not None:
@@ -100,6 +102,8 @@ def run_all(
     finally:
         if crew is not None:
             crew.stop()
+        for text in gathered(claimed):
+            caution(text, AccuracyWarning)
 
 
 def _here(job: Callable[[Any], Any], cases: Sequence[Any]) -> Iterator[tuple[int, _Done]]:
@@ -127,10 +131,12 @@ def _noted(cautions: list[tuple[type[Warning], str]]) -> Iterator[None]:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
-def _warn(cautions: Cautions, label: str, told: set[str]) -> None:
-    """Warn of what a case was warned of, each text once whatever the case."""
+def _warn(cautions: Cautions, label: str, told: set[str], claimed: list[tuple[str, str]]) -> None:
+    """Warn of what a case was warned of, each text once whatever the case; claims of errors are kept for the end."""
     for category, text in cautions:
-        if text not in told:
+        if label and text.startswith(NOT_WITHIN):
+            claimed.append((label, text))
+        elif text not in told:
             told.add(text)
             caution(f"{label}: {text}" if label else text, category)
 

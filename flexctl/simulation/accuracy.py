@@ -85,6 +85,7 @@ class Accuracy:
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
+        self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
@@ -187,6 +188,11 @@ class Accuracy:
         """Return whose range is more than rounding."""
         return np.asarray(self.ranges > MOVES * self.gauge.widest[self.group] + ROUNDING)
 
+    @property
+    def loses(self) -> bool:
+        """Whether the smallest steps could not follow an output."""
+        return bool(self._lost().any())
+
     def _lost(self) -> npt.NDArray[np.bool_]:
         """Return what the smallest steps could not follow."""
         return np.asarray(self.gauge.failed > PATIENCE) & self._moves()
@@ -247,7 +253,8 @@ class Accuracy:
             told = "the loop is unstable there, and errors grow with the motion; the growth itself is real"
             text = f"{self.rising}: {told}"
             caution(text, AccuracyWarning)
-        warn_of(found, rtol, self._bent(), longest, lost, self._safety if self._estimated else 1.0)
+        raised = self._safety if self._estimated else 1.0
+        warn_of(found, rtol, self._bent(), longest, lost, raised, self.rounded)
 
     def _bent(self) -> float:
         """Return the part of the range that may be wrong because inputs are no parabolas within a step."""

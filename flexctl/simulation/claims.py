@@ -9,6 +9,7 @@ here, so that none of them goes past.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +27,14 @@ FOLLOWS = 5.0
 """Rates of an oscillation, and what reads them, are a few times further off than its displacements, as parts of their
 ranges, and are claimed to be some ten times further off than they are. Chosen: named at the tolerance itself, they
 would be named of most runs that are as good as was asked for."""
+LISTED = re.compile(r"([^,(]+) \((estimated error [^()]*)\)(?:, |$)")
+"""A claim as it is listed: the signal, and what is said of it."""
 NOT_WITHIN = "not within"
 """The message that names them begins so."""
+ROUNDED = (
+    "the law reads rounded values, and to which one a reading is rounded hangs on less than any tolerance: how far it "
+    "moves is known, when it moves is not"
+)
 FINER = 0.2
 """Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
 
@@ -78,7 +85,8 @@ def _allowed(one: Claim, raised: float) -> float:
 
 
 def warn_of(
-    found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str], raised: float = 1.0
+    found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str], raised: float = 1.0,
+    rounded: bool = False,
 ) -> None:
     """Warn of the claims that are poor at `rtol`, or at `DEFAULT` where steps were given (0).
 
@@ -96,6 +104,8 @@ def warn_of(
         Signals that another warning names.
     raised : float
         By how much claims are above estimates.
+    rounded : bool
+        Whether a second run tells them of a law that reads rounded values.
     """
     wanted = rtol or DEFAULT
     unnamed = [one for one in poor(found, wanted, raised) if one.signal.name not in known]
@@ -104,7 +114,45 @@ def warn_of(
         text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
         caution(text + (f": {listed}" if unnamed else ""), AccuracyWarning)
     elif unnamed:
-        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {_remedy(rtol, longest)}", AccuracyWarning)
+        remedy = ROUNDED if rounded else _remedy(rtol, longest)
+        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {remedy}", AccuracyWarning)
+
+
+def gathered(said: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what is said of several runs, each output once: how many runs it concerns, and the worst of them.
+
+    Parameters
+    ----------
+    said : sequence of (str, str)
+        Names of runs, and the messages of `warn_of`; others are returned as they are, after the name.
+    """
+    texts: list[str] = []
+    groups: dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]] = {}
+    for label, text in said:
+        head, _, remedy = text.partition("; ")
+        wanted, _, listed = head.removeprefix(f"{NOT_WITHIN} ").partition(" of the range: ")
+        items = LISTED.findall(listed)
+        if not text.startswith(NOT_WITHIN) or ", ".join(f"{name} ({about})" for name, about in items) != listed:
+            texts.append(f"{label}: {text}")
+            continue
+        outputs = groups.setdefault((wanted, remedy), {})
+        for name, about in items:
+            part = about.rpartition(", ")[2]
+            size = float(part[:-1]) if part.endswith("%") else np.inf
+            outputs.setdefault(name, []).append((size, label, about))
+    for (wanted, remedy), outputs in groups.items():
+        runs = {label for rows in outputs.values() for _, label, _ in rows}
+        if len(runs) == 1:
+            listed = ", ".join(f"{name} ({rows[0][2]})" for name, rows in outputs.items())
+            texts.append(f"{runs.pop()}: {NOT_WITHIN} {wanted} of the range: {listed}; {remedy}")
+            continue
+        lines = [f"{NOT_WITHIN} {wanted} of the range in {len(runs)} runs; {remedy}:"]
+        worst = {name: max(rows, key=lambda row: row[0]) for name, rows in outputs.items()}
+        for name in sorted(worst, key=lambda name: -worst[name][0]):
+            _, label, about = worst[name]
+            lines.append(f"  {name}: in {len(outputs[name])}, at worst {label} ({about})")
+        texts.append("\n".join(lines))
+    return texts
 
 
 def _remedy(rtol: float, longest: float) -> str:

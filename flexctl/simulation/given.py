@@ -51,7 +51,10 @@ def errors_of_inputs(run: Run, known: Mapping[str, float]) -> tuple[dict[str, fl
         found = _applied(run, known)
         return found, {name: AGAIN for name, x in found.items() if np.isnan(x)}
     if setup.law is not None and setup.law.measures:
-        bound, reason = _commanded(run, np.array([known.get(name, np.nan) for name in setup.law.measures]))
+        read = np.array([known.get(name, np.nan) for name in setup.law.measures])
+        drives = [index_of("input", name, setup.model.inputs) for name in setup.law.drives]
+        found_change = run.changed if run.accuracy.looked else None
+        bound, reason = _commanded(run, read) if found_change is None else (found_change[drives], "")
         least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
         for name, x in zip(setup.law.drives, bound, strict=True):
             found[name] = float(np.maximum(x, least[index_of("input", name, setup.model.inputs)]))  # nan stays

@@ -12,9 +12,10 @@ from accuracy_cases import CASES, Case, sampled_pd
 
 import flexctl as fx
 from flexctl.errors import AccuracyWarning
+from flexctl.judging.workers import run_all
 from flexctl.model import Signal
 from flexctl.simulation.accuracy import SAFETY
-from flexctl.simulation.claims import FOLLOWS, claims, poor, warn_of
+from flexctl.simulation.claims import FOLLOWS, claims, gathered, poor, warn_of
 
 SIGNALS = (
     Signal("joint1_angle", "rad"), Signal("joint1_rate", "rad/s"), Signal("joint1_friction", "N m"),
@@ -112,3 +113,44 @@ def test_no_claim_above_the_tolerance_is_silent(name: str) -> None:
             and f"{output} are" not in said] == []
     assert run.provenance["worst_output"] == found[0].signal.name
     assert run.provenance["worst_error"] == run.error[found[0].signal.name]
+
+
+def said_of(rtol: float = 1e-2, **errors: float) -> str:
+    """Return what a run says of such errors."""
+    with pytest.warns(AccuracyWarning) as caught:
+        warn_of(claimed(**errors), rtol, 0.0, 1e-3, ())
+    return str(caught[0].message)
+
+
+def test_claims_of_several_runs_are_gathered_output_by_output() -> None:
+    first, second = said_of(joint1_rate=0.12, joint1_friction=3.0), said_of(joint1_rate=0.5, joint1_angle=0.05)
+    third, other = said_of(1e-3, joint1_torque=0.4), "something else; and why"
+    found = gathered([("run a", first), ("run b", second), ("run c", other), ("run d", third)])
+    assert found == [
+        "run c: something else; and why",
+        "not within 0.01 of the range in 2 runs; rtol = 0.002:\n"
+        "  joint1_friction: in 1, at worst run a (estimated error 3 N m, not resolved: its range is 2)\n"
+        "  joint1_rate: in 2, at worst run b (estimated error 0.5 rad/s, 25.0%)\n"
+        "  joint1_angle: in 1, at worst run b (estimated error 0.05 rad, 2.5%)",
+        f"run d: {third}",
+    ]
+
+
+def test_what_cannot_be_read_is_said_as_it_is() -> None:
+    odd = "not within 0.01 of the range: joint1_rate (who knows); rtol = 0.002"
+    assert gathered([("a", odd), ("b", odd)]) == [f"a: {odd}", f"b: {odd}"]
+
+
+def job(rate: float) -> float:
+    """A run with this error."""
+    warn_of(claimed(joint1_rate=rate), 1e-2, 0.0, 1e-3, ())
+    return rate
+
+
+def test_runs_one_after_the_other_say_it_in_the_end() -> None:
+    with pytest.warns(AccuracyWarning) as caught:
+        done = dict(run_all(job, [0.2, 0.0, 0.9, 0.5], 1, labels=["p", "q", "r", "s"]))
+    assert done == {0: 0.2, 1: 0.0, 2: 0.9, 3: 0.5}
+    (text,) = (str(one.message) for one in caught)
+    assert "in 3 runs" in text
+    assert "joint1_rate: in 3, at worst r (estimated error 0.9 rad/s, 45.0%)" in text
