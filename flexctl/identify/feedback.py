@@ -61,7 +61,8 @@ def explained(u: FloatArray, y: FloatArray, within: int) -> float:
     early = [u[rows + i, j] for j in range(p) for i in range(within, AHEAD + 1)]
     columns = np.column_stack([np.ones(rows.size), *late, *early, y[rows]])
     columns /= np.maximum(np.abs(columns).max(axis=0), 1e-300)
-    last = np.linalg.qr(columns, mode="r")[:, -1]
+    triangle: FloatArray = np.asarray(np.linalg.qr(columns, mode="r"), float)
+    last = triangle[:, -1]
     begin = 1 + len(late)
     told, left = float(np.sum(last[begin:-1] ** 2)), float(last[-1] ** 2)
     whole = float(np.var(columns[:, -1])) * rows.size
