@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,9 +15,10 @@ from .quantities import key_unit, quantity
 from .warned import telling_warnings
 
 if TYPE_CHECKING:
-    from ..identify import Identified, Record
+    from ..identify import Identified, MeasuredResponse, Record
 
 TABLES = (".csv", ".npz", ".mat", ".json")
+RECORDS = (*TABLES, ".uff", ".unv")
 
 
 class Identify(click.Group):
@@ -52,17 +54,84 @@ def identify() -> None:
 identify.params.append(common.debug_option())
 
 
+class Reading(NamedTuple):
+    """How records and frequency responses of files are to be read."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    references: tuple[str, ...]
+    units: dict[str, str]
+    names: dict[str, str]
+    period: float | None
+
+    def check(self, files: Sequence[str]) -> None:
+        """Refuse a choice for a file that is not among those given."""
+        for word in (*self.inputs, *self.outputs, *self.references):
+            file, _ = _of_file(word)
+            known = [Path(path).name for path in files]
+            require(not file or file in known, f"{word}: {file} is not among the files given, {', '.join(known)}")
+
+    def record(self, path: str) -> Record:
+        """Return the record of a file."""
+        from ..identify import read_record
+
+        inputs, outputs, references = (_chosen(w, path) for w in (self.inputs, self.outputs, self.references))
+        return read_record(
+            path, inputs=inputs, outputs=outputs, references=references, units=self.units, rename=self.names,
+            period=self.period,
+        )
+
+    def response(self, path: str) -> MeasuredResponse:
+        """Return the frequency responses of a file."""
+        from ..identify import read_frf
+
+        inputs, outputs = _chosen(self.inputs, path), _chosen(self.outputs, path)
+        return read_frf(path, **self.units).choose(outputs or None, inputs or None)
+
+
+def _of_file(word: str) -> tuple[str, str]:
+    """Return the name of the file and that of the signal in FILE:NAME; a signal may have a colon of its own."""
+    file, _, name = word.partition(":")
+    return (Path(file).name, name) if name and Path(file).suffix.lower() in RECORDS else ("", word)
+
+
+def _chosen(words: Sequence[str], path: str) -> list[str]:
+    """Return the signals chosen for a file: those under its name, else those for all."""
+    split = [_of_file(word) for word in words]
+    own = [name for file, name in split if file == Path(path).name]
+    return own or [name for file, name in split if not file]
+
+
 def record_options(function: Any) -> Any:
-    """Add what says how a record is to be read."""
+    """Add what says how files are to be read, and hand it on as `how`."""
+
+    @functools.wraps(function)
+    def reading(
+        *, inputs: Any, outputs: Any, references: Any, units: Any, names: Any, period: str | None, **others: Any
+    ) -> Any:
+        told = pairs_of("--unit", units), pairs_of("--rename", names)
+        seconds = None if period is None else quantity(period, "s", "--period")
+        return function(how=Reading(inputs, outputs, references, *told, seconds), **others)
+
+    made: Any = reading
     for option in (
-        click.option("--input", "inputs", multiple=True, metavar="NAME", help="Column to use as an input; repeatable."),
-        click.option("--reference", "references", multiple=True, metavar="NAME", help="Column to use as a reference."),
+        click.option(
+            "--input", "inputs", multiple=True, metavar="[FILE:]NAME",
+            help="Column to use as an input, of every file or of one; repeatable.",
+        ),
+        click.option(
+            "--output", "outputs", multiple=True, metavar="[FILE:]NAME",
+            help="Column to use as an output, others are left out; repeatable.",
+        ),
+        click.option(
+            "--reference", "references", multiple=True, metavar="[FILE:]NAME", help="Column to use as a reference."
+        ),
         click.option("--unit", "units", multiple=True, metavar="NAME=UNIT", help="Unit of a column without one."),
         click.option("--rename", "names", multiple=True, metavar="OLD=NEW", help="Rename a column as in the plant."),
         click.option("--period", metavar="SECONDS", help="Period of the excitation; 0: none.  [default: detected]"),
     ):
-        function = option(function)
-    return function
+        made = option(made)
+    return made
 
 
 def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
@@ -73,27 +142,6 @@ def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
         require(bool(name and equals and value), f'{option} "{text}" is not understood; write NAME=VALUE')
         found[name] = value
     return found
-
-
-def read(
-    path: str,
-    inputs: Sequence[str],
-    references: Sequence[str],
-    units: Sequence[str],
-    names: Sequence[str],
-    period: str | None,
-) -> Record:
-    """Return the record of a file, read as the options say."""
-    from ..identify import read_record
-
-    return read_record(
-        path,
-        inputs=inputs,
-        references=references,
-        units=pairs_of("--unit", units),
-        rename=pairs_of("--rename", names),
-        period=None if period is None else quantity(period, "s", "--period"),
-    )
 
 
 def is_response(path: str) -> bool:
@@ -113,6 +161,8 @@ def is_response(path: str) -> bool:
 flexctl identify my_arm.toml small.csv large.csv --free material.steel.youngs_modulus --free friction.dry.coulomb -o
 found.toml
 flexctl identify my_arm.toml record.npz --free payload.mass=0.1,joint.1.hub_inertia --validate doublets.npz -o fit.png
+flexctl identify two.toml a.csv b.csv --input a.csv:joint1_torque --input b.csv:joint2_torque --output joint1_angle
+--output joint2_angle --free joint.2.hub_inertia
 """,
 )
 @common.plant_argument
@@ -152,11 +202,7 @@ def parameters(
     data: tuple[str, ...],
     settings: tuple[str, ...],
     kind: str | None,
-    inputs: tuple[str, ...],
-    references: tuple[str, ...],
-    units: tuple[str, ...],
-    names: tuple[str, ...],
-    period: str | None,
+    how: Reading,
     free: tuple[str, ...],
     delay: str,
     others: tuple[str, ...],
@@ -178,17 +224,14 @@ def parameters(
     whiteness, validation_percent, cautions; plant, model, overrides, version.
     """
     from ..identify import parameters as identified
-    from ..identify import read_frf
 
     targets = [common.target(file, (".toml", *TABLES, *common.PICTURES)) for file in files]
     arm = common.load(plant, settings, kind)
     keys, start = _free(free)
-    how = (inputs, references, units, names, period)
+    how.check([*data, *others])
     with common.progress() as report, telling_warnings():
-        items: list[Any] = [
-            read_frf(p, **pairs_of("--unit", units)) if is_response(p) else read(p, *how) for p in data
-        ]
-        trials = [(p, read(p, *how)) for p in others]
+        items: list[Any] = [how.response(p) if is_response(p) else how.record(p) for p in data]
+        trials = [(p, how.record(p)) for p in others]
         found = identified(
             arm,
             items,

@@ -24,7 +24,7 @@ from .common import (
     tell,
     write_report,
 )
-from .identify import TABLES, identify, is_response, pairs_of, read, record_options
+from .identify import TABLES, Reading, identify, is_response, record_options
 from .quantities import between, quantity
 from .warned import telling_warnings
 
@@ -52,11 +52,7 @@ flexctl identify frf random.csv --method H1 --segment 4s -o frf.csv
 @json_option
 def frf(
     records: tuple[str, ...],
-    inputs: tuple[str, ...],
-    references: tuple[str, ...],
-    units: tuple[str, ...],
-    names: tuple[str, ...],
-    period: str | None,
+    how: Reading,
     method: str,
     band: str | None,
     segment: str | None,
@@ -72,7 +68,8 @@ def frf(
 
     targets = [target(file, (*TABLES, *PICTURES)) for file in files]
     with telling_warnings():
-        data = [read(p, inputs, references, units, names, period) for p in records]
+        how.check(records)
+        data = [how.record(p) for p in records]
         found = methods.frf(
             data, method, band=_band(band), segment=None if segment is None else quantity(segment, "s", "--segment")
         )
@@ -148,11 +145,7 @@ flexctl identify modal frf.uff --most 20 -o plant.mat
 @json_option
 def modal(
     data: str,
-    inputs: tuple[str, ...],
-    references: tuple[str, ...],
-    units: tuple[str, ...],
-    names: tuple[str, ...],
-    period: str | None,
+    how: Reading,
     band: str | None,
     pairs: int | None,
     most: int,
@@ -169,13 +162,14 @@ def modal(
     from .. import identify as methods
 
     targets = [target(file, (".npz", ".mat", ".json", ".csv", *PICTURES)) for file in files]
+    how.check([data])
     with progress() as report, telling_warnings():
         if is_response(data):
-            response = methods.read_frf(data, **pairs_of("--unit", units))
+            response = how.response(data)
             limits = _band(band)
             response = response if limits is None else response.band(*limits)
         else:
-            response = methods.frf(read(data, inputs, references, units, names, period), band=_band(band))
+            response = methods.frf(how.record(data), band=_band(band))
         found = methods.modal(
             response,
             pairs=pairs,
@@ -243,11 +237,7 @@ flexctl identify subspace record.csv --order 4 --split 0.5
 @json_option
 def subspace(
     path: str,
-    inputs: tuple[str, ...],
-    references: tuple[str, ...],
-    units: tuple[str, ...],
-    names: tuple[str, ...],
-    period: str | None,
+    how: Reading,
     order: int,
     split: str | None,
     no_refine: bool,
@@ -264,7 +254,8 @@ def subspace(
 
     targets = [target(file, (".npz", ".mat", ".json", *PICTURES)) for file in files]
     with progress() as report, telling_warnings():
-        data = read(path, inputs, references, units, names, period)
+        how.check([path])
+        data = how.record(path)
         used, rest = _split(data, split)
         found = methods.subspace(used, order, refine=not no_refine, progress=report)
         tried = found.validate(rest) if rest is not None else {}

@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import NotAvailable, require, unknown
 from ..model import ComplexArray, FloatArray, names
 from . import quality
+from .feedback import answers
 from .record import Record, nearly_repeating
 from .response import MeasuredResponse
 from .spectra import independent, segments_of, transformed, used
@@ -68,7 +69,8 @@ def frf(
     Warns
     -----
     DataWarning
-        For data that are saturated or coarsely quantised; lines with coherence below one half.
+        For data that are saturated or coarsely quantised; lines with coherence below one half; inputs that answer to
+        the noise of an output (a loop without its reference).
 
     Examples
     --------
@@ -101,6 +103,8 @@ def frf(
     elif chosen == "Hv" and first.period:
         found = _total(records, drop)
     else:
+        if chosen != "reference":
+            _tell_answers(records, chosen)
         found = _by_segments(records, chosen, segment, window, overlap)
     kept = used(found.omega, band)
     require(bool(kept.any()), f"no excited line lies in the band {band}")
@@ -222,6 +226,27 @@ def _tell_repeating(records: list[Record]) -> None:
             "or comes from the outputs through a feedback law; averaged periods are right"
             for signal, count in found if count
         )
+
+
+def _tell_answers(records: list[Record], method: str) -> None:
+    """Say so where the inputs answer to the noise of an output, which no average takes out."""
+    told: dict[str, float] = {}
+    for record in records:
+        for answer in answers(record):
+            told[answer.output.name] = max(told.get(answer.output.name, 0.0), answer.part)
+    if not told:
+        return
+    listed = ", ".join(f'"{name}" ({part:.0%})' for name, part in told.items())
+    remedy = "take the references that the record holds (method = \"reference\")" if records[0].references else (
+        "record what the loop was asked for and give it (references, on the command line --reference NAME)"
+    )
+    quality.tell(
+        [
+            f"the input answers to the noise of {listed}: so much of it shows in what the input does next. A loop is "
+            f"closed around the arm, or the input is measured with noise; {method} is wrong by what is fed back. "
+            f"Remedy: {remedy}, or excite periodically and give the period"
+        ]
+    )
 
 
 def _by_segments(

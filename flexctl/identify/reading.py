@@ -50,6 +50,7 @@ def read_record(
     *,
     inputs: Sequence[str] = (),
     references: Sequence[str] = (),
+    outputs: Sequence[str] = (),
     units: Mapping[str, str] | None = None,
     period: float | None = None,
     held: bool | None = None,
@@ -63,6 +64,9 @@ def read_record(
         A .csv, .npz, .mat, .json, .uff or .unv file.
     inputs, references : sequence of str
         Names of the columns that are inputs and references; by default what the file says, else by their units.
+    outputs : sequence of str
+        Names of the columns that are outputs, after renaming as all names here; other columns are left out. By default
+        all that are neither inputs nor references.
     units : mapping, optional
         Name -> unit, for files that state none.
     period, held : optional
@@ -87,7 +91,7 @@ def read_record(
             if name not in columns:
                 raise unknown("signal in units", name, columns)
         stated = {**stated, **(units or {})}
-        return _assembled(columns, stated, about, inputs, references, period, held, source.name)
+        return _assembled(columns, stated, about, (inputs, references, outputs), period, held, source.name)
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error
 
@@ -320,12 +324,12 @@ def _assembled(
     columns: Columns,
     stated: Mapping[str, str],
     about: Mapping[str, Any],
-    inputs: Sequence[str],
-    references: Sequence[str],
+    chosen: tuple[Sequence[str], Sequence[str], Sequence[str]],
     period: float | None,
     held: bool | None,
     name: str,
 ) -> Record:
+    inputs, references, outputs = chosen
     time = next((key for key in columns if key.lower() in TIMES), None)
     if time is None:
         raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
@@ -336,9 +340,15 @@ def _assembled(
     given = about.get("outputs")
     if given is not None and not inputs:  # other columns of flexctl's own files (estimated states, say) are left out
         signals = [key for key in signals if key in {*about.get("inputs", ()), *given, *about.get("references", ())}]
-    for wanted in (*inputs, *references):
+    for wanted in (*inputs, *references, *outputs):
         if wanted not in signals:
             raise unknown("signal of the file", wanted, signals)
+    twice = sorted({w for w in outputs if w in (*inputs, *references)})
+    require(not twice, f"{', '.join(twice)}: chosen as an output, and as an input or a reference too")
+    if outputs:  # columns that are not chosen need no unit
+        kept = {*outputs, *references, *(inputs or [key for key in signals if stated.get(key)])}
+        quality.tell(_driving_left_out([key for key in signals if key not in kept], columns, stated))
+        signals = [key for key in signals if key in kept]
     heads = {key: f"{key} [{stated[key]}]" if stated.get(key) else key for key in signals}
     referred = list(references) or [key for key in about.get("references", ()) if key in signals]
     referred += [key for key in signals if key.startswith("reference:") and key not in referred]
@@ -349,7 +359,7 @@ def _assembled(
         require(
             bool(driven), f"which column is the input? {told}; say inputs = [...] (on the command line --input NAME)"
         )
-    measured = [key for key in signals if key not in (*driven, *referred)]
+    measured = list(outputs) or [key for key in signals if key not in (*driven, *referred)]
     require(bool(measured), f"all columns ({', '.join(signals)}) are inputs: there is no output")
     return record(
         factor * columns[time],
@@ -358,6 +368,20 @@ def _assembled(
         held=bool(about.get("held", True)) if held is None else held,
         provenance={**about, "file": name},
     )
+
+
+def _driving_left_out(left: Sequence[str], columns: Columns, stated: Mapping[str, str]) -> list[str]:
+    """Return a word on each column that drives the arm and is not chosen."""
+    return [
+        f'"{key}" [{stated[key]}] is not chosen, though it moves: what it does to the outputs is taken for noise, or '
+        "for what the chosen inputs do"
+        for key in left
+        if stated.get(key) and _unit(stated[key]) in DRIVING and np.any(columns[key] != 0.0)
+    ]
+
+
+def _unit(text: str) -> str:
+    return parsed_head(f"signal [{text}]")[0].unit if is_unit(text) else ""
 
 
 def _told_period(about: Mapping[str, Any], t: FloatArray) -> float | None:

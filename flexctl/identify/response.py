@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import DefinitionError, require
 from ..frequency import FrequencyResponse
 from ..machine.given import is_measured, lines_of, refused
-from ..model import ComplexArray, FloatArray, names
+from ..model import ComplexArray, FloatArray, Signal, names
 from ..support.tabular import Column
 
 
@@ -96,19 +96,16 @@ class MeasuredResponse(FrequencyResponse):
             coherence=self.coherence[:, which],
         )
 
-    def choose(self, outputs: list[str]) -> MeasuredResponse:
-        """Return some of the outputs."""
-        missing = [name for name in outputs if name not in names(self.outputs)]
-        require(
-            not missing, f"the response has no output {', '.join(missing)}; it has {', '.join(names(self.outputs))}"
-        )
-        at = [names(self.outputs).index(name) for name in outputs]
+    def choose(self, outputs: Sequence[str] | None = None, inputs: Sequence[str] | None = None) -> MeasuredResponse:
+        """Return some of the outputs and inputs, in that order."""
+        rows, columns = _places("output", outputs, self.outputs), _places("input", inputs, self.inputs)
         return replace(
             self,
-            outputs=tuple(self.outputs[i] for i in at),
-            response=self.response[at],
-            sigma=self.sigma[at],
-            coherence=self.coherence[at],
+            inputs=tuple(self.inputs[k] for k in columns),
+            outputs=tuple(self.outputs[i] for i in rows),
+            response=self.response[np.ix_(rows, columns)],
+            sigma=self.sigma[np.ix_(rows, columns)],
+            coherence=self.coherence[rows],
         )
 
     def unheld(self, delay: float = 0.0) -> MeasuredResponse:
@@ -145,6 +142,13 @@ class MeasuredResponse(FrequencyResponse):
 
     def _formats(self) -> dict[str, Callable[[IO[bytes]], Any]]:
         return super()._formats()
+
+
+def _places(kind: str, chosen: Sequence[str] | None, signals: Sequence[Signal]) -> list[int]:
+    known = names(signals)
+    missing = [name for name in chosen or () if name not in known]
+    require(not missing, f"the response has no {kind} {', '.join(missing)}; it has {', '.join(known)}")
+    return list(range(len(known))) if chosen is None else [known.index(name) for name in chosen]
 
 
 def as_measured(given: Any) -> MeasuredResponse:
