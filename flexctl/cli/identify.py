@@ -189,6 +189,9 @@ flexctl identify two.toml a.csv b.csv --input a.csv:joint1_torque --input b.csv:
     "or lossy gears, and where the linear one was fitted and the full one is away from it.",
 )
 @click.option(
+    "--time-limit", metavar="SECONDS", help="Time after which the search ends, converged or not.  [default: none]"
+)
+@click.option(
     "-o",
     "files",
     multiple=True,
@@ -208,6 +211,7 @@ def parameters(
     others: tuple[str, ...],
     no_mesh: bool,
     engine: str,
+    time_limit: str | None,
     files: tuple[str, ...],
     page: Path | None,
     as_json: bool,
@@ -218,10 +222,11 @@ def parameters(
     not determine are reported as warnings. The plant file written with -o holds the values, their origin,
     and an [uncertainty] table from which sweeps and certificates draw.
 
-    If the model does not explain the data, a line in capitals says so, and "unexplained" in JSON is not 0.
+    If the model does not explain the data, a line in capitals says so, and "unexplained" in JSON is not 0. If the
+    search ended too early, a line says so, and "not_converged" in JSON says why.
 
-    JSON: values, sigma, start, correlation, delay_samples, chi2, unexplained, times_noise, condition, fit_percent,
-    whiteness, validation_percent, cautions; plant, model, overrides, version.
+    JSON: values, sigma, start, correlation, delay_samples, chi2, unexplained, not_converged, times_noise, condition,
+    fit_percent, whiteness, validation_percent, cautions; plant, model, overrides, version.
     """
     from ..identify import parameters as identified
 
@@ -240,6 +245,7 @@ def parameters(
             delay=delay if delay == "scan" else _whole(delay),
             mesh=not no_mesh,
             engine=engine,
+            time_limit=float("inf") if time_limit is None else quantity(time_limit, "s", "--time-limit"),
             progress=report,
         )
         tried = {Path(p).name: found.validate(r) for p, r in trials}
@@ -257,7 +263,8 @@ def parameters(
         rows.add_row(
             key, f"{found.start[key]:.5g}", f"{value:.7g}", f"{found.sigma[key]:.2g}", f"{part:.2g}", known[key]
         )
-    common.print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}", rows)
+    early = "; NOT CONVERGED" if found.not_converged else ""
+    common.print_table(f"{arm.name}: delay {found.delay} samples, chi^2 {found.chi2:.3g}{early}", rows)
     fits = common.table("data<", "output<", "fit %", "times the noise", "lags outside the 99 % band %")
     for (source, output), part in found.whiteness.items():
         fit = found.fit.get((source, output))
@@ -297,6 +304,7 @@ def _about(found: Identified) -> dict[str, Any]:
         "delay_samples": found.delay,
         "chi2": found.chi2,
         "unexplained": found.unexplained,
+        "not_converged": found.not_converged,
         "times_noise": about["times_noise"],
         "condition": found.condition,
         "fit_percent": about["fit_percent"],

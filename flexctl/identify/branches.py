@@ -28,7 +28,7 @@ def other_curves(found: Problem, x: FloatArray, at: Setting, cost: float, say: S
     shape = [k for k, key in dry.items() if key.endswith((".static", ".stribeck_rate"))]
     if not shape or not _far(found, x, at):
         return x
-    best = x
+    best, state = x, found.unfinished
     for number, (excess, rate) in enumerate(CURVES):
         begin = x.copy()
         for k in shape:
@@ -44,6 +44,7 @@ def other_curves(found: Problem, x: FloatArray, at: Setting, cost: float, say: S
             best, cost = y, value
         if not _far(found, best, at):
             break
+    found.unfinished = state
     return best
 
 

@@ -13,6 +13,7 @@ stiffening joints, limits; the search goes on to it where the linear one leaves 
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 from ..errors import require, unknown
 from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
+from ..support.checks import real
 from ..support.tabular import Column, Tabular
 from . import quality
 from .branches import other_curves
@@ -84,6 +86,8 @@ class Identified(Tabular):
     unexplained : float
         0 where the model explains the data, else the largest of `times_noise` that sensor noise does not explain:
         the deviations then cover how far parts of the data disagree, not errors that the model makes throughout.
+    not_converged : str
+        Why the search ended before it had converged; empty where it has.
     substeps : int
         Steps in a sample with which the full model follows records; 0: they are those of the linear one.
 
@@ -116,11 +120,13 @@ class Identified(Tabular):
     substeps: int = 0
     times_noise: Mapping[tuple[str, str], float] = field(default_factory=dict)
     unexplained: float = 0.0
+    not_converged: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         said = ", ".join(f"{key} = {value:.6g} +- {self.sigma[key]:.2g}" for key, value in self.values.items())
         wrong = f", NOT EXPLAINED: misfit {self.unexplained:.3g} times the noise" if self.unexplained else ""
+        wrong += ", NOT CONVERGED" if self.not_converged else ""
         return f"Identified({said}; delay {self.delay} samples, chi^2 {self.chi2:.3g}{wrong})"
 
     def predict(self, data: Record) -> FloatArray:
@@ -186,6 +192,7 @@ class Identified(Tabular):
             "delay_samples": self.delay,
             "chi2": self.chi2,
             "unexplained": self.unexplained,
+            "not_converged": self.not_converged,
             "times_noise": {f"{a}: {b}": v for (a, b), v in self.times_noise.items()},
             "condition": self.condition,
             "correlation": self.correlation.tolist(),
@@ -204,6 +211,7 @@ def parameters(
     delay: int | str = "scan",
     mesh: bool = True,
     engine: str = "auto",
+    time_limit: float = float("inf"),
     progress: Callable[[str, float], None] | None = None,
 ) -> Identified:
     """Return parameters of a plant file that fit measurements best, with standard deviations.
@@ -228,6 +236,9 @@ def parameters(
         Model of the records: "linear" (about rest, with dry friction), "full" (the nonlinear one: slower), or "auto":
         full where joints have play, a stiffening spring or a gear that loses power by direction, and where the linear
         one was fitted and the full one is away from it by much of what it leaves over; the result says so.
+    time_limit : float
+        Time after which the search ends where it is [s]; a round that has begun, and the deviations, still take theirs.
+        The result then says "not converged".
     progress : callable, optional
         Called with what is running and the fraction done.
 
@@ -253,8 +264,10 @@ def parameters(
     require(whole, f'delay = {delay!r} must be a whole number of samples or "scan"')
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
+    require(real("time_limit", time_limit, "s") > 0.0, f"time_limit = {time_limit} s must be positive")
     found, told = problem(as_plant(plant), data, free, dict(start) if start else None)
     found = with_engine(found, engine, told)
+    found.deadline = time.monotonic() + time_limit
     for r in found.records:
         told += r.warnings()
     say = progress or (lambda what, part: None)
@@ -285,11 +298,11 @@ def parameters(
     found, x = found.in_logarithms(x)
     say("deviations", 0.0)
     left = explained(found, x, at)
-    if engine == "auto" and left.far:
+    if engine == "auto" and left.far and time.monotonic() < found.deadline:
         found, x, at, left = on_full_model(found, x, at, left, wanted is None, told, say)
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
-    times = _refinement(found, how_far)
+    times = _refinement(found, how_far) if time.monotonic() < found.deadline else 1
     if times > 1:
         found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
     return _told(found, x, at, how_far, told)
@@ -385,12 +398,16 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
         found.substeps if found.full else 0,
         how_far.explained.times,
         how_far.explained.worst,
+        found.unfinished,
         {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
     )
 
 
 def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Trust) -> list[str]:
-    said = [*how_far.explained.words(), *how_far.held]
+    said = [f"not converged: {found.unfinished}; the values and their deviations are those of that point"] * bool(
+        found.unfinished
+    )
+    said += [*how_far.explained.words(), *how_far.held]
     keys = found.keys
     for i in range(len(keys)):
         for j in range(i):

@@ -75,6 +75,8 @@ class Problem:
     substeps: int = SUBSTEPS
     full: bool = False  # records are those of the full model
     above: tuple[Above, ...] = ()
+    deadline: float = float("inf")  # of the search, by time.monotonic
+    unfinished: str = ""  # why the last fit ended before it was converged
 
     def changed(self, **fields: Any) -> Problem:
         """Return the problem with other fields, nothing kept of runs that were made."""

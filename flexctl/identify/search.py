@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -22,6 +23,8 @@ TRIALS = 7
 """Most steps that are tried in a round."""
 WEIGHTED_PART, ENOUGH = 1e-5, 0.02
 """Tolerance below which residuals are taken as weighted; the drop of their sum of squares that is not worth a step."""
+STUCK = 1e-3
+"""Part of the sum of squares that its slope promises, and no step gives, from which on a search is not converged."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -75,14 +78,18 @@ def fitted(
     """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares.
 
     The search ends where the next step promises to lower the sum by less than `tolerance` of it; where residuals are
-    weighted that is `ENOUGH` at most, a small part of the parameters' deviations.
+    weighted that is `ENOUGH` at most, a small part of the parameters' deviations. If it ends before, at the last round
+    or at the deadline, `found.unfinished` says why.
     """
     best, r = cost_of(found, x, at, horizon)
     if not np.isfinite(best):
         raise ConvergenceError("the plant cannot be computed at the start of the search; start elsewhere")
-    damping = 1e-3
+    damping, found.unfinished = 1e-3, ""
     for number in range(rounds):
         say(what, number / rounds)
+        if time.monotonic() > found.deadline:
+            found.unfinished = "the limit of time was reached"
+            break
         J = found.jacobian(x, r, at, horizon)
         normal, slope = J.T @ J, J.T @ r
         scale = np.diag(normal).copy()
@@ -99,8 +106,14 @@ def fitted(
                 x, best, r, damping = x + step, trial, residual, max(damping / 8.0, 1e-10)
                 break
             damping *= 8.0
+        else:
+            gain = float(slope @ np.linalg.solve(normal + 1e-3 * np.diag(scale), slope))
+            if gain > STUCK * best:
+                found.unfinished = f"no step lowers the sum of squares ({best:.4g}; its slope promises {gain:.3g})"
         if moved < least:
             break
+    else:
+        found.unfinished = f"{rounds} rounds were not enough, the last one lowered the sum of squares by {moved:.3g}"
     say(what, 1.0)
     return x, best
 
@@ -164,8 +177,10 @@ def weighted(
         reweighted(found, x, at)
         x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6)
         now = np.concatenate([*found.scales, np.ones(1)])
-        if np.abs(now / before - 1.0).max() < 0.05:
+        if np.abs(now / before - 1.0).max() < 0.05 or time.monotonic() > found.deadline:
             break
+    else:
+        found.unfinished = found.unfinished or f"the weights of the outputs still move after {times} times"
     return x, cost
 
 
@@ -181,13 +196,14 @@ def neighbours(
     """Return the parameters and setting after delays beside the one found were tried over the whole records."""
     others = [Setting(at.delay + d, at.late) for d in (-1, 1) if wanted is None and at.delay + d >= 0]
     others += [Setting(at.delay, 1 - at.late)] if feeds else []
-    best = (cost + _doubt(at), x, at)
+    best, state = (cost + _doubt(at), x, at), found.unfinished
     for k, other in enumerate(others):
         y, value = fitted(found, x, other, 0, 1, _quiet, "")
         say("delays beside it", (k + 1) / len(others))
         if value + _doubt(other) < best[0]:
             y, value = fitted(found, y, other, 0, 15, say, "another delay", 1e-6)
             best = (value + _doubt(other), y, other)
+    found.unfinished = state
     return best[1], best[2]
 
 

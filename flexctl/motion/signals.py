@@ -7,6 +7,7 @@ across a jump.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -69,8 +70,13 @@ class PiecewiseConstant:
 
     def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
         """Return the signal at times t [s]."""
-        side = np.searchsorted(np.asarray(self.times), np.asarray(t, float), side="left" if before else "right")
-        return np.asarray(self.values, float)[side]
+        times, values = self._arrays
+        return np.asarray(values[np.searchsorted(times, np.asarray(t, float), side="left" if before else "right")])
+
+    @cached_property
+    def _arrays(self) -> tuple[FloatArray, FloatArray]:
+        """Times and values: made anew in every call, they would cost a record of n samples n^2."""
+        return np.array(self.times, float), np.array(self.values, float)
 
 
 def bang_bang(amplitude: float, half_time: float, start: float = 0.0) -> PiecewiseConstant:

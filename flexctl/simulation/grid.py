@@ -72,12 +72,13 @@ def warn_between_samples(inputs: Mapping[str, InputSignal], t: FloatArray, step:
 def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     """Return the left and right limits of a signal at the times of a grid."""
     left, right = (np.array(np.broadcast_to(signal(t, before=side), t.shape), float) for side in (True, False))
-    met: set[int] = set()
-    for k, b in _meetings(signal.breakpoints, t, step):
-        if k not in met:
-            left[k] = signal(b, before=True)
-        right[k] = signal(b)
-        met.add(k)
+    meetings = list(_meetings(signal.breakpoints, t, step))
+    if meetings:
+        k, b = np.array([m[0] for m in meetings]), np.array([m[1] for m in meetings], float)
+        before, after = (np.broadcast_to(signal(b, before=side), b.shape) for side in (True, False))
+        one, first = np.unique(k, return_index=True)  # of several at one time the first has the left limit, the last
+        last = k.size - 1 - np.unique(k[::-1], return_index=True)[1]  # the right one
+        left[one], right[one] = before[first], after[last]
     bad = np.flatnonzero(~np.isfinite(left + right))
     if bad.size:
         raise DefinitionError(f'the signal of input "{name}" is not finite at t = {t[bad[0]]:.6g} s')

@@ -11,6 +11,7 @@ from one_link import PLANT
 
 import flexctl as fx
 from flexctl import identify
+from flexctl.identify import search
 from flexctl.identify.problem import STEP, Problem, Setting, problem
 
 SEEN = ("joint1_angle", "strain", "tip_acceleration")
@@ -91,3 +92,47 @@ def test_rounds_that_change_nothing_are_not_made(tmp_path: Path, monkeypatch: py
         )
     assert abs(found.values["payload.mass"] - 0.08) < 4.0 * found.sigma["payload.mass"]
     assert runs < 50
+
+
+def test_a_search_that_is_ended_says_so(tmp_path: Path) -> None:
+    arm = arm_with('kind = "tanh"\ncoulomb = 0.03\ncreep_rate = 1e-3\n', tmp_path)
+    data, keys = record_of(arm, 0.12), ["joint.1.hub_inertia", "payload.mass"]
+    start = {keys[0]: 4.5e-3, keys[1]: 0.05}
+    with pytest.warns(fx.DataWarning, match="not converged: the limit of time was reached"):
+        found = identify.parameters(arm, data, keys, start=start, delay=1, mesh=False, time_limit=1e-3)
+    assert "the limit of time" in found.not_converged
+    assert repr(found).endswith("NOT CONVERGED)")
+    whole = identify.parameters(arm, data, keys, start=start, delay=1, mesh=False, time_limit=600.0)
+    assert whole.not_converged == ""
+    with pytest.raises(fx.DefinitionError, match=r"time_limit = -1\.0 s must be positive"):
+        identify.parameters(arm, data, keys, time_limit=-1.0)
+
+
+def test_rounds_that_are_too_few_are_told(tmp_path: Path) -> None:
+    arm = arm_with('kind = "tanh"\ncoulomb = 0.03\ncreep_rate = 1e-3\n', tmp_path)
+    keys = ["joint.1.hub_inertia", "payload.mass"]
+    found, _ = problem(arm, record_of(arm, 0.12), keys, {keys[0]: 4.5e-3, keys[1]: 0.05})
+    search.fitted(found, np.zeros(2), Setting(1), 0, 2, lambda what, part: None, "", 1e-6)
+    assert found.unfinished.startswith("2 rounds were not enough")
+    search.fitted(found, np.zeros(2), Setting(1), 0, 40, lambda what, part: None, "", 1e-6)
+    assert found.unfinished == ""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")
+def test_two_links_on_the_full_model(tmp_path: Path) -> None:
+    """An arm whose full model departs from the linear one by fifty times the noise."""
+    keys = {"payload.mass": 0.4, "joint.1.friction": 0.6, "joint.2.friction": 0.3, "damping.beta": 2e-4}
+    values = {**keys, "damping.kind": "rayleigh", "model.elements": 4}
+    arm = fx.load_plant("planar_2r_flexible", overrides=values)
+    drive = identify.multisine("joint1_torque [N m]", (1.0, 60.0), limit=3.0, period=1.024, periods=2)
+    read = ["joint1_angle", "joint2_angle", "root_strain"]
+    data = identify.measure(arm, drive, read, delay=2, encoder_bits=20, noise={"root_strain": 1e-6})
+    start = {"payload.mass": 0.25, "joint.1.friction": 1.0, "joint.2.friction": 0.15, "damping.beta": 1e-4}
+    found = identify.parameters(arm, data, list(keys), start=start)
+    assert found.delay == 2
+    assert found.substeps > 0
+    assert (found.unexplained, found.not_converged) == (0.0, "")
+    for key, value in keys.items():
+        assert found.values[key] == pytest.approx(value, rel=1e-3)
+        assert abs(found.values[key] - value) < 4.0 * found.sigma[key]

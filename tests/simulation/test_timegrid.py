@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import toys
 from analytical import tokhi_arm
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexctl.errors import OutOfMemory
+from flexctl.model import FloatArray
 from flexctl.models import build
 from flexctl.motion.moves import PiecewiseConstant
 from flexctl.simulation.grid import limits, time_grid
@@ -70,3 +72,30 @@ def test_defaults_of_the_step() -> None:
     run = simulate(arm, duration=0.01, method="march")
     assert run.provenance["step_s"] == pytest.approx(0.9 * arm.stability_limit(), rel=0.05)
     assert run.provenance["step_s"] <= 0.9 * arm.stability_limit()
+
+
+def test_a_record_of_many_jumps_is_asked_for_in_a_few_calls() -> None:
+    """A call for every jump, each of which makes its arrays anew, costs the square of the samples."""
+    calls = 0
+
+    class Counted(PiecewiseConstant):
+        def __call__(self, t: npt.ArrayLike, before: bool = False) -> FloatArray:
+            nonlocal calls
+            calls += 1
+            return super().__call__(t, before)
+
+    t = np.arange(501) * 1e-3
+    values = np.random.default_rng(0).standard_normal(501)
+    signal = Counted(tuple(t[1:-1].tolist()), tuple(values[:-1].tolist()))
+    left, right = limits("u", signal, t, 1e-3)
+    assert calls <= 4
+    assert signal._arrays is signal._arrays
+    assert np.array_equal(right, np.r_[values[:-1], values[-2]])
+    assert np.array_equal(left[1:], values[:-1])
+
+
+def test_the_limits_where_two_jumps_meet_one_time_are_the_outer_ones() -> None:
+    signal = PiecewiseConstant((0.2, 0.2 + 1e-15), (1.0, 5.0, 2.0))
+    t = np.arange(5) * 0.1
+    left, right = limits("u", signal, t, 0.1)
+    assert (left[2], right[2]) == (1.0, 2.0)
