@@ -95,7 +95,7 @@ def test_the_limit_that_is_in_the_way_is_named(names, options, limits) -> None:
     [
         (("100 g",), {"longest": 0.14}, "brings the plant within 1 % by .* the limit of joint1_torque; .* would do"),
         ((), {"longest": 0.4}, "brings 3 plants .*: the limits of joint1_torque and joint2_torque together; "),
-        (("100 g",), {"longest": 0.04, "within": 1e-5}, "not even without any limit .100 g.: give more time"),
+        ((), {"longest": 0.1, "within": 1e-4}, "each of them alone .* all of them by one command not even so"),
     ],
 )
 def test_of_too_little_time_is_told_what_would_do(names, options, told: str) -> None:
