@@ -43,6 +43,7 @@ from ..support.kinds import LawGiven, SystemGiven
 from ..support.telling import telling
 from .optimal_loops import AffineSystem, of_other_inertia, tell_of_linearised, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
+from .optimal_why import in_the_way
 from .planned_command import PlannedCommand, read
 
 BAND = 0.001
@@ -385,15 +386,18 @@ def _soonest(
     unit = _unit(systems, told, bounds)
     fixed = {band: round(t / dt) for band, t in also.items()}
 
-    def attempt(arrival: int) -> Solution | None:
-        rows = _rows(told, moves, bounds, {**fixed, within: arrival}, margin)
-        return solve(rows, max(arrival, *fixed.values(), 20) if fixed else max(arrival, 20), horizon, unit, end_zero)
+    def attempt(
+        arrival: int, limits: Mapping[str, tuple[float, float]] = bounds, plants: Sequence[str] = tuple(told)
+    ) -> Solution | None:
+        rows = _rows({name: told[name] for name in plants}, moves, limits, {**fixed, within: arrival}, margin)
+        return solve(rows, max(arrival, *fixed.values(), 20), horizon, unit, end_zero)
 
     best, good, bad = attempt(last), last, 0
     if best is None:
+        why = in_the_way(lambda limits, plants: attempt(last, limits, plants) is not None, bounds, tuple(told))
+        what = "the plant" if len(systems) == 1 else f"{len(systems)} plants"
         raise ConvergenceError(
-            f"no command brings {len(systems)} plants within {100 * within:g} % by {longest:g} s with these limits; "
-            "give more time, wider bands, higher limits or fewer plants"
+            f"no command brings {what} within {100 * within:g} % by {longest:g} s with these limits; {why}"
         )
     part = 0.03
     while good - bad > max(1, round(_NEAR * good)):

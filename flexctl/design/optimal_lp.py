@@ -5,6 +5,7 @@ the arrival, coarser after it, and held at the end. Bounds are imposed where the
 a few samples of each response, and those at which the solution breaks a bound are added until there are none. So it
 stays small, and what comes out holds at *every* sample.
 
+The programme is solved by an interior point method (`.interior`), and where that ends without an answer by HiGHS.
 HiGHS has returned no point for feasible problems of this kind when a slack is minimised towards zero with unbounded
 variables: the slack has a floor, all variables are bounded, and an answer of "neither solved nor infeasible" is an
 error, not infeasibility.
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..errors import ConvergenceError
 from ..model import FloatArray
+from .interior import least_slack
 
 FLOOR = 0.5
 """Least slack of the bands, in parts of them."""
@@ -126,10 +128,7 @@ def solve(
     for i, response in enumerate(responses):
         problem.add(i, k[np.isfinite(response.high[k]) | np.isfinite(response.low[k])])
     for _ in range(ROUNDS):
-        found = problem.solved()
-        if found is None:
-            return None
-        x, slack = found
+        x, slack = problem.solved(1.0)
         if slack > 1.0 + 1e-6:
             return None
         if not problem.broken(x):
@@ -163,32 +162,48 @@ class Problem:
         """Impose the bounds of a response at some samples."""
         self.used[i] |= {int(k) for k in samples}
 
-    def solved(self) -> tuple[FloatArray, float] | None:
-        """Return variables and slack, None where the rows contradict each other."""
-        from scipy.optimize import linprog
+    def solved(self, enough: float | None = None) -> tuple[FloatArray, float]:
+        """Return variables and slack, the least one, or as soon as it is known whether it can be as small as `enough`.
 
-        left, right = [], []
+        There is always an answer, with a slack above 1 where the rows contradict each other.
+        """
+        M, low, high, width = self._rows()
+        found = least_slack(M, low, high, width, self.most, FLOOR, enough)
+        if found is not None:
+            return found.x, found.slack
+        return self._by_highs(M, low, high, width)
+
+    def _rows(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the rows imposed so far: low - width slack <= matrix @ x <= high + width slack."""
+        matrices, low, high, width = [], [], [], []
         for response, matrix, used in zip(self.responses, self.matrices, self.used, strict=True):
             k = np.array(sorted(used), int)
-            base = response.base[k] / response.size
-            for sign, bound in ((1.0, response.high[k]), (-1.0, -response.low[k])):
-                real = np.isfinite(bound)
-                slack = np.full(real.sum(), -1.0 if response.soft else -_EASE)
-                limit = bound[real] / response.size - (1.0 if response.soft else _EASE) - _INSIDE
-                left.append(np.column_stack([sign * matrix[k][real], slack]))
-                right.append(limit - sign * base[real])
-        A, b = np.vstack(left), np.concatenate(right)
+            base, wide = response.base[k] / response.size, 1.0 if response.soft else _EASE
+            matrices.append(matrix[k])
+            low.append(response.low[k] / response.size + (wide + _INSIDE) - base)
+            high.append(response.high[k] / response.size - (wide + _INSIDE) - base)
+            width.append(np.full(k.size, wide))
+        return np.vstack(matrices), np.concatenate(low), np.concatenate(high), np.concatenate(width)
+
+    def _by_highs(
+        self, M: FloatArray, low: FloatArray, high: FloatArray, width: FloatArray
+    ) -> tuple[FloatArray, float]:
+        from scipy.optimize import linprog
+
+        above, below = np.isfinite(high), np.isfinite(low)
+        A = np.block([[M[above], -width[above, None]], [-M[below], -width[below, None]]])
+        b = np.concatenate([high[above], -low[below]])
         cost = np.r_[np.zeros(self.variables), 1.0]
         bounds = [(-self.most, self.most)] * self.variables + [(FLOOR, self.widest)]
         for method in ("highs-ds", "highs-ipm"):
             found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method=method)
             if found.status == 0:
                 return np.asarray(found.x[:-1], float), float(found.x[-1])
-            if found.status == 2:
-                return None
+            if found.status == 2:  # not even with the widest bands
+                return np.zeros(self.variables), np.inf
         raise ConvergenceError(
-            f"HiGHS gives no answer for the optimal command ({found.message}); ask for wider bands or limits, or "
-            "another longest time"
+            f"no answer for the optimal command, neither by an interior point method nor by HiGHS ({found.message}); "
+            "ask for wider bands or limits, or another longest time"
         )
 
     def broken(self, x: FloatArray, slack: float = 1.0) -> bool:

@@ -281,10 +281,7 @@ def _solved(rows: Sequence[Bounded], matrices: Sequence[FloatArray], trust: floa
         k = np.arange(0, row.base.size, max(1, total // 60))
         problem.add(i, k[np.isfinite(row.high[k]) | np.isfinite(row.low[k])].tolist())
     for _ in range(ROUNDS):
-        found = problem.solved()
-        if found is None:
-            raise ConvergenceError("the command must keep what contradicts itself")
-        x, slack = found
+        x, slack = problem.solved()
         if not problem.broken(x, slack):
             break
     return trust * x, slack
