@@ -11,7 +11,7 @@ from ..errors import ConvergenceError, NotAvailable
 from ..model import FloatArray, MechanicalModel
 from . import state, tables
 from .feedback import feedback
-from .state import Gauge
+from .state import Gauge, Motion
 from .tables import Acting, Course, Law, Record, Tables, no_law
 
 COUNTS = ("steps", "iterations", "factorisations", "rejected")
@@ -153,6 +153,7 @@ class Stepper:
             raise NotAvailable(f'{model.kind} has no steps of SDIRK4; use method="generalised_alpha"')
         self.u, self.held = u.copy(), np.zeros(u.size)
         self.known: tuple[Any, Any] = None, None
+        self.linked: set[Any] = set()
         motion.number[state.LEVEL] = plan.level
         if plan.begins:
             self.advance(no_law(), np.zeros((1, 1)), first, first)  # sets the accelerations
@@ -180,11 +181,27 @@ class Stepper:
             self.known = law, inside
         course = Course(plan.tables, plan.record, np.array([first, last]))
         acting = Acting(law, memory, self.held, self.u)
-        loop = self.loops[state.SDIRK if plan.scheme.stages > 1 else law.continuous == 1]
+        which = state.SDIRK if plan.scheme.stages > 1 else law.continuous == 1
+        loop = self.loops[which]
+        if which not in self.linked:
+            self.linked.add(which)
+            self.link(loop)
         result = loop(
             *self.functions, self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
         )
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
+
+    def link(self, loop: Any) -> None:
+        """Make a loop ready, and what it calls by its address."""
+        parts = getattr(self.loops, "parts", ())
+        if parts:
+            from .parts import link  # the plain engine does without numba
+
+            link(loop, self.places())
+
+    def places(self) -> list[tuple[Motion, tuple[Any, ...]]]:
+        """Return, from outside inwards, each state of the run and what is called with it by its address."""
+        return [(self.motion, getattr(self.loops, "parts", ()))]
 
     def check(self, result: tuple[float, float, float, float], h: float) -> None:
         """Raise an error unless the loop reports success."""

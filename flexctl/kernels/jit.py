@@ -33,7 +33,8 @@ announce: Callable[[str], None] | None = None
 """Called with a line when code is compiled in this process for the first time; without it the line is logged."""
 
 made: dict[tuple[str, str], list[Entry]] = {}
-"""Entries by module and name, in the order in which they were made: another process finds them by these (`ahead`)."""
+"""Entries by the module that makes them and by name, in the order in which they were made: another process finds them
+by these (`ahead`)."""
 
 _LOCK = threading.Lock()
 _told: set[str] = set()
@@ -66,13 +67,15 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     return _numba().njit(**options)(function)
 
 
-def entry(signature: Any, /, **options: Any) -> Callable[[Callable[..., Any]], Entry]:
+def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Entry]:
     """Compile a function with a signature on its first call, and keep it on disk.
 
     Parameters
     ----------
     signature : numba signature
         Types of the arguments, and of the result.
+    home : str, optional
+        Module whose import makes the entry, if a factory makes it: there another process finds it (`ahead`).
     **options
         Options of `numba.njit`.
 
@@ -82,7 +85,7 @@ def entry(signature: Any, /, **options: Any) -> Callable[[Callable[..., Any]], E
         Turns a function into an `Entry`.
     """
     _numba()
-    return lambda function: Entry(signature, function, options)
+    return lambda function: Entry(signature, function, options, home)
 
 
 class Entry:
@@ -98,14 +101,19 @@ class Entry:
         The Python function, which stays available as `py_func`.
     options : dict
         Options of `numba.njit`.
+    home : str, optional
+        Module whose import makes it.
     """
 
-    def __init__(self, signature: Any, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.signature, self.py_func, self.options = signature, function, options
         self._dispatcher: Any = None
         self._ready = False
-        namesakes = made.setdefault((function.__module__, function.__qualname__), [])
+        self.home = home or function.__module__
+        namesakes = made.setdefault((self.home, function.__qualname__), [])
         self._index = len(namesakes)
         if self._index < MOST:
             namesakes.append(self)
@@ -143,7 +151,7 @@ class Entry:
         if cache is None or not isinstance(kept, cache.KernelCache) or kept.holds(self.signature, dispatcher):
             return None
         self._announce(kept.cache_path)
-        return [self.py_func.__module__, self.py_func.__qualname__, self._index, kept.digest()]
+        return [self.home, self.py_func.__qualname__, self._index, kept.digest()]
 
     def dispatcher(self) -> Any:
         """Return numba's dispatcher, which may not have compiled anything yet."""

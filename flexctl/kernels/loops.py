@@ -15,15 +15,28 @@ from .stepper import stepper
 from .tables import ACTING, COURSE, ENTRY
 
 
-def loops(ops: Operations, form: Any, *, closed: bool = False) -> dict[Any, Any]:
-    """Return the compiled loops of a formulation: False without, True with a continuous law; SDIRK."""
+class Loops(dict[Any, Any]):
+    """Loops of a formulation: False without, True with a continuous law; SDIRK.
+
+    Attributes
+    ----------
+    parts : tuple of Entry
+        What they call by its address.
+    """
+
+    parts: tuple[Any, ...] = ()
+
+
+def loops(ops: Operations, form: Any, *, closed: bool = False) -> Loops:
+    """Return the compiled loops of a formulation."""
     found = types.UniTuple(float64, 4)
-    made: dict[Any, Any] = {
+    made = Loops({
         feeds: entry(
             found(form, MOTION, FEEDBACK if feeds else types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY
         )(stepper(ops, closed=closed, feeds=feeds))
         for feeds in (False, True)
-    }
+    })
+    made.parts = ops.parts
     if not closed:
         made[SDIRK] = entry(found(form, MOTION, types.none, ACTING, COURSE, SCHEME, GAUGE), **ENTRY)(dirk(ops))
     return made

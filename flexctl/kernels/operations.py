@@ -58,6 +58,8 @@ class Operations(NamedTuple):
         Part of a correction that is taken, up to where the friction of a joint turns round.
     begin, close : (form, motion)
         Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
+    parts : tuple of Entry
+        Those that are compiled by themselves, which `solve` and `measure` then call; see `parts`.
     """
 
     measure: Any
@@ -82,3 +84,4 @@ class Operations(NamedTuple):
     reach: Any = all_of_it
     begin: Any = None
     close: Any = None
+    parts: tuple[Any, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -25,10 +26,16 @@ def address(function: Entry) -> int:
     """Return where an entry of signature `OWN` begins; 0 where nothing is compiled (NUMBA_DISABLE_JIT)."""
     if function.signature != OWN:
         raise TypeError(f"{function!r} is not of the signature {OWN}")
+    return begin_of(function)
+
+
+@cache
+def begin_of(function: Entry) -> int:
+    """Return where an entry begins for compiled code that calls it by its address; 0 where nothing is compiled."""
     dispatcher = function.load()
     if isinstance(dispatcher, FunctionType):
         return 0
-    made = dispatcher.overloads[OWN.args]
+    made = dispatcher.overloads[function.signature.args]
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
 

@@ -14,6 +14,9 @@ from .tables import INT, MAT, VEC
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 """How a joint is driven."""
 
+SOLVE, MEASURE = 0, 1
+"""Places in `Motion.calls`."""
+
 FULL, KEPT, BROYDEN = 1.0, 0.0, 2.0
 """A fresh tangent in every iteration; kept over iterations and steps; kept, with Broyden's updates within a step."""
 
@@ -50,9 +53,10 @@ class Motion(NamedTuple):
     x: np.ndarray  # (5, n) local errors, now and before; accelerations meanwhile; what lasts, now and before
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
+    calls: np.ndarray  # (2,) addresses of correction and readings, see `parts`
 
 
-MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC), Motion)
+MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC, INT), Motion)
 
 (
     LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, ALIKE,
@@ -128,7 +132,7 @@ def motion(
         x, rate, a, zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
         zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)),
-        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4),
+        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4), zeros(2, np.int64),
     )
 
 

@@ -24,6 +24,8 @@ WITHIN: dict[str, Any] = {**FAST, "forceinline": True}
 """Of what must be a part of its callers: loops around it vectorise, or it makes a group, which would be copied."""
 ENTRY: dict[str, Any] = {key: value for key, value in FAST.items() if key not in HIDDEN}
 """Of loops that Python calls."""
+PART: dict[str, Any] = {**FAST, "no_cfunc_wrapper": False}
+"""Of what compiled code alone calls, by its address."""
 
 DONE, NOT_CONVERGED, SINGULAR, DIVERGED = 0.0, 1.0, 2.0, 3.0
 BOUND = 1e6

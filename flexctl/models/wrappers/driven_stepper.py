@@ -13,6 +13,7 @@ from ...kernels import state
 from ...kernels.driven import Around, around_type, driven, joints
 from ...kernels.engine import Plan, Stepper
 from ...kernels.loops import loops
+from ...kernels.parts import apart
 from ...kernels.state import KEPT
 from ...model import FloatArray
 
@@ -39,7 +40,7 @@ def _made(kind: str) -> tuple[Mapping[Any, Any], float]:
     else:
         from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
         from ..timoshenko_spatial.kernel.state import FORM
-    made = driven(OPERATIONS)
+    made = apart(driven(OPERATIONS), around_type(FORM))
     return loops(made, around_type(FORM)), made.prefers
 
 
@@ -55,6 +56,10 @@ def has_stepper(model: DrivenJoints) -> bool:
 
 class Driven(Stepper):
     """The common step around an arm that keeps its own state."""
+
+    def places(self) -> list[tuple[state.Motion, tuple[Any, ...]]]:
+        """Return each state of the run, that of the arm too, and what is called with it by its address."""
+        return super().places() + ([] if self.place is None else self.place.places())
 
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""

@@ -14,6 +14,7 @@ from ....kernels.jit import kernel
 from ....kernels.joints import any_prescribed, jump_with_command, put_on_command
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
+from ....kernels.parts import apart
 from ....kernels.state import KEPT, PRESCRIBED
 from ....kernels.tables import DONE, SINGULAR
 from .balance import expand, residual
@@ -125,10 +126,10 @@ def sense(form, motion, u, rows, y):
         y[i] = motion.q[phi] if beam.inputs[at] == POSITION else motion.v[phi]
 
 
-OPERATIONS = Operations(
+OPERATIONS = apart(Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=KEPT,
     far=0.1,
-)
+), FORM)
 
 
 LOOPS = loops(OPERATIONS, FORM)

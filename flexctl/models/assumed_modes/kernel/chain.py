@@ -23,11 +23,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import complex128
 
 from ....kernels.jit import kernel
 from ....kernels.tables import FAST, WITHIN
 from ....kernels.vectors import put
+from ....kernels.views import complex_part, part, square
 
 N, LINKS, P, OUTPUTS, PINS, PLAIN_T, SHORT, T_AT, K_AT, C_AT, J_AT, B_AT, PINNED, TABLE, PIN_TABLE = range(15)
 
@@ -39,9 +39,6 @@ AXIAL, SPARE, SHAPES, HEADER = range(26, 30)
 
 
 POSITION, RATE, PLACE, ACCELERATION, ERROR, ACROSS, CHORD, CHORD_RATE, DRIVE = range(9)
-
-
-CVEC = complex128[::1]
 
 
 class Spaces(NamedTuple):
@@ -87,36 +84,32 @@ def sizes(n: int, links: int, inputs: int, shapes: int) -> tuple[int, ...]:
 @kernel(**WITHIN)
 def spaces(reals, ints):
     """Return the scratch."""
-    n, links, shapes, at = ints[N], ints[LINKS], ints[SHAPES], ints[SPARE]
-    inputs, flat, c = ints[P] + 2 * ints[PINS], n * n, at
-    v0, v1, v2 = reals[c : c + n], reals[c + n : c + 2 * n], reals[c + 2 * n : c + 3 * n]
-    v3, v4, v5 = reals[c + 3 * n : c + 4 * n], reals[c + 4 * n : c + 5 * n], reals[c + 5 * n : c + 6 * n]
+    n, links, shapes, c = ints[N], ints[LINKS], ints[SHAPES], ints[SPARE]
+    inputs, flat, m, ln = ints[P] + 2 * ints[PINS], n * n, n + 1, links * n
+    x, dx, ddx = part(reals, c, n), part(reals, c + n, n), part(reals, c + 2 * n, n)
+    total, b, asked = part(reals, c + 3 * n, n), part(reals, c + 4 * n, n), part(reals, c + 5 * n, n)
     c += 6 * n
-    v6, v7 = reals[c : c + links], reals[c + links : c + 2 * links]
-    c += 2 * links
-    v8 = reals[c : c + inputs]
-    c += inputs
-    S, M = reals[c : c + flat].reshape((n, n)), reals[c + flat : c + 2 * flat].reshape((n, n))
+    cosine, sine, u = part(reals, c, links), part(reals, c + links, links), part(reals, c + 2 * links, inputs)
+    c += 2 * links + inputs
+    S, M = square(reals, c, n), square(reals, c + flat, n)
     c += 2 * flat
-    z = reals[c : c + 6 * links + 4 * links * n + 6 * (n + 1) + 2 * links * (n + 1) + 8 * n + 8 * shapes]
-    w = z.view(np.complex128)
-    c = 3 * links
-    E, A0, F = w[:links], w[links : 2 * links], w[2 * links : c]
-    C0, dF = w[c : c + links * n], w[c + links * n : c + 2 * links * n]
-    c += 2 * links * n
-    J, Dq, Dv = w[c : c + n + 1], w[c + n + 1 : c + 2 * n + 2], w[c + 2 * n + 2 : c + 3 * n + 3]
-    c += 3 * (n + 1)
-    stations = w[c : c + links * (n + 1)]
-    c += links * (n + 1)
-    one, other, early, late = w[c : c + n], w[c + n : c + 2 * n], w[c + 2 * n : c + 3 * n], w[c + 3 * n : c + 4 * n]
-    c += 4 * n
-    f, y, X, Y = (
-        w[c : c + shapes], w[c + shapes : c + 2 * shapes], w[c + 2 * shapes : c + 3 * shapes],
-        w[c + 3 * shapes : c + 4 * shapes],
-    )
+    E, A0 = complex_part(reals, c, links), complex_part(reals, c + 2 * links, links)
+    F = complex_part(reals, c + 4 * links, links)
+    c += 6 * links
+    C0, dF = complex_part(reals, c, ln), complex_part(reals, c + 2 * ln, ln)
+    c += 4 * ln
+    J, Dq, Dv = complex_part(reals, c, m), complex_part(reals, c + 2 * m, m), complex_part(reals, c + 4 * m, m)
+    c += 6 * m
+    stations = complex_part(reals, c, links * m)
+    c += 2 * links * m
+    one, other = complex_part(reals, c, n), complex_part(reals, c + 2 * n, n)
+    early, late = complex_part(reals, c + 4 * n, n), complex_part(reals, c + 6 * n, n)
+    c += 8 * n
+    f, y = complex_part(reals, c, shapes), complex_part(reals, c + 2 * shapes, shapes)
+    X, Y = complex_part(reals, c + 4 * shapes, shapes), complex_part(reals, c + 6 * shapes, shapes)
     return Spaces(
-        v0, v1, v2, v3, v4, v5, v6, v7, v8, S, M, E, A0, F, C0, dF, J, Dq, Dv, stations, one, other, early, late,
-        f, y, X, Y,
+        x, dx, ddx, total, b, asked, cosine, sine, u, S, M, E, A0, F, C0, dF, J, Dq, Dv, stations, one, other, early,
+        late, f, y, X, Y,
     )
 
 

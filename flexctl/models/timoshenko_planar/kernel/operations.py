@@ -21,6 +21,7 @@ from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
+from ....kernels.parts import apart
 from ....kernels.state import FULL
 from ....kernels.tables import DONE, INSIDE
 from .balance import residual, stiffness
@@ -108,10 +109,10 @@ def sense(form, motion, u, rows, y):
     read_outputs(form.beam, form.nodes, rows, y)
 
 
-OPERATIONS = Operations(
+OPERATIONS = apart(Operations(
     measure, solve, no_foresight, lead, leap, finish, nothing, limit, store, sense, never, keeps=True, prefers=FULL,
     swing=0.02, stride=0.3, stiffen=stiffen,
-)
+), FORM)
 
 
 LOOPS = loops(OPERATIONS, FORM)

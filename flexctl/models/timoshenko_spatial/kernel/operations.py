@@ -40,6 +40,7 @@ from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
+from ....kernels.parts import apart
 from ....kernels.state import FULL, PRESCRIBED
 from ....kernels.tables import DONE, FAST, WITHIN
 from .bodies import add_bodies, add_loads
@@ -272,10 +273,10 @@ def operations(exact: bool) -> Operations:
         fill_pulls(form.beam, state, form.work, form.stiffening)
         return jump
 
-    return Operations(
+    return apart(Operations(
         measure, solve, foresee, lead if exact else led, leap if exact else leapt, finish, nothing, limit, store, sense,
         never, keeps=False, prefers=FULL, swing=0.02, stride=0.3, stiffen=stiffen,
-    )
+    ), FORM)
 
 
 EXACT, LINEARISED = operations(True), operations(False)
