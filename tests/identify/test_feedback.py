@@ -51,7 +51,8 @@ def test_nothing_is_told_of_open_loops(kind) -> None:
     step = 2 * np.pi / 4096
     rubbed = outputs(u - 0.02 * np.tanh(y[:, 1] / 0.01))
     noisy = [y + part * noise for part in (0.0, 1e-4, 1e-2, 0.3)]
-    for data in (*noisy, np.round(y / step) * step, rubbed + 1e-3 * noise):
+    at_once = np.vstack([y[1:], y[-1:]])  # what is recorded at the end of a sample answers to the input of the sample
+    for data in (*noisy, np.round(y / step) * step, rubbed + 1e-3 * noise, at_once, at_once + 1e-2 * noise):
         assert answers(recorded(u, data)) == []
 
 
@@ -75,7 +76,7 @@ def test_loops_are_told(noise, delay) -> None:
     u, y = closed(r, (2.0, 0.1), noise, delay)
     data = recorded(u, y[:, None])
     (found,) = answers(data)
-    assert found.part > 0.5
+    assert found.part > (0.5 if delay else 0.2)  # without delay a part of it shows within the sample alone
     with pytest.warns(fx.DataWarning, match=r'answers to the noise of "joint1_angle" .*--reference NAME'):
         identify.frf(data, segment=2.0)
     both = identify.record(
@@ -93,7 +94,7 @@ def test_loops_without_noise_and_noisy_inputs() -> None:
     r = 0.2 * lfilter(*butter(2, 0.06), np.random.default_rng(3).standard_normal(COUNT))
     u, y = closed(r, (2.0, 0.1), 0.0, 1)
     assert answers(recorded(u, y[:, None])) == []  # H1 is right
-    u = EXCITATIONS["coloured"]
+    u = EXCITATIONS["band"]
     noisy = u + 0.1 * u.std() * np.random.default_rng(4).standard_normal(COUNT)
     # H1 is too low by the noise of the torque sensor
     assert {a.output.name for a in answers(recorded(noisy, outputs(u)))} >= {"joint1_rate"}
