@@ -358,6 +358,11 @@ def _on_finer_mesh(
     say("deviations", 0.0)
     left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
     how_far = trust(finer, y, at, False)
+    if how_far.explained.wrong:
+        told.append(
+            f"what is left over may be the mesh's: about 1/{times**2} of its error is left with {key} = {new[key]}, "
+            "which data of little noise still see; try more, or a formulation whose error falls faster"
+        )
     return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
 
 
