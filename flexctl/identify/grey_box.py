@@ -430,7 +430,8 @@ def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Tr
     for key, value, s in zip(keys, values, sigma, strict=True):
         if s > WIDE * value:
             part = f"{s / value:.0%} of it" if np.isfinite(s) else "without bound: nothing measured depends on it"
-            said.append(f"{key} = {value:.4g} is hardly determined: its standard deviation is {part}")
+            remedy = "; slow motion through zero tells it" if key.endswith((".static", ".stribeck_rate")) else ""
+            said.append(f"{key} = {value:.4g} is hardly determined: its standard deviation is {part}{remedy}")
     for key, shift, value, s in zip(keys, how_far.mesh, values, sigma, strict=True):
         if abs(shift) > 1e-3 and abs(shift) * value > 0.5 * s:
             said.append(f"the mesh is coarse for {key}: with twice as many elements it would be {shift:+.2%} off")
