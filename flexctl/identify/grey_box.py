@@ -358,6 +358,11 @@ def _on_finer_mesh(
     say("deviations", 0.0)
     left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
     how_far = trust(finer, y, at, False)
+    if how_far.explained.wrong:
+        told.append(
+            f"what is left over may be the mesh's: about 1/{times**2} of its error is left with {key} = {new[key]}, "
+            "which data of little noise still see; try more, or a formulation whose error falls faster"
+        )
     return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
 
 
@@ -425,7 +430,8 @@ def _cautions(found: Problem, values: FloatArray, sigma: FloatArray, how_far: Tr
     for key, value, s in zip(keys, values, sigma, strict=True):
         if s > WIDE * value:
             part = f"{s / value:.0%} of it" if np.isfinite(s) else "without bound: nothing measured depends on it"
-            said.append(f"{key} = {value:.4g} is hardly determined: its standard deviation is {part}")
+            remedy = "; slow motion through zero tells it" if key.endswith((".static", ".stribeck_rate")) else ""
+            said.append(f"{key} = {value:.4g} is hardly determined: its standard deviation is {part}{remedy}")
     for key, shift, value, s in zip(keys, how_far.mesh, values, sigma, strict=True):
         if abs(shift) > 1e-3 and abs(shift) * value > 0.5 * s:
             said.append(f"the mesh is coarse for {key}: with twice as many elements it would be {shift:+.2%} off")

@@ -29,10 +29,10 @@ KEPT = 2.0
 LARGEST = 120
 SUBSTEPS, FINER = 1, 8
 """Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
-FINE = 8
+FINE = 32
+"""Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
 TURN = 1e-3
 """Change of friction without bristles in a step, as a part of its Coulomb level, from which on the step is divided."""
-"""Steps in a sample of synthetic records and predictions."""
 BRISTLED = 4
 """Times as many steps where there are bristles, which are not divided where they turn."""
 

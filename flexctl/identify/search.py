@@ -25,6 +25,8 @@ WEIGHTED_PART, ENOUGH = 1e-5, 0.02
 """Tolerance below which residuals are taken as weighted; the drop of their sum of squares that is not worth a step."""
 STUCK = 1e-3
 """Part of the sum of squares that its slope promises, and no step gives, from which on a search is not converged."""
+SETTLED, UNSETTLED = 0.05, 0.3
+"""Change of weights up to which they are final, and from which on, the last time, a search is not converged."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -172,15 +174,17 @@ def weighted(
     what: str = "final weights",
 ) -> tuple[FloatArray, float]:
     """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
+    moved = 0.0
     for _ in range(times):
         before = np.concatenate([*found.scales, np.ones(1)])
         reweighted(found, x, at)
         x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6)
         now = np.concatenate([*found.scales, np.ones(1)])
-        if np.abs(now / before - 1.0).max() < 0.05 or time.monotonic() > found.deadline:
+        moved = float(np.abs(now / before - 1.0).max())
+        if moved < SETTLED or time.monotonic() > found.deadline:
             break
-    else:
-        found.unfinished = found.unfinished or f"the weights of the outputs still move after {times} times"
+    if moved > UNSETTLED and not found.unfinished:
+        found.unfinished = f"what is left of an output, which is its weight, still moves by {moved:.0%} a time"
     return x, cost
 
 

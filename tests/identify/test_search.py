@@ -13,6 +13,8 @@ import flexctl as fx
 from flexctl import identify
 from flexctl.identify import search
 from flexctl.identify.problem import STEP, Problem, Setting, problem
+from flexctl.identify.sampled import FINE
+from flexctl.identify.steps import MOST
 
 SEEN = ("joint1_angle", "strain", "tip_acceleration")
 NOISE = {"strain": 2e-7, "tip_acceleration": 2e-2}
@@ -135,4 +137,24 @@ def test_two_links_on_the_full_model(tmp_path: Path) -> None:
     assert (found.unexplained, found.not_converged) == (0.0, "")
     for key, value in keys.items():
         assert found.values[key] == pytest.approx(value, rel=1e-3)
+        assert abs(found.values[key] - value) < 4.0 * found.sigma[key]
+
+
+def test_synthetic_records_are_finer_than_the_runs_of_a_search() -> None:
+    """Else a search whose steps are shorter finds what the record's own steps left out, which no deviation covers."""
+    assert FINE >= 2 * MOST
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")
+def test_a_stribeck_curve_that_a_record_does_not_tell_is_said_not_to_be(tmp_path: Path) -> None:
+    """A coarse encoder and fast motions: the deviation is wide, and covers the error."""
+    arm = arm_with(BRISTLES.replace("0.042", "0.0305") + "bristle_damping = 0.05\n", tmp_path)
+    drive = identify.doublets("joint1_torque [N m]", 0.3, width=0.1, every=0.5, count=2)
+    data = identify.measure(arm, drive, ["joint1_angle"], encoder_bits=10)
+    keys = {"friction.dry.coulomb": 0.03, "friction.dry.static": 0.0305, "friction.dry.stribeck_rate": 0.05}
+    start = {**keys, "friction.dry.coulomb": 0.027}
+    found = identify.parameters(arm, data, list(keys), start=start, delay=0, mesh=False)
+    told = [text for text in found.cautions if "hardly determined" in text]
+    assert any("slow motion through zero tells it" in text for text in told)
+    for key, value in keys.items():
         assert abs(found.values[key] - value) < 4.0 * found.sigma[key]
