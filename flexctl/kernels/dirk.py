@@ -135,7 +135,7 @@ def dirk(
     @made
     def newton(form, motion, u, gh, scheme, limit, fresh):
         """Solve a stage; returns status, size of the last correction and iterations."""
-        number, q, v, a, d = motion.number, motion.q, motion.v, motion.a, motion.d
+        number, d = motion.number, motion.d
         ca, cv, full, exact = 1.0 / (gh * gh), 1.0 / gh, scheme.newton == FULL or not keeps, linear(form)
         iteration, previous, changed, rate = 0, np.inf, False, 1.0
         while True:
@@ -154,7 +154,7 @@ def dirk(
             taken = 1.0 if size <= limit else min(reach(form, motion, cv), stride / size)
             if taken < 1.0:
                 scale(d, taken)
-            correct(q, v, a, motion.shifted, d, 1.0, cv, ca, 0.0)
+            correct(motion, (1.0, cv, ca, 0.0))
             if closed:
                 for i in range(motion.lam.size):
                     motion.lam[i] -= motion.lift[i]
@@ -193,7 +193,7 @@ def dirk(
             if status != DONE or not np.isfinite(size):
                 status = max(status, NOT_CONVERGED)
                 break
-            correct(q, motion.v, motion.a, motion.shifted, motion.d, filtered, 0.0, 1.0, 0.0)
+            correct(motion, (filtered, 0.0, 1.0, 0.0))
             if closed:
                 for i in range(motion.lam.size):
                     motion.lam[i] -= motion.lift[i]

@@ -125,10 +125,8 @@ def ask(joints, q, v, a, u, ca, cv, cq):
         for i in range(2):
             at = joints.own[2 * j + i]
             local[3, i] = u[at] if at >= 0 else 0.0
-        drive(
-            joints.constants[j], local[0], local[1], local[2], local[3], joints.r[j], joints.M, joints.D, joints.K,
-            joints.B, joints.y, joints.Y,
-        )
+        found = joints.r[j], joints.M, joints.D, joints.K, joints.B, joints.y, joints.Y
+        drive(joints.constants[j], local, found)
         for i in range(READINGS):
             joints.seen[j, i] = joints.y[i]
         joints.u[joints.torques[j]] = -joints.r[j, LINK]

@@ -112,12 +112,14 @@ def reach(c, w, change):
 
 
 @kernel(**PLAIN)
-def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
+def drive(c, local, found):
     """Fill residual r (4), its derivatives M, D, K (4 x 4) and B (4 x 2), readings y (3) and theirs Y (3, 14).
 
-    Y holds the derivatives by the four accelerations, rates and positions, then by the two inputs. It may have no rows:
-    a step does not ask for them.
+    c: constants of the joint; local: rows of positions, rates, accelerations and inputs; found: what is filled. Y holds
+    the derivatives by the four accelerations, rates and positions, then by the two inputs. It may have no rows: a step
+    does not ask for them.
     """
+    x, v, a, u, (r, M, D, K, B, y, Y) = local[0], local[1], local[2], local[3], found
     r[:], M[:], D[:], K[:], B[:], y[:], Y[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     told = Y.shape[0] > 0
     kind, m = int(c[INPUT]), int(c[FLEXIBLE])
@@ -228,10 +230,10 @@ def drive(c, x, v, a, u, r, M, D, K, B, y, Y):
     Y[TORQUE_READING, 12], Y[TORQUE_READING, 13] = -B[0, 0], -B[0, 1]
 
 
-@entry(types.void(VEC, VEC, VEC, VEC, VEC, VEC, MAT, MAT, MAT, MAT, VEC, MAT), error_model="numpy")
-def drive_entry(c, x, v, a, u, r, M, D, K, B, y, Y):
+@entry(types.void(VEC, MAT, types.Tuple((VEC, MAT, MAT, MAT, MAT, VEC, MAT))), error_model="numpy")
+def drive_entry(c, local, found):
     """`drive`, for Python."""
-    drive(c, x, v, a, u, r, M, D, K, B, y, Y)
+    drive(c, local, found)
 
 
 @entry(types.float64(VEC, types.float64, types.float64), error_model="numpy")

@@ -193,11 +193,11 @@ class Stepper:
 
     def link(self, loop: Any) -> None:
         """Make a loop ready, and what it calls by its address."""
-        parts = getattr(self.loops, "parts", ())
-        if parts:
+        places = self.places()
+        if any(parts for _, parts in places):
             from .parts import link  # the plain engine does without numba
 
-            link(loop, self.places())
+            link(loop, places)
 
     def places(self) -> list[tuple[Motion, tuple[Any, ...]]]:
         """Return, from outside inwards, each state of the run and what is called with it by its address."""

@@ -114,11 +114,13 @@ def read(law, y, f):
 
 
 @kernel(**FAST)
-def foresee(law, k, tables, place, part, h, soft, u, memory, f):
-    """Estimate the law at the end of a step of length h, from part `place` to `part` of that of the grid.
+def foresee(law, k, tables, step, u, memory, f):
+    """Estimate the law at the end of a step.
 
-    u: prescribed inputs at the end. With h = 0 it is the law in a jump: its states stand.
+    step: from which to which part of that of the grid, its length h, and whether it is soft; u: prescribed inputs at
+    the end. With h = 0 it is the law in a jump: its states stand.
     """
+    place, part, h, soft = step
     nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
     phase, implicit = phase_at(law, k), h if soft else 0.5 * h
     if f.key[IMPLICIT] != implicit or f.key[PHASE] != phase:

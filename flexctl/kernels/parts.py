@@ -83,8 +83,7 @@ def link(loop: Any, places: Sequence[tuple[Motion, tuple[Entry, ...]]]) -> None:
         From outside inwards. Another process begins with the innermost.
     """
     ahead(*(part for _, parts in reversed(places) for part in parts))
-    if any(parts for _, parts in places):
-        loop.load()
+    loop.load()
     for motion, parts in places:
         for number, part in reversed(list(enumerate(parts))):
             motion.calls[number] = begin_of(part)

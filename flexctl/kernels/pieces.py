@@ -47,8 +47,9 @@ def predict(motion, h, scheme, soft, straight):
 
 
 @kernel(**FAST)
-def correct(q, v, a, shifted, d, cq, cv, ca, cs):
-    """Move the state by a correction."""
+def correct(motion, parts):
+    """Move the state by the correction: coordinates, rates, accelerations, those of the scheme by a part of it each."""
+    q, v, a, shifted, d, (cq, cv, ca, cs) = motion.q, motion.v, motion.a, motion.shifted, motion.d, parts
     for i in range(q.size):
         q[i] -= cq * d[i]
         v[i] -= cv * d[i]

@@ -129,7 +129,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
-        q, v, a, shifted, d, y = motion.q, motion.v, motion.a, motion.shifted, motion.d, gauge.readings[0]
+        q, d, y = motion.q, motion.d, gauge.readings[0]
         whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
         arrived, pending, careful, told = first < last, first == last, False, False
         exact, some = linear(form), any_commanded(motion.drive)
@@ -193,7 +193,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     u[i] = lasting + tables.after[k, i] if k < last or feeds else u[i]
                 if feeds:  # it answers where the jump leads, as springs of the arm do
                     here = place / whole
-                    continuous.foresee(law, k, tables, here, here, 0.0, soft, u, acting.memory, feedback)
+                    continuous.foresee(law, k, tables, (here, here, 0.0, soft), u, acting.memory, feedback)
             elif not told:  # once: a step that is taken again has changed inputs and torques meanwhile
                 for j in range(u.size):
                     record.u[k, j] = u[j]
@@ -231,7 +231,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         foresee(form, motion, dt, scheme)
                     moved = predict(motion, dt, scheme, soft, careful)
                     if careful or moved > swing:  # as after a force jumps on a light node: begin where the rates lead
-                        correct(q, v, a, shifted, d, cq, cv, ca, cs * ca)
+                        correct(motion, (cq, cv, ca, cs * ca))
                     if some:
                         lead(form, motion)
                     for i in range(u.size):
@@ -240,7 +240,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                         curved = 4.0 * part * (1.0 - part) * tables.bulge[k, i]
                         u[i] = end if part == 1.0 else begun + part * (end - begun) + curved
                     if feeds:
-                        continuous.foresee(law, k, tables, place / whole, part, dt, soft, u, acting.memory, feedback)
+                        continuous.foresee(law, k, tables, (place / whole, part, dt, soft), u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
                     aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number))
                     # the direction in which closures are met is that of the tangent: of given steps that of this one
@@ -294,7 +294,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     phase = LOOK
                     continue
                 if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
-                    correct(q, v, a, shifted, d, cq, 0.0, 1.0, 1.0)
+                    correct(motion, (cq, 0.0, 1.0, 1.0))
                     if closed:
                         for i in range(motion.lam.size):
                             motion.lam[i] -= motion.lift[i]
@@ -353,7 +353,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                 taken = 1.0 if size <= limit else min(reach(form, motion, cv), stride / size)
                 if taken < 1.0:
                     scale(d, taken)
-                correct(q, v, a, shifted, d, cq, cv, ca, cs * ca)
+                correct(motion, (cq, cv, ca, cs * ca))
                 if closed:
                     for i in range(motion.gap.size):
                         q[i] -= motion.gap[i]

@@ -74,10 +74,13 @@ def weights(points, value, w):
 
 
 @kernel(**STRICT)
-def row(x, first, states, A, By, Br, i, p, y, r):
-    """Running sum of one row: of A (row i) over the states, then of By and Br (row p) over readings and references."""
-    total = 0.0
-    for j in range(states):
+def row(x, states, matrices, rows, y, r):
+    """Running sum of one row: of A (row i) over the states, then of By and Br (row p) over readings and references.
+
+    states: the first in x, and their number; rows: i and p.
+    """
+    (first, number), (A, By, Br), (i, p), total = states, matrices, rows, 0.0
+    for j in range(number):
         total += A[i, j] * x[first + j]
     for j in range(y.size):
         total += By[p, j] * y[j]
@@ -99,13 +102,13 @@ def blend(stack, value, y, r, x, u, new):
             first, states = stack.first[number], stack.first[number + 1] - stack.first[number]
             for i in range(nu):
                 p = number * nu + i
-                u[i] += w * row(x, first, states, law.C, law.Dy, law.Dr, p, p, y, r)
+                u[i] += w * row(x, (first, states), (law.C, law.Dy, law.Dr), (p, p), y, r)
     for i in range(nu):
         u[i] = min(max(u[i], law.lower[i]), law.upper[i])
     for number in range(count):
         first, states = stack.first[number], stack.first[number + 1] - stack.first[number]
         for i in range(first, first + states):
-            total = row(x, first, states, law.A, law.By, law.Br, i, i, y, r)
+            total = row(x, (first, states), (law.A, law.By, law.Br), (i, i), y, r)
             for k in range(nu):
                 total += law.Bu[i, k] * u[k]
             new[i] = total

@@ -13,7 +13,6 @@ from ...kernels import state
 from ...kernels.driven import Around, around_type, driven, joints
 from ...kernels.engine import Plan, Stepper
 from ...kernels.loops import loops
-from ...kernels.parts import apart
 from ...kernels.state import KEPT
 from ...model import FloatArray
 
@@ -40,7 +39,7 @@ def _made(kind: str) -> tuple[Mapping[Any, Any], float]:
     else:
         from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
         from ..timoshenko_spatial.kernel.state import FORM
-    made = apart(driven(OPERATIONS), around_type(FORM))
+    made = driven(OPERATIONS)
     return loops(made, around_type(FORM)), made.prefers
 
 

@@ -30,7 +30,9 @@ def joint_seen(constants: FloatArray, x: FloatArray, v: FloatArray, a: FloatArra
         np.zeros(s), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, 2)),
         np.zeros(drive_places.READINGS), np.zeros((drive_places.READINGS, 14)),
     )
-    kernel.drive_entry(constants, x, v, a, given, *found)
+    local = np.zeros((4, s))
+    local[:3], local[3, : given.size] = (x, v, a), given
+    kernel.drive_entry(constants, local, tuple(found))
     return found
 
 
