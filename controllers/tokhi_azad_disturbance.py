@@ -6,6 +6,13 @@ command; the slowest pole is at -5 1/s, the tip gives way by 0.5 mrad, and the r
 is with the integral. Three modes; stable at +-5 % of frequency with every payload, disk margin 0.25 there.
 
 The load is one at the hub: a constant force at the tip leaves an error, which only the integral of the tip takes away.
+
+With 0.01 N m of Coulomb friction at the hub, which sticks, the law hunts: the tip is off by up to 0.22, 0.12 and 0.11
+mrad with 0, 10 and 20 g, for ever. What is usually done against it was tried and is not worth its parameter. A dead
+zone of 5e-3 N m on the estimated load: 0.15, 0.13, 0.13 mrad, with a constant load of that size never taken away.
+Friction fed forward by the sign of the wanted rate: as without, since the tip hunts when nothing is wanted. An estimate
+that stands still while the tip is within 0.08 mrad: 0.20, 0.14, 0.16 mrad; a command held while tip and hub are within
+0.2 mrad: 0.28, 0.42, 0.34 mrad.
 """
 
 from __future__ import annotations

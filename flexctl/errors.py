@@ -53,6 +53,8 @@ class ConvergenceError(FlexctlError, ArithmeticError):
         Iteration at which the computation was given up.
     residual : float
         Size of the remaining residual.
+    growing : str
+        What was growing before, by which factor and from when to when; empty where nothing was, or it is not known.
 
     Examples
     --------
@@ -61,11 +63,14 @@ class ConvergenceError(FlexctlError, ArithmeticError):
     0.1
     """
 
-    def __init__(self, message: str, *, time: float = math.nan, iteration: int = 0, residual: float = math.nan) -> None:
+    def __init__(
+        self, message: str, *, time: float = math.nan, iteration: int = 0, residual: float = math.nan, growing: str = ""
+    ) -> None:
         super().__init__(message)
         self.time = time
         self.iteration = iteration
         self.residual = residual
+        self.growing = growing
 
 
 class NotAvailable(FlexctlError):

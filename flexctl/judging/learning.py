@@ -24,7 +24,7 @@ import numpy as np
 
 from ..abilities import HasModel
 from ..design.learning_filter import LearningFilter, check_stable, learning_filter, learning_loop
-from ..errors import DefinitionError, NotAvailable, require
+from ..errors import Caution, DefinitionError, NotAvailable, caution, require
 from ..laws.added import Added, added_channel, with_added
 from ..laws.blended import Blended
 from ..laws.controller import layers
@@ -43,6 +43,9 @@ from ..support.kinds import LawGiven, SystemGiven
 from ..support.tabular import Column, Tabular
 from ..support.telling import telling
 from .certify.runs import limits
+
+AT_LIMIT = 0.9999
+"""Part of a limit of the law from which on a command is at it."""
 
 GROWING = 1.0 + 1e-9
 """Growth of a part of the error from which on nothing is run."""
@@ -219,6 +222,7 @@ def learn(
         state.read()
     begun = len(state.sizes)
     best: Response | None = None
+    held: list[str] = []
     with telling(progress, f"learning, {runs + 1} runs", _told) as report:
         while len(state.sizes) <= runs and not state.stopped(enough):
             here = task.references(state.next)
@@ -226,8 +230,15 @@ def learn(
             error = task.errors(run)
             found = state.add(error, task.outputs, task.scales, made)
             best = run if found else best
+            held = _at_limits(run, task.law)
             report(len(state.sizes), runs + 1, min(max(per.values()) for per in state.errors))
     why = state.stopped(enough) or f"{len(state.sizes) - 1} corrections made"
+    if held and len(state.sizes) > 1 and state.sizes[-1] > made.rate * state.sizes[-2]:
+        caution(
+            f"the last run of learning was at a limit: {', '.join(held)}, and its error shrank by less than certified: "
+            "beyond a limit nothing that is learnt acts; give the move more time",
+            Caution,
+        )
     if len(state.sizes) == begun:
         why += ", nothing run"
     return Learnt(
@@ -238,6 +249,15 @@ def learn(
 
 def _told(done: int, of: int, error: float) -> str:
     return f"{done} done, largest error {error:.3g}"
+
+
+def _at_limits(run: Response, law: Any) -> list[str]:
+    """Return the driven inputs that are at a limit of the law in a run, and for how much of it."""
+    parts = {
+        name: float(np.mean(np.abs(run[name]) >= AT_LIMIT * most))
+        for name, most in limits(law).items() if np.isfinite(most) and name in names(run.inputs)
+    }
+    return [f"{name} in {part:.2g} of it" for name, part in parts.items() if part > 0.0]
 
 
 @dataclass(frozen=True, eq=False)

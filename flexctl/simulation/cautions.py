@@ -26,7 +26,7 @@ from ..linear.interconnect import loop_poles
 from ..linear.operating import linearisation_point
 from ..model import FloatArray, names
 from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range
-from .growth import SMALLER, told
+from .growth import SMALLER, growth, told
 from .path_stability import HiddenInstability
 from .response import Response
 
@@ -175,7 +175,8 @@ def explained(
     if until == 0:
         return error
     outputs = plant.outputs
-    parts = [told(str(error), t[:until], y[:until, : len(outputs)], names(outputs), looped)]
+    record = t[:until], y[:until, : len(outputs)], names(outputs)
+    parts, grown = [told(str(error), *record, looped)], growth(*record)
     for law in layers(controller):
         pole = unstable_pole(law) if isinstance(law, Design) else None
         if pole is not None:
@@ -185,4 +186,7 @@ def explained(
         parts = [parts[0].partition(SMALLER)[0], f"the linear loop where the arm rests is unstable: {_pole(pole)}"]
         parts.append("change the gain or the control period of the law: a smaller step only fails later")
     message = "; ".join(parts)
-    return ConvergenceError(message, time=error.time, iteration=error.iteration, residual=error.residual)
+    growing = "" if grown is None else str(grown)
+    return ConvergenceError(
+        message, time=error.time, iteration=error.iteration, residual=error.residual, growing=growing
+    )

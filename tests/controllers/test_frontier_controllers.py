@@ -133,9 +133,11 @@ def test_the_estimate_of_the_tip_from_hub_and_strain(mass: float, error: float) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), [("tokhi_azad_disturbance", 0.25), ("tokhi_azad_lqg", 0.135)])
-@pytest.mark.parametrize("mass", [0.0, 0.01, 0.02])
-def test_hunting_under_dry_friction(name: str, most: float, mass: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "most"), [("tokhi_azad_disturbance", (0.225, 0.13, 0.12)), ("tokhi_azad_lqg", (0.135, 0.135, 0.135))]
+)
+@pytest.mark.parametrize(("which", "mass"), enumerate((0.0, 0.01, 0.02)))
+def test_hunting_under_dry_friction(name: str, most: tuple[float, ...], which: int, mass: float) -> None:
     """0.01 N m at the hub: the tip [mrad] stays near its target for ever; an independent code has 0.13 for the LQG."""
     plant, script = fx.load_plant(ARM), fx.load_controller(name)
     arm = plant.with_({**script.SETTINGS, "model.sections": 20, "payload.mass": mass})
@@ -146,4 +148,4 @@ def test_hunting_under_dry_friction(name: str, most: float, mass: float) -> None
         method="generalised_alpha", rtol=2e-4,
     )
     off = 1e3 * np.abs(run["chord1_angle"] - np.radians(5.0))[run.t > 1.5].max()
-    assert 0.05 < off + 1e3 * run.error["chord1_angle"] < most
+    assert 0.05 < off + 1e3 * run.error["chord1_angle"] < most[which]

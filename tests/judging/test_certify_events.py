@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl.judging.certify.collect import _notes
 from flexctl.judging.certify.events import Event, event, event_names, event_time, not_tried
 from flexctl.judging.certify.jobs import payloads
 from flexctl.judging.certify.loads import LoadStep, tip_sizes
@@ -178,3 +179,35 @@ def test_forces_at_the_tip_are_required_apart_from_loads_at_the_motors() -> None
     found: Any = SimpleNamespace(loads=(step, replace(step, drive="tip_force_y", recovery=1.5, at_tip=True)))
     names_ = ("load_recovery_s", "tip_load_recovery_s")
     assert [_WORST_AND_ERROR[name](found)[0] for name in names_] == [0.5, 1.5]
+
+
+
+@pytest.mark.parametrize(("name", "astray"), [("frozen chord1_angle", True), ("missed sample", False)])
+def test_a_run_that_leaves_its_course_is_called_so_and_not_one_that_was_not_examined(
+    monkeypatch, name: str, astray: bool
+) -> None:
+    """Without the tip the arm turns on until something ends the run; with a missed sample it held its course."""
+    about, whole = task(), fx.Scenario.run
+
+    def failing(self: fx.Scenario, *given: Any) -> Any:
+        if self.duration > 1.9:
+            raise fx.ConvergenceError("Newton did not converge", time=1.9, growing="x grew 20 times")
+        return whole(self, *given)
+
+    monkeypatch.setattr(fx.Scenario, "run", failing)
+    found = event(about.plant, about.law, about.chosen, name, None)
+    notes = _notes({name: found})
+    if astray:
+        assert found.failure == found.diverges
+        factor = float(found.diverges.split("is off by ")[1].split(" times its move")[0])
+        frozen = fx.Frozen(about.law, {"chord1_angle": 0.2})
+        run = replace(about.chosen, duration=0.2 + 0.95 * 1.7).run(frozen, about.plant)
+        off = np.abs(run["chord1_angle"] - about.chosen.motions(about.law)["chord1_angle"](run.t)[0])
+        assert factor == pytest.approx(off[run.t > 0.2].max() / np.radians(5.0), rel=1e-2)
+        assert "ends at 1.9 s; x grew 20 times" in found.diverges
+        assert notes == ()
+        told: Any = SimpleNamespace(runs={}, errors={}, events=(found,))
+        assert not _score(told, f"{name}: y.settle", 1.0).passed
+    else:
+        assert found.diverges == ""
+        assert notes == (f"{name}: Newton did not converge",)

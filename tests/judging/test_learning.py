@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import cache
 
 import numpy as np
@@ -112,6 +113,19 @@ def test_it_stops_when_two_runs_are_worse_and_returns_the_best() -> None:
     assert found.stopped == "2 runs in a row worse than the best"
     assert len(found.sizes) == found.best + 3
     assert found.sizes[found.best] == min(found.sizes)
+
+
+def test_learning_at_a_limit_is_warned_of() -> None:
+    """0.6 rad in 0.7 s takes more torque than the law has: no correction helps, whatever the certificate says."""
+    models = {"0 g": arm(), "10 g": arm(0.01)}
+    given: dict = {"models": models, "cutoff": 15.0, "runs": 2, "method": "march"}
+    with pytest.warns(fx.Caution, match="the last run of learning was at a limit: joint1_torque in 0"):
+        fast = fx.learn(arm(0.01), law(), {"chord1_angle": fx.quintic(0.0, 0.6, 0.6)}, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", fx.Caution)
+        slow = fx.learn(arm(0.01), law(), {"chord1_angle": fx.quintic(0.0, 0.6, 1.1)}, **given)
+    assert slow.sizes[-1] < 0.1 * slow.sizes[0]
+    assert fast.sizes[-1] > 0.5 * fast.sizes[0]
 
 
 def test_what_was_learnt_is_refused_with_another_law() -> None:

@@ -50,6 +50,8 @@ def test_a_failure_says_that_the_motion_was_growing_whatever_the_step(step):
         fx.simulate(arm, backward_pd(20.0, 2.0, 2e-3, 2), fx.quintic(0.0, 1.0, 1.0), duration=1.5, step=step)
     assert "use a smaller step" not in str(caught.value)
     assert 0.05 < caught.value.time < 0.5
+    assert caught.value.growing in str(caught.value)
+    assert " grew " in caught.value.growing
 
 
 @cache

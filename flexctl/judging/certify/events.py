@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...abilities import IsLinear
-from ...errors import Caution, FlexctlError
+from ...errors import Caution, ConvergenceError, FlexctlError
 from ...laws.controller import bare
 from ...laws.faults import Frozen, Missed
 from ...model import names
@@ -29,10 +29,15 @@ from .runs import TAIL
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
+    from ...motion.moves import Motion
+    from ...simulation.response import Response
     from ..scenario import Scenario
     from .task import Task
 
 GRIPPED, MISSED, FROZEN = "gripped", "missed sample", "frozen "
+UP_TO, ASTRAY = 0.95, 1.0
+"""Part of the time from the event to the failure of a run that is run again, and the error there, in parts of the move,
+from which on the arm has left its course."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,9 @@ class Event:
         Scores of the run.
     failure : str
         Why there is no run.
+    diverges : str
+        How far the arm was from its course, and what grew, where the run ended: then it is no failure of the
+        integrator, but what the event does.
     errors : mapping
         Error of every score, by what a second run at a finer tolerance changes; empty without one.
     beyond : str
@@ -68,6 +76,7 @@ class Event:
     left: float = np.nan
     scores: Mapping[str, float] = field(default_factory=dict)
     failure: str = ""
+    diverges: str = ""
     errors: Mapping[str, float] = field(default_factory=dict)
     beyond: str = ""
     about: str = ""
@@ -130,17 +139,47 @@ def event(plant: Plant, law: Any, item: Scenario, name: str, ends: tuple[float, 
         try:
             run = replace(one, law=None, against="").run(inner, plant)
         except FlexctlError as error:
-            return Event(name, when, failure=str(error), about=about)
+            astray = _diverging(error, when, replace(one, law=None, against=""), inner, plant)
+            return Event(name, when, failure=astray or str(error), diverges=astray, about=about)
     said = [x.message for x in told if issubclass(x.category, Caution)]
     beyond = "; ".join(str(x) for x in said if _concerns(x, own, item))
+    worst = _farthest(run, item.motions(own), when, TAIL if about else 0.0)
+    return Event(name, when, *worst, run.scores, beyond=beyond, about=about)
+
+
+def _farthest(run: Response, motions: Mapping[str, Motion], when: float, tail: float) -> tuple[str, float, float]:
+    """Return the followed output that is off most from a time on, by how much, and in the tail, in parts of a move."""
     found = [("", np.nan, np.nan)]
-    for channel, motion in item.motions(own).items():
+    for channel, motion in motions.items():
         if channel in names(run.outputs):
             wanted = np.asarray(motion(run.t)[0])
             # a command that was optimised refers to the target from the beginning
             size = max(float(np.ptp(wanted)), abs(float(wanted[-1] - run[channel][0]))) or np.nan
             off = np.abs(run[channel] - wanted) / size
-            last = run.t >= (1.0 - TAIL) * run.t[-1] if about else run.t == run.t[-1]
+            last = run.t >= (1.0 - tail) * run.t[-1]
             found.append((channel, float(off[run.t >= when].max()), float(off[last].max())))
-    worst = max(found, key=lambda row: -1.0 if np.isnan(row[1]) else row[1])
-    return Event(name, when, *worst, run.scores, beyond=beyond, about=about)
+    return max(found, key=lambda row: -1.0 if np.isnan(row[1]) else row[1])
+
+
+def _diverging(error: FlexctlError, when: float, item: Scenario, law: Any, plant: Plant) -> str:
+    """Return how a run went that failed after the event, by one up to there; empty where it held its course.
+
+    A frozen reading lets the arm run on until its linkage is at its end, where Newton fails whatever the step.
+    """
+    if not isinstance(error, ConvergenceError) or not error.time > when:
+        return ""
+    end = when + UP_TO * (error.time - when)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Caution)
+        try:
+            run = replace(item, duration=end).run(law, plant)
+        except FlexctlError:
+            return ""
+    channel, largest, _ = _farthest(run, item.motions(law), when, 0.0)
+    if not largest > ASTRAY:
+        return ""
+    grown = f"; {error.growing}" if error.growing else ""
+    return (
+        f"the arm leaves its course: {channel} is off by {largest:.3g} times its move by t = {end:.4g} s, and the run "
+        f"ends at {error.time:.4g} s{grown}"
+    )
