@@ -141,6 +141,9 @@ from .stepping import (
     PayloadChanging as PayloadChanging,
 )
 from .stepping import (
+    Pressed as Pressed,
+)
+from .stepping import (
     Reversing as Reversing,
 )
 from .stepping import (

@@ -112,6 +112,15 @@ class Assuming(Protocol):
 
 
 @runtime_checkable
+class Pressed(Protocol):
+    """A model that may leave out what forces along links do to their stiffness, and says how large loads make them."""
+
+    def pressed(self, q: FloatArray, u: FloatArray) -> Sequence[Any]:
+        """Return one `flexctl.models.ranges.Driven` for each link, from coordinates (nt, n) and inputs (nt, p)."""
+        ...
+
+
+@runtime_checkable
 class ContinuousLoop(Protocol):
     """A model with a continuous law inside."""
 

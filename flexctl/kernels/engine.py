@@ -21,6 +21,18 @@ USUAL = 1e-2
 MOST_UPDATES = 32
 
 
+class Loops(dict[Any, Any]):
+    """Loops of a formulation: False without, True with a continuous law; SDIRK.
+
+    Attributes
+    ----------
+    parts : tuple of Entry
+        What they call by its address.
+    """
+
+    parts: tuple[Any, ...] = ()
+
+
 class Engine(Protocol):
     """The interface of a stepper for `simulate`."""
 
@@ -201,7 +213,7 @@ class Stepper:
 
     def places(self) -> list[tuple[Motion, tuple[Any, ...]]]:
         """Return, from outside inwards, each state of the run and what is called with it by its address."""
-        return [(self.motion, getattr(self.loops, "parts", ()))]
+        return [(self.motion, self.loops.parts if isinstance(self.loops, Loops) else ())]
 
     def check(self, result: tuple[float, float, float, float], h: float) -> None:
         """Raise an error unless the loop reports success."""

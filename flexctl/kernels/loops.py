@@ -7,24 +7,13 @@ from typing import Any
 from numba import float64, types
 
 from .dirk import dirk
+from .engine import Loops
 from .feedback import FEEDBACK
 from .jit import entry
 from .operations import Operations
 from .state import GAUGE, MOTION, SCHEME, SDIRK
 from .stepper import stepper
 from .tables import ACTING, COURSE, ENTRY
-
-
-class Loops(dict[Any, Any]):
-    """Loops of a formulation: False without, True with a continuous law; SDIRK.
-
-    Attributes
-    ----------
-    parts : tuple of Entry
-        What they call by its address.
-    """
-
-    parts: tuple[Any, ...] = ()
 
 
 def loops(ops: Operations, form: Any, *, closed: bool = False) -> Loops:

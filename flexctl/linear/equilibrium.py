@@ -125,7 +125,7 @@ def equilibrium(
         raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
     point = equations.point(found.last.x)
     _check_limits(model, point)
-    check_rest(model, point.q)
+    check_rest(model, point)
     return point
 
 

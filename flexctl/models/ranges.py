@@ -7,6 +7,7 @@ returns a `Driven` for each of them. The costs, in parts of the deflection, are 
   phi = F L^2 / 2EI is the slope of its end
 * no axial forces: a beam that spins at Omega has omega^2 = omega1^2 + 0.193 Omega^2 in its plane of rotation (uniform,
   clamped at the axis). In the turning frame omega1^2 - Omega^2 are left without them, along the arc omega1^2
+* no axial forces from loads: a force P along a link moves its stiffness by P over the link's buckling load
 * straight elements: an arc that turns by phi is longer than its chord by phi^2 / 24; by as much the curvature in the
   middle of a cubic between the slopes at its ends is too small
 * sections that are linear along an element (ANCF): see `models/ancf/element.py`
@@ -23,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Assuming, innermost
+from ..abilities import Assuming, Pressed, innermost
 from ..errors import Caution, caution
-from ..model import FloatArray
+from ..model import FloatArray, OperatingPoint, names
 
 BENDING, CHAIN, SPIN, ARC, CHORD = 0.45, 1.6, 1.193, 0.193, 1.0 / 24.0
 """Coefficients of the module's docstring."""
@@ -79,18 +80,27 @@ class BeyondModel(Caution):
     """
 
 
-def in_range(model: Any, q: FloatArray, v: FloatArray) -> tuple[Driven, ...]:
-    """Return how far coordinates and rates (nt x n) drive the assumptions of a model; empty for one without any."""
+def in_range(model: Any, q: FloatArray, v: FloatArray, u: FloatArray | None = None) -> tuple[Driven, ...]:
+    """Return how far coordinates and rates (nt x n) drive the assumptions of a model; empty for one without any.
+
+    `u` are the inputs of `model` (nt x p), of which loads may press on the links.
+    """
     inner = innermost(model)
     n = len(inner.coordinates)  # those of cylinders come behind
     if not isinstance(inner, Assuming):
         return ()
-    return tuple(inner.assumptions(q[:, :n], v[:, :n]))
+    found = tuple(inner.assumptions(q[:, :n], v[:, :n]))
+    if u is None or not isinstance(inner, Pressed):
+        return found
+    columns = dict(zip(names(model.inputs), u.T, strict=True))
+    arm: Any = inner
+    loads = [columns.get(name, np.zeros(len(u))) for name in names(arm.inputs)]
+    return (*found, *inner.pressed(q[:, :n], np.column_stack(loads)))
 
 
-def check_rest(model: Any, q: FloatArray) -> None:
-    """Warn when an arm that rests at q is bent beyond what its model assumes."""
-    for one in in_range(model, q[None], 0.0 * q[None]):
+def check_rest(model: Any, point: OperatingPoint) -> None:
+    """Warn when an arm that rests there is bent or pressed beyond what its model assumes."""
+    for one in in_range(model, point.q[None], 0.0 * point.q[None], point.u[None]):
         if one.cost > ALLOWED:
             reached = f"{model.kind}: {one.what} is {one.value:.3g} {one.unit} in this equilibrium, {one.told()}"
             caution(f"{reached}, or load it less", BeyondModel)
@@ -114,6 +124,13 @@ def squared(what: str, history: FloatArray, unit: str, coefficient: float, remed
     value = float(size[k])
     cost, bound = coefficient * (value / scale) ** 2, scale * float(np.sqrt(ALLOWED / coefficient))
     return Driven(what, value, unit, cost, bound, k, remedy)
+
+
+def linear(what: str, history: FloatArray, unit: str, scale: float, remedy: str) -> Driven:
+    """Return an assumption that costs the size of a value over its scale, from the history of the value."""
+    size = np.abs(history)
+    k = int(size.argmax())
+    return Driven(what, float(size[k]), unit, float(size[k]) / scale, ALLOWED * scale, k, remedy)
 
 
 def turns(places: FloatArray) -> FloatArray:

@@ -74,7 +74,11 @@ def driven(model: Any, run: Response) -> tuple[Driven, ...]:
     run : Response
         With coordinates and rates.
     """
-    return () if run.q is None or run.v is None else in_range(model, run.q, run.v)
+    if run.q is None or run.v is None:
+        return ()
+    by_name = dict(zip(names(run.inputs), run.u.T, strict=True))
+    u = [by_name.get(name, np.zeros(run.t.size)) for name in names(model.inputs)]
+    return in_range(model, run.q, run.v, np.column_stack(u) if u else None)
 
 
 def with_range(model: Any, run: Response, keep: bool) -> Response:

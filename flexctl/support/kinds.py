@@ -46,7 +46,7 @@ MaybeNan: TypeAlias = float
 
 EVERY_STEP = frozenset({
     "step", "initial", "initial_at", "mass", "force", "input_matrix", "output", "output_tangent", "tangent", "energy",
-    "closure", "closure_jacobian", "closure_bias", "closure_turn", "assumptions", "stepper",
+    "closure", "closure_jacobian", "closure_bias", "closure_turn", "assumptions", "pressed", "stepper",
 })
 """Methods that a run calls in every step or control period: they are not checked."""
 CHECKED = "_checks_kinds"

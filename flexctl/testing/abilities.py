@@ -257,6 +257,16 @@ def assumptions(model: Any) -> None:
         claim(bool(one.value >= 0 and one.bound > 0), f"{one.what}: value {one.value}, bound {one.bound}")
 
 
+def pressed(model: Any) -> None:
+    """Check that loads are reported with their sample, and that nothing is where none acts."""
+    q, u = np.tile(model.reference(), (5, 1)), np.linspace(0.0, 1.0, 5)[:, None] * np.ones(len(model.inputs))
+    for one in model.pressed(q, u):
+        claim(isinstance(one, Driven), f"pressed: a {type(one).__name__}, not a flexctl.models.ranges.Driven")
+        claim(one.sample == 4, f"{one.what}: sample {one.sample}, not the last of 5, where the loads are largest")
+        claim(bool(one.value >= 0 and one.bound > 0), f"{one.what}: value {one.value}, bound {one.bound}")
+    claim(not any(one.value for one in model.pressed(q, 0.0 * u)), "pressed: forces along links without loads")
+
+
 def inflow(model: Any) -> None:
     """Check for a number, zero at rest."""
     q = model.reference()
@@ -346,6 +356,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Kinked: kinked,
     able.Reversing: reversing,
     able.Assuming: assumptions,
+    able.Pressed: pressed,
 }
 """Every ability of a model, and what is checked of each model that has it."""
 

@@ -43,12 +43,12 @@ from ...machine.arm import Arm
 from ...model import Compiled, Energy, FloatArray, OutputTangent, Signal, Tangent
 from ..features import check_bare
 from ..null_space import check_rank, null_space, unheld
-from ..ranges import BENDING, SPIN, Driven, by_blocks, squared
+from ..ranges import BENDING, SPIN, Driven, by_blocks, linear, squared
 from .loads import TreeLoads
 from .mesh import Discretisation, Station, Tree
 from .motion import TreeMotion, work
 from .sensors import TreeSensors
-from .weight import needs_shortening
+from .weight import buckling, needs_shortening
 
 
 class AssumedModes:
@@ -220,6 +220,18 @@ class AssumedModes:
             remedy = "foreshortening = true, or another model"
             found.append(squared(f"spin of link {i + 1}", v @ self.tree.T[i], "rad/s", SPIN, remedy, first))
         return found
+
+    def pressed(self, q: FloatArray, u: FloatArray) -> list[Driven]:
+        """Return how large loads make the forces along the links, whose effect on bending needs `foreshortening`."""
+        if self.options["foreshortening"] or not u.any():
+            return []
+        eta, remedy = q @ self.tree.T.T, "foreshortening = true, or another model"
+        flexible = [i for i, s in enumerate(self.tree.shapes) if s.nb]
+        along = {i: self.loads.along(i, eta, u) for i in flexible}
+        return [
+            linear(f"force of loads along link {i + 1}", force, "N", buckling(self.arm, i), remedy)
+            for i, force in along.items() if force.any()
+        ]
 
     def _first_held(self) -> float:
         """Return the lowest natural frequency [rad/s] with every joint angle held."""

@@ -83,6 +83,19 @@ class TreeLoads:
         mean = Field(*(np.tensordot(0.5 * w, part, axes=1)[None] for part in f))
         return [Part(column, Station(link, mean), kind, 1.0, tree.slope(link, middle))]
 
+    def along(self, link: int, eta: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the force [N] along a link that loads on it and beyond it make (nt), at coordinates and inputs."""
+        axis = np.exp(1j * (eta @ self.tree.slope(link, 0.0)))
+        force = np.zeros(len(u), complex)
+        if self.tree.carries(link, self.tree.tip.link):
+            force += u[:, self.first - 2] + 1j * u[:, self.first - 1]  # tip_force_x, tip_force_y
+        for part in self.parts:
+            if self.tree.carries(link, part.station.link):
+                theta = eta @ part.angle
+                x, y, *_ = turned(part.kind, np.cos(theta), np.sin(theta))
+                force += part.weight * u[:, part.column] * (x + 1j * np.asarray(y))
+        return np.asarray((np.conj(axis) * force).real)
+
     def columns(self, motion: TreeMotion) -> FloatArray:
         """Return the columns of B in a pose, n x inputs."""
         B = self.moments.copy()

@@ -204,6 +204,12 @@ class Tree:
             row[link], row[self.elastic[link]] = 1.0, self.shapes[link].slope(s)
         return row
 
+    def carries(self, link: int, other: int) -> bool:
+        """Return whether a link is another one or carries it."""
+        while other > link:  # who carries comes first
+            other = self.parent[other]
+        return other == link
+
     def joint(self, i: int) -> FloatArray:
         """Return the row of eta that gives the angle of joint i against the tangent of the link that carries it."""
         row = -self.slope(self.parent[i], self.arm.links[i].root)

@@ -14,12 +14,13 @@ def needs_shortening(arm: Arm) -> bool:
     """Return whether the weight beyond the root of a link is above 1 % of its buckling load, pi^2 EI / (2 L)^2."""
     g = math.hypot(*arm.gravity[:2])
     return any(
-        link.kind == "flexible" and g * _mass_beyond(arm, i) > SLENDER * _buckling(arm, i)
+        link.kind == "flexible" and g * _mass_beyond(arm, i) > SLENDER * buckling(arm, i)
         for i, link in enumerate(arm.links)
     )
 
 
-def _buckling(arm: Arm, i: int) -> float:
+def buckling(arm: Arm, i: int) -> float:
+    """Return the buckling load [N] of a link clamped at its root."""
     link = arm.links[i]
     softest = min(link.section_at(s).second_moment for s in (0.0, *link.breaks, 1.0))
     return math.pi**2 * link.material.youngs_modulus * softest / (2.0 * link.length) ** 2
