@@ -12,8 +12,8 @@ e_j is eliminated: what is left of a joint is a torque, which the arm is under i
 stiffness s_j. A formulation that makes its tangent anew (it has `stiffen`) is given both, so that a step costs little
 more than one of the arm alone, and converges as that does.
 
-One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j s_j p_j, a
-small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
+One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j s_j p_j,
+a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .drive_places import LINK, MOTOR, READINGS, SLOTS
-from .drives import drive
+from .drives import drive, slots_of
 from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
@@ -108,8 +108,8 @@ def ask(joints, q, v, a, u, ca, cv, cq):
     for i in range(0, joints.kept.size, 2):
         joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
     for j in range(joints.torques.size):
-        x, local = joints.columns[j], joints.local
-        for slot in range(SLOTS):
+        x, local, top = joints.columns[j], joints.local, slots_of(joints.constants[j])
+        for slot in range(MOTOR, top):
             place = joints.slots[SLOTS * j + slot]
             local[0, slot] = q[place] if place >= 0 else 0.0
             local[1, slot] = v[place] if place >= 0 else 0.0
@@ -128,8 +128,8 @@ def ask(joints, q, v, a, u, ca, cv, cq):
         for i in range(READINGS):
             joints.seen[j, i] = joints.y[i]
         joints.u[joints.torques[j]] = -joints.r[j, LINK]
-        for row in range(SLOTS):
-            for slot in range(SLOTS):
+        for row in range(top):
+            for slot in range(top):
                 joints.S[SLOTS * j + row, slot] = (
                     ca * joints.M[row, slot] + cv * joints.D[row, slot] + cq * joints.K[row, slot]
                 )
