@@ -8,11 +8,12 @@ and e_j that of the drive's own coordinates,
 
 with R the residual of the arm under the torques of the drives.
 
-A formulation that makes its tangent anew (it has `stiffen`) is given what is left when e_j is eliminated: a stiffness
-of each joint and a torque, so that a step costs little more than one of the arm alone, and converges as that does.
+e_j is eliminated: what is left of a joint is a torque, which the arm is under in place of that of the drive, and a
+stiffness s_j. A formulation that makes its tangent anew (it has `stiffen`) is given both, so that a step costs little
+more than one of the arm alone, and converges as that does.
 
-One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j lam_j,
-lam_j = S_j[0] (p_j, e_j), a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
+One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j s_j p_j,
+a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .drive_places import LINK, MOTOR, READINGS, SLOTS
-from .drives import drive
+from .drives import drive, slots_of
 from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
@@ -41,7 +42,6 @@ class Set(NamedTuple):
     columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
     spans: np.ndarray  # (2 k,) where the entries of each column that are not zero begin and end
     slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
-    active: np.ndarray  # (m,) the slots that take part: links, and those that stand in the state
     outputs: np.ndarray  # (2,) how many the arm has; 1 while the joints have just been asked about this state
     own: np.ndarray  # (2 k,) inputs of each joint, or -1
     torques: np.ndarray  # (k,) input of the arm inside
@@ -60,12 +60,12 @@ class Set(NamedTuple):
     S: np.ndarray  # (4 k, 4)
     seen: np.ndarray  # (k, 3) readings
     Z: np.ndarray  # (k, n)
-    A: np.ndarray  # (m, m)
+    A: np.ndarray  # (k, k)
     pivots: np.ndarray
-    right: np.ndarray  # (m,)
+    right: np.ndarray  # (k,)
 
 
-SET = group((MAT, MAT, *(INT,) * 9, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -90,16 +90,14 @@ def joints(
     def whole(x: Any) -> np.ndarray:
         return np.ascontiguousarray(x, np.int64).ravel()
 
-    active = [i for i, place in enumerate(whole(slots)) if i % s == LINK or place >= 0]
     filled = [np.append(np.flatnonzero(column), 0) for column in columns]
     spans = [(x[0], x[:-1].max(initial=-1) + 1) for x in filled]
-    m = len(active)
     return Set(
-        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole(active),
-        whole([outputs, 0]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
+        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole([outputs, 0]),
+        whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
         zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
         zeros((0, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
-        zeros((m, m)), zeros(m, np.int64), zeros(m),
+        zeros((k, k)), zeros(k, np.int64), zeros(k),
     )
 
 
@@ -110,8 +108,8 @@ def ask(joints, q, v, a, u, ca, cv, cq):
     for i in range(0, joints.kept.size, 2):
         joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
     for j in range(joints.torques.size):
-        x, local = joints.columns[j], joints.local
-        for slot in range(SLOTS):
+        x, local, top = joints.columns[j], joints.local, slots_of(joints.constants[j])
+        for slot in range(MOTOR, top):
             place = joints.slots[SLOTS * j + slot]
             local[0, slot] = q[place] if place >= 0 else 0.0
             local[1, slot] = v[place] if place >= 0 else 0.0
@@ -130,8 +128,8 @@ def ask(joints, q, v, a, u, ca, cv, cq):
         for i in range(READINGS):
             joints.seen[j, i] = joints.y[i]
         joints.u[joints.torques[j]] = -joints.r[j, LINK]
-        for row in range(SLOTS):
-            for slot in range(SLOTS):
+        for row in range(top):
+            for slot in range(top):
                 joints.S[SLOTS * j + row, slot] = (
                     ca * joints.M[row, slot] + cv * joints.D[row, slot] + cq * joints.K[row, slot]
                 )
@@ -148,35 +146,20 @@ def along(joints, j, d):
 
 @kernel(**PLAIN)
 def border(joints, d):
-    """Put the correction of the arm right, and fill that of the drives behind it; returns whether that failed."""
-    A, right, m = joints.A, joints.right, joints.active.size
-    for row in range(m):
-        at, G = joints.active[row], 0.0
-        j, slot = at // SLOTS, at % SLOTS
-        right[row] = along(joints, j, d) if slot == LINK else joints.r[j, slot]
-        for column in range(m):
-            to = joints.active[column]
-            other, of = to // SLOTS, to % SLOTS
-            if slot == LINK:
-                G = along(joints, j, joints.Z[other]) if of == LINK else G
-                A[row, column] = G * joints.S[SLOTS * other, of]
-            else:
-                A[row, column] = joints.S[at, of] if other == j else 0.0
-        A[row, row] += 1.0 if slot == LINK else 0.0
+    """Take what the stiffnesses of the joints hold back off the correction of the arm; returns whether that failed."""
+    A, p, k = joints.A, joints.right, joints.torques.size
+    for j in range(k):
+        p[j] = along(joints, j, d)
+        for other in range(k):
+            A[j, other] = along(joints, j, joints.Z[other]) * joints.S[SLOTS * other, LINK]
+        A[j, j] += 1.0
     if factor_full(A, joints.pivots) != 0:
         return True
-    solve_full(A, joints.pivots, right)
-    row = 0
-    for j in range(joints.torques.size):
-        force = 0.0
-        while row < m and joints.active[row] // SLOTS == j:
-            at = joints.active[row]
-            force += joints.S[SLOTS * j, at % SLOTS] * right[row]
-            if at % SLOTS != LINK:
-                d[joints.slots[at]] = right[row]
-            row += 1
+    solve_full(A, joints.pivots, p)
+    for j in range(k):
+        torque = joints.S[SLOTS * j, LINK] * p[j]
         for i in range(joints.columns.shape[1]):
-            d[i] -= joints.Z[j, i] * force
+            d[i] -= joints.Z[j, i] * torque
     return False
 
 
@@ -267,38 +250,71 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
     return solve
 
 
-def bordered(inner_solve: Any, keeps: bool) -> Any:
+def bordered(inner_solve: Any, keeps: bool, divide: Any) -> Any:
     """Return the correction of a formulation with its joints at its border."""
+    yields = kernel(**INSIDE)(by_difference(inner_solve, keeps) if divide is None else by_factors(divide))
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
         ready(form, motion, u, ca, cv, cq)
         joints, inside = form.set, form.motion
-        n, d = inside.q.size, inside.d
+        for j in range(joints.torques.size):
+            if condense(joints, j):
+                return SINGULAR, np.inf
+            joints.u[joints.torques[j]] = -joints.r[j, LINK]
+        n, d, largest = inside.q.size, inside.d, 0.0
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
         if status != DONE or not np.isfinite(size):
             return status, size
         for i in range(n):
             motion.d[i] = d[i]
         if fresh:
-            for j in range(joints.torques.size):
-                at = joints.torques[j]
-                joints.u[at] += 1.0
-                status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, not keeps)
-                joints.u[at] -= 1.0
-                if status != DONE or not np.isfinite(size):
-                    return status, size
-                for i in range(n):
-                    joints.Z[j, i] = motion.d[i] - d[i]
-        if border(joints, motion.d):
-            return SINGULAR, np.inf
-        largest = 0.0
-        for i in range(motion.q.size):
+            status = yields(form, motion, ca, cv, cq)
+        if status != DONE or border(joints, motion.d):
+            return max(status, SINGULAR), np.inf
+        for i in range(n):
             largest = max(largest, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
+        for j in range(joints.torques.size):
+            largest = follow(joints, j, motion.d, largest)
         return DONE, largest
 
     return solve
+
+
+def by_factors(divide: Any) -> Any:
+    """Return what fills Z_j, where the factors can be asked."""
+
+    def yields(form, motion, ca, cv, cq):
+        """Fill what a torque in each joint moves."""
+        joints = form.set
+        for j in range(joints.torques.size):
+            for i in range(joints.columns.shape[1]):
+                joints.Z[j, i] = joints.columns[j, i]
+            divide(form.inner, joints.Z[j])
+        return DONE
+
+    return yields
+
+
+def by_difference(inner_solve: Any, keeps: bool) -> Any:
+    """Return what fills Z_j by corrections under other torques."""
+
+    def yields(form, motion, ca, cv, cq):
+        """Fill what a torque in each joint moves."""
+        joints, inside = form.set, form.motion
+        for j in range(joints.torques.size):
+            at = joints.torques[j]
+            joints.u[at] += 1.0
+            status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, not keeps)
+            joints.u[at] -= 1.0
+            if status != DONE or not np.isfinite(size):
+                return max(status, SINGULAR)
+            for i in range(inside.q.size):
+                joints.Z[j, i] = motion.d[i] - inside.d[i]
+        return DONE
+
+    return yields
 
 
 def driven(ops: Operations) -> Operations:
@@ -306,7 +322,7 @@ def driven(ops: Operations) -> Operations:
     inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
     inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
     stiff = ops.stiffen is not None
-    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.keeps)
+    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.keeps, ops.divide)
 
     @kernel(**INSIDE)
     def measure(form, motion, u, y):

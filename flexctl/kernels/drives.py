@@ -43,9 +43,11 @@ from .drive_places import (
     MOTOR,
     PLAY,
     PUSH,
+    READINGS,
     RESISTANCE,
     ROUND,
     SERVO,
+    SLOTS,
     SOFT,
     SPRING,
     STATIC,
@@ -112,16 +114,34 @@ def reach(c, w, change):
 
 
 @kernel(**PLAIN)
+def slots_of(c):
+    """Return how many slots, from the first on, hold all that a joint has."""
+    if c[FRICTION] == BRISTLES:
+        return BRISTLE + 1
+    if c[INPUT] == WINDING:
+        return CHARGE + 1
+    return int(c[FLEXIBLE]) + 1
+
+
+@kernel(**PLAIN)
 def drive(c, local, found):
     """Fill residual r (4), its derivatives M, D, K (4 x 4) and B (4 x 2), readings y (3) and theirs Y (3, 14).
 
     c: constants of the joint; local: rows of positions, rates, accelerations and inputs; found: what is filled. Y holds
     the derivatives by the four accelerations, rates and positions, then by the two inputs. It may have no rows: a step
-    does not ask for them.
+    does not ask for them, and of the rest what stands at the first `slots_of` slots alone is filled.
     """
     x, v, a, u, (r, M, D, K, B, y, Y) = local[0], local[1], local[2], local[3], found
-    r[:], M[:], D[:], K[:], B[:], y[:], Y[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     told = Y.shape[0] > 0
+    top = SLOTS if told else slots_of(c)
+    for i in range(top):
+        r[i] = B[i, 0] = B[i, 1] = 0.0
+        for j in range(top):
+            M[i, j] = D[i, j] = K[i, j] = 0.0
+    for i in range(READINGS):
+        y[i] = 0.0
+        for j in range(Y.shape[1] if told else 0):
+            Y[i, j] = 0.0
     kind, m = int(c[INPUT]), int(c[FLEXIBLE])
     w, dw = v[m], a[m]
     # torque of the motor beyond the gear: tau, and its derivatives by angle, rate, current state, inputs

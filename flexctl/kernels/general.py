@@ -122,6 +122,12 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):
     return DONE, size
 
 
+@kernel(**INSIDE)
+def divide(form, x):
+    """Solve with the factors of the matrix of the step, without closures."""
+    solve(form.room.S, form.room.pivots, form.room.w, x)
+
+
 @kernel(**PLAIN)
 def border(r, part):
     """Fill A = [[S, c W], [c (G + part V), 0]] with c, the largest entry of S."""
@@ -336,13 +342,11 @@ def finish(form, motion, u, size):
     """Torques are outputs here."""
 
 
-OPEN, CLOSED = (
-    Operations(
-        measure, solved, no_foresight, nothing, no_leap, finish, nothing, limit, store, sense, linear, keeps=True,
-        prefers=KEPT, spans=True,
-    )
-    for solved in (solve_open, solve_closed)
+CLOSED = Operations(
+    measure, solve_closed, no_foresight, nothing, no_leap, finish, nothing, limit, store, sense, linear, keeps=True,
+    prefers=KEPT, spans=True,
 )
+OPEN = CLOSED._replace(solve=solve_open, divide=divide)
 
 
 GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)

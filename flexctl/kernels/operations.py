@@ -54,6 +54,8 @@ class Operations(NamedTuple):
         Part of `limit` below which a second correction is left out; less where errors of a step add up along a chain.
     stiffen : (form, k, value)
         Until it is set anew, what moves with input k has `value` times its column squared in S besides: what drives it.
+    divide : (form, x)
+        Put S^-1 x in place of x, S as it was factored last; x has as many entries as motion.q.
     reach : (form, motion, cv) -> float
         Part of a correction that is taken, up to where the friction of a joint turns round.
     begin, close : (form, motion)
@@ -81,6 +83,7 @@ class Operations(NamedTuple):
     spans: bool = False
     foreseen: float = FORESEEN
     stiffen: Any = None
+    divide: Any = None
     reach: Any = all_of_it
     begin: Any = None
     close: Any = None
