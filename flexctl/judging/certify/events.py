@@ -83,7 +83,7 @@ class Event:
 
     @property
     def told(self) -> str:
-        """What the numbers alone do not say: that the arm left its course, or what its model is good for."""
+        """That the arm left its course, or the range of its model; empty where neither is known."""
         if not self.diverges and not self.beyond:
             return ""
         what = self.diverges or f"the run goes to its end, but its numbers count for less: {self.beyond}"
