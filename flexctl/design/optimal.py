@@ -41,6 +41,7 @@ from ..support import checks
 from ..support.files import write_atomically
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.telling import telling
+from ..support.threads import one_thread
 from .optimal_loops import AffineSystem, holding, of_other_inertia, tell_of_linearised, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
 from .optimal_why import in_the_way
@@ -188,7 +189,10 @@ def optimal_command(
     bounds = within_both(own, limits_of(limits or {}))
     way: FloatArray = np.asarray(np.linalg.pinv(fed), float)
     systems = [through_loop(name, given, core, delay, moves, way) for name, given in _plants(plants).items()]
-    planned = _soonest(systems, moves, bounds, core.sample_time, longest, within, also or {}, margin, False, progress)
+    with one_thread():
+        planned = _soonest(
+            systems, moves, bounds, core.sample_time, longest, within, also or {}, margin, False, progress
+        )
     word, found = fingerprint(law), planned.solution
     return OptimalCommand(
         _references(core, word, found.at, found.values, moves, planned.arrival), planned.arrival, planned.bands,
@@ -248,7 +252,8 @@ def bound(
     held_by = holding(known.values(), drives, moves)
     systems = [without_loop(name, given, drives, sample_time, held_by) for name, given in known.items()]
     tell_of_linearised(plants)
-    with telling(progress, "looking for the earliest arrival", "between {:.3f} and {:.3f} s".format) as report:
+    between = "between {:.3f} and {:.3f} s".format
+    with one_thread(), telling(progress, "looking for the earliest arrival", between) as report:
         try:
             planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
         except ConvergenceError as error:

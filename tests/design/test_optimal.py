@@ -70,7 +70,7 @@ def test_the_bound_of_a_mass_on_a_spring_ends_with_the_force_that_holds_it() -> 
     run = fx.simulate(plant, inputs=found.inputs, duration=5.0)
     assert np.abs(run["x"][run.t >= found.arrival] - 0.1).max() <= 0.002 * 0.1 * 1.05
     assert np.abs(run["force"]).max() <= 5.0
-    with pytest.raises(fx.ConvergenceError, match="in the way: the limit of force; 1.1 times as high would do"):
+    with pytest.raises(fx.ConvergenceError, match=r"in the way: the limit of force; 1\.1 times as high would do"):
         fx.bound({"": plant}, {"x": 0.1}, drive="force", limits={"force": 2.4}, within=0.002, longest=2.0,
                  sample_time=2e-3)
 
