@@ -27,7 +27,7 @@ from ..model import ComplexArray, FloatArray, names
 from ..support.checks import real
 from ..support.tabular import Column, Tabular
 from ..support.threads import one_thread
-from . import quality
+from . import feedback, quality
 from .branches import other_curves
 from .explained import explained
 from .full_model import outputs_of
@@ -271,6 +271,7 @@ def parameters(
     found.deadline = time.monotonic() + time_limit
     for r in found.records:
         told += r.warnings()
+    told += feedback.told(found.records, "parameters and their deviations are", feedback.FITTED)
     with one_thread():  # thousands of small matrices
         return _searched(found, told, delay, mesh, engine, progress or (lambda what, part: None))
 
