@@ -31,7 +31,7 @@ _BACK = 0.995
 _REFINED = 3
 """How often a step is solved for, each time for what is left."""
 _RIDGES = (0.0, 1e-14, 1e-12, 1e-10)
-"""What is added to the diagonal, one after the other until there is a factor."""
+"""Parts that are added to the diagonal, one after the other until there is a factor."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ FITTED = (
     "record what the loop was asked for, give it (references), and fit the response that identify.frf returns by it; "
     "or excite without the loop"
 )
-"""What helps where a record itself is fitted."""
+"""The remedy where a record itself is fitted."""
 
 
 class Answer(NamedTuple):
