@@ -87,9 +87,10 @@ def _opened(path: Path) -> _Library | None:
     except OSError:
         return None
     for first, last in _NAMES:
-        count = getattr(library, f"{first}_get_num_threads{last}", None)
-        use = getattr(library, f"{first}_set_num_threads{last}", None)
-        if count is not None and use is not None:
-            count.argtypes, count.restype, use.argtypes, use.restype = [], ctypes.c_int, [ctypes.c_int], None
-            return _Library(count, use)
+        try:
+            count, use = library[f"{first}_get_num_threads{last}"], library[f"{first}_set_num_threads{last}"]
+        except AttributeError:  # of another name in this one
+            continue
+        count.argtypes, count.restype, use.argtypes, use.restype = [], ctypes.c_int, [ctypes.c_int], None
+        return _Library(count, use)
     return None
