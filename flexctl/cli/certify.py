@@ -282,8 +282,8 @@ def _print(found: Certificate) -> None:
     if any(not q.failure for q in found.quantised):
         common.print_table(f"Encoders: 2^bits steps to a turn ({found.scenario})", encoders(found))
     missing = [f"not examined: {note}" for note in (found.no_loop, *found.notes) if note]
-    diverging = [f"{x.name} (from {x.time:.4g} s on): {x.diverges}" for x in found.events if x.diverges]
-    for line in [*predictions(found), *vibrations(found), *diverging, *missing]:
+    happened = [x.told for x in found.events if x.told]
+    for line in [*predictions(found), *vibrations(found), *happened, *missing]:
         console.print(line, soft_wrap=True, markup=False)
     console.print()
     listed = common.table("requirement<", "bound<", "found<", "verdict<")

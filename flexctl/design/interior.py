@@ -28,6 +28,10 @@ CLOSE = 1e-4
 """Distance of the slack from its bound at which it counts as the least one, in parts of it."""
 _BACK = 0.995
 """Part of the way to the nearest row that is gone."""
+_REFINED = 3
+"""How often a step is solved for, each time for what is left."""
+_RIDGES = (0.0, 1e-14, 1e-12, 1e-10)
+"""Parts that are added to the diagonal, one after the other until there is a factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +138,18 @@ def _step(
     rows: _Rows, residual: FloatArray, t: FloatArray, z: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return the changes of the unknowns, of the distances to the rows and of the multipliers."""
-    try:
-        factor = sla.cho_factor(rows.normal(z / t), check_finite=False)
-    except sla.LinAlgError:
+    H = rows.normal(z / t)
+    scale = 1.0 / np.sqrt(np.diag(H))
+    factor = _factored(H * scale * scale[:, None])
+    if factor is None:
         return None
 
     def solved(product: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        dX = sla.cho_solve(factor, -residual - rows.transposed(product / t), check_finite=False)
+        right = -residual - rows.transposed(product / t)
+        dX = np.zeros_like(right)
+        for _ in range(_REFINED):  # the factor is that of a matrix as ill-conditioned as weights are apart
+            left = right - rows.transposed(z / t * rows.times(dX))
+            dX = dX + scale * sla.cho_solve(factor, scale * left, check_finite=False)
         dt = -rows.times(dX)
         return dX, dt, (product - z * dt) / t
 
@@ -148,6 +157,20 @@ def _step(
     now, then = z @ t, (z + _far(z, dz) * dz) @ (t + _far(t, dt) * dt)
     centre = (then / now) ** 3 * now / t.size
     return solved(centre - z * t - dt * dz)
+
+
+def _factored(H: FloatArray) -> tuple[FloatArray, bool] | None:
+    """Return the factor of a matrix of ones on the diagonal; with a little more there where rounding needs it.
+
+    That changes the way to the answer, and nothing in what is known of it: slack and bound are had of any step.
+    """
+    for more in _RIDGES:
+        try:
+            found: tuple[FloatArray, bool] = sla.cho_factor(H + more * np.eye(len(H)), check_finite=False)
+        except sla.LinAlgError:
+            continue
+        return found
+    return None
 
 
 def _far(value: FloatArray, change: FloatArray) -> float:

@@ -41,7 +41,8 @@ from ..support import checks
 from ..support.files import write_atomically
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.telling import telling
-from .optimal_loops import AffineSystem, of_other_inertia, tell_of_linearised, through_loop, without_loop
+from ..support.threads import one_thread
+from .optimal_loops import AffineSystem, holding, of_other_inertia, tell_of_linearised, through_loop, without_loop
 from .optimal_lp import Bounded, Solution, solve
 from .optimal_why import in_the_way
 from .planned_command import PlannedCommand, read
@@ -188,7 +189,10 @@ def optimal_command(
     bounds = within_both(own, limits_of(limits or {}))
     way: FloatArray = np.asarray(np.linalg.pinv(fed), float)
     systems = [through_loop(name, given, core, delay, moves, way) for name, given in _plants(plants).items()]
-    planned = _soonest(systems, moves, bounds, core.sample_time, longest, within, also or {}, margin, False, progress)
+    with one_thread():
+        planned = _soonest(
+            systems, moves, bounds, core.sample_time, longest, within, also or {}, margin, False, progress
+        )
     word, found = fingerprint(law), planned.solution
     return OptimalCommand(
         _references(core, word, found.at, found.values, moves, planned.arrival), planned.arrival, planned.bands,
@@ -210,6 +214,9 @@ def bound(
     progress: bool | Progress | None = None,
 ) -> OptimalTorque:
     """Return the torque that brings plants that are known to the target soonest, without feedback.
+
+    In the end the torque is what holds the target against springs and weight, zero where nothing pulls. The bands are
+    kept at every sample; modes that are fast beside `sample_time` may leave them in between.
 
     For one plant no law is faster; a nonlinear one is linearised about rest, with a warning: turning arms
     couple their joints and change their inertia on the way. Several at once (other frequencies) are possible as long
@@ -241,9 +248,12 @@ def bound(
     for name in drives:
         require(name in bounds, f"{name} has no limit: without one there is no earliest arrival; give limits")
     moves = moves_of(target, tuple(target))
-    systems = [without_loop(name, given, drives, sample_time) for name, given in _plants(plants).items()]
+    known = _plants(plants)
+    held_by = holding(known.values(), drives, moves)
+    systems = [without_loop(name, given, drives, sample_time, held_by) for name, given in known.items()]
     tell_of_linearised(plants)
-    with telling(progress, "looking for the earliest arrival", "between {:.3f} and {:.3f} s".format) as report:
+    between = "between {:.3f} and {:.3f} s".format
+    with one_thread(), telling(progress, "looking for the earliest arrival", between) as report:
         try:
             planned = _soonest(systems, moves, bounds, sample_time, longest, within, also or {}, margin, True, report)
         except ConvergenceError as error:
@@ -251,7 +261,7 @@ def bound(
             if other is None:
                 raise
             raise other from error
-    torques = planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
+    torques = held_by[:, None] + planned.solution.sequences[:, : int(planned.solution.at[-1]) + 1]
     t = tuple((sample_time * np.arange(1, torques.shape[1])).tolist())
     found = {name: PiecewiseConstant(t, tuple(torques[j].tolist())) for j, name in enumerate(drives)}
     return OptimalTorque(found, planned.arrival, planned.bands, tuple(plants))

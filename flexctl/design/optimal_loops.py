@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,11 @@ from ..linear import FirstOrder, SecondOrder
 from ..linear.discrete import delay_outputs, zero_order_hold
 from ..linear.interconnect import closed_loop
 from ..linear.state_model import StateModel
-from ..machine.given import as_simulated, is_control, opened
+from ..machine.given import as_linear, as_simulated, is_control, opened
 from ..model import FloatArray, LinearMechanics, Signal, index_of, names
 
+_HELD = 1e-6
+"""Part of the target by which inputs that hold it may miss it."""
 _SLOW, _OTHER = 1e-4, 0.01
 """Distance of z from 1 for rigid inertias, and the part by which they count as others."""
 
@@ -83,17 +85,40 @@ def through_loop(
     )
 
 
-def without_loop(name: str, plant: Any, drives: Sequence[str], dt: float) -> AffineSystem:
-    """Return the plant from its inputs to the outputs and the inputs themselves."""
+def holding(plants: Iterable[Any], drives: Sequence[str], moves: Mapping[str, float]) -> FloatArray:
+    """Return the inputs that hold the target: against springs and weight; zero of an arm that rests anywhere.
+
+    Where nothing holds it they are zero too. Of several plants they are the mean.
+    """
+    found = []
+    for plant in plants:
+        given = as_linear(plant)
+        one = given.first_order() if isinstance(given, SecondOrder) else given
+        columns = [index_of("input", drive, one.inputs) for drive in drives]
+        rows = [index_of("output", name, one.outputs) for name in moves]
+        whole = np.block([[one.A, one.B[:, columns]], [one.C[rows], one.D[np.ix_(rows, columns)]]])
+        wanted = np.append(np.zeros(len(one.A)), list(moves.values()))
+        size = np.abs(whole).max(axis=1)
+        size[size == 0.0] = 1.0
+        whole, wanted = whole / size[:, None], wanted / size
+        z = np.linalg.lstsq(whole, wanted, rcond=None)[0]
+        holds = np.abs(whole @ z - wanted).max() <= _HELD * np.abs(wanted).max()
+        found.append(z[len(one.A) :] if holds else np.zeros(len(drives)))
+    return np.asarray(np.mean(found, axis=0), float)
+
+
+def without_loop(name: str, plant: Any, drives: Sequence[str], dt: float, held_by: FloatArray) -> AffineSystem:
+    """Return the plant from what its inputs are beside those that hold the target, to outputs and inputs."""
     held = zero_order_hold(plant, dt)
     columns = [index_of("input", drive, held.inputs) for drive in drives]
     n, p = len(held.A), len(drives)
+    B = held.B[:, columns]
     labels = [*names(held.outputs), *drives]
     rows = np.vstack([held.C, np.zeros((p, n))])
     direct = np.vstack([held.D[:, columns], np.eye(p)])
     return AffineSystem(
-        name, held.A, held.B[:, columns], dict(zip(labels, rows, strict=True)),
-        dict(zip(labels, direct, strict=True)), np.zeros(n), dict.fromkeys(labels, 0.0),
+        name, held.A, B, dict(zip(labels, rows, strict=True)), dict(zip(labels, direct, strict=True)), B @ held_by,
+        dict(zip(labels, (direct @ held_by).tolist(), strict=True)),
     )
 
 

@@ -10,6 +10,7 @@ white noises, cannot be told from an output that is fed through, b_0, and is not
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,11 @@ SURE = 8.0
 """How many standard deviations above what chance explains, too."""
 STILL = 1e-6
 """Noise below this part of an output can spoil nothing."""
+FITTED = (
+    "record what the loop was asked for, give it (references), and fit the response that identify.frf returns by it; "
+    "or excite without the loop"
+)
+"""The remedy where a record itself is fitted."""
 
 
 class Answer(NamedTuple):
@@ -44,6 +50,22 @@ def answers(data: Record) -> list[Answer]:
         if part > EXPLAINED:
             found.append(Answer(signal, part))
     return found
+
+
+def told(records: Iterable[Record], what: str, remedy: str) -> list[str]:
+    """Return that inputs answer to the noise of outputs, which makes something wrong; empty where none does."""
+    parts: dict[str, float] = {}
+    for record in records:
+        for answer in answers(record):
+            parts[answer.output.name] = max(parts.get(answer.output.name, 0.0), answer.part)
+    if not parts:
+        return []
+    listed = ", ".join(f'"{name}" ({part:.0%})' for name, part in parts.items())
+    return [
+        f"the input answers to the noise of {listed}: so much of it shows in what the input does next. A loop is "
+        f"closed around the arm, or the input is measured with noise; {what} wrong by what is fed back. "
+        f"Remedy: {remedy}"
+    ]
 
 
 def explained(u: FloatArray, y: FloatArray) -> float:

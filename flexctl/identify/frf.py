@@ -21,8 +21,7 @@ import numpy as np
 
 from ..errors import NotAvailable, require, unknown
 from ..model import ComplexArray, FloatArray, names
-from . import quality
-from .feedback import answers
+from . import feedback, quality
 from .record import Record, nearly_repeating
 from .response import MeasuredResponse
 from .spectra import independent, segments_of, transformed, used
@@ -230,23 +229,11 @@ def _tell_repeating(records: list[Record]) -> None:
 
 def _tell_answers(records: list[Record], method: str) -> None:
     """Say so where the inputs answer to the noise of an output, which no average takes out."""
-    told: dict[str, float] = {}
-    for record in records:
-        for answer in answers(record):
-            told[answer.output.name] = max(told.get(answer.output.name, 0.0), answer.part)
-    if not told:
-        return
-    listed = ", ".join(f'"{name}" ({part:.0%})' for name, part in told.items())
     remedy = "take the references that the record holds (method = \"reference\")" if records[0].references else (
         "record what the loop was asked for and give it (references, on the command line --reference NAME)"
     )
-    quality.tell(
-        [
-            f"the input answers to the noise of {listed}: so much of it shows in what the input does next. A loop is "
-            f"closed around the arm, or the input is measured with noise; {method} is wrong by what is fed back. "
-            f"Remedy: {remedy}, or excite periodically and give the period"
-        ]
-    )
+    remedy += ", or excite periodically and give the period"
+    quality.tell(feedback.told(records, f"{method} is", remedy))
 
 
 def _by_segments(

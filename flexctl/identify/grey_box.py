@@ -26,7 +26,8 @@ from ..machine.given import as_plant
 from ..model import ComplexArray, FloatArray, names
 from ..support.checks import real
 from ..support.tabular import Column, Tabular
-from . import quality
+from ..support.threads import one_thread
+from . import feedback, quality
 from .branches import other_curves
 from .explained import explained
 from .full_model import outputs_of
@@ -270,7 +271,15 @@ def parameters(
     found.deadline = time.monotonic() + time_limit
     for r in found.records:
         told += r.warnings()
-    say = progress or (lambda what, part: None)
+    told += feedback.told(found.records, "parameters and their deviations are", feedback.FITTED)
+    with one_thread():  # thousands of small matrices
+        return _searched(found, told, delay, mesh, engine, progress or (lambda what, part: None))
+
+
+def _searched(
+    found: Problem, told: list[str], delay: int | str, mesh: bool, engine: str, say: Callable[[str, float], None]
+) -> Identified:
+    """Return the parameters that fit best, from a first guess to their deviations."""
     x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)

@@ -19,7 +19,7 @@ from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray, Signal, names
 from ..support.tabular import Column, Tabular
-from . import quality
+from . import feedback, quality
 from .output_error import OutputErrorFit, output_error, simulated
 from .poles import WithPoles
 from .record import Record
@@ -158,7 +158,7 @@ def subspace(
     whole = isinstance(order, int | np.integer) and not isinstance(order, bool) and order >= 1
     require(whole, f"order = {order!r} must be a whole number of states, 1 or more")
     n, p, ny = int(order), len(data.inputs), len(data.outputs)
-    quality.tell(data.warnings())
+    quality.tell([*data.warnings(), *feedback.told([data], "poles and gains are", feedback.FITTED)])
     u, y = data.u - data.u.mean(axis=0), data.y - data.y.mean(axis=0)
     rows = HORIZONS if horizons is None else horizons
     tried = [f for f in rows if f > n / ny + 1 and _columns(data.t.size, f) > 2 * f * (p + ny)]

@@ -176,7 +176,8 @@ def simulate(
         if isinstance(motion, Motion):
             check_motion(name, motion)
     plant, commands, driving, start = commanded(plant, law, motions, inputs)
-    _check_names(plant, law, inputs)
+    check_law_fits(plant, law)
+    _check_inputs(plant, inputs)
     if references is None:  # a name that is wrong in the law explains more than the reference that it then lacks
         references = _references(plant, law, reference)
     check_made_for(law, {name: m.made_for for name, m in references.items() if isinstance(m, MadeForLaw)})
@@ -269,12 +270,16 @@ def check_settings(
     require(used, f'scheme has no effect with method = "{method}"; leave one of them out')
 
 
-def _check_names(plant: MechanicalModel, law: Any, inputs: Mapping[str, InputSignal]) -> None:
+def check_law_fits(plant: MechanicalModel, law: Any) -> None:
+    """Raise `DefinitionError` where a plant does not have what a law measures or drives."""
     if law is not None:
         for name in law.measures:
             index_of(f"output of {plant.kind} measured by the law,", name, plant.outputs)
         for name in law.drives:
             index_of(f"input of {plant.kind} driven by the law,", name, plant.inputs)
+
+
+def _check_inputs(plant: MechanicalModel, inputs: Mapping[str, InputSignal]) -> None:
     for name, signal in inputs.items():
         index_of(f"input of {plant.kind}", name, plant.inputs)
         given: object = signal  # a motion has all that the protocol can be checked for

@@ -56,6 +56,25 @@ def test_the_bound_of_a_rigid_mass_is_bang_bang_to_the_far_edge_of_the_band() ->
     assert np.abs(run["force"]).max() <= 0.5
 
 
+def test_the_bound_of_a_mass_on_a_spring_ends_with_the_force_that_holds_it() -> None:
+    """Ended at zero it was refused, "not even without any limit".
+
+    Exact to the target itself: two arcs about +-F/K, twice as far as the target, from rest to rest.
+    """
+    plant = fx.from_matrices([[1.0]], K=[[25.0]], B=[[1.0]], C=[[1.0]], inputs=["force"], outputs=["x"])
+    found = fx.bound({"": plant}, {"x": 0.1}, drive="force", limits={"force": 5.0}, within=0.002, longest=0.6,
+                     sample_time=2e-3)
+    exact = (np.arccos(1.375 / 2.0) + np.arcsin(np.sqrt(2.109375) / 3.0)) / 5.0
+    assert 0.95 * exact < found.arrival <= 1.02 * exact
+    assert found.inputs["force"].values[-1] == pytest.approx(2.5, rel=1e-9)
+    run = fx.simulate(plant, inputs=found.inputs, duration=5.0)
+    assert np.abs(run["x"][run.t >= found.arrival] - 0.1).max() <= 0.002 * 0.1 * 1.05
+    assert np.abs(run["force"]).max() <= 5.0
+    with pytest.raises(fx.ConvergenceError, match=r"in the way: the limit of force; 1\.1 times as high would do"):
+        fx.bound({"": plant}, {"x": 0.1}, drive="force", limits={"force": 2.4}, within=0.002, longest=2.0,
+                 sample_time=2e-3)
+
+
 @pytest.mark.parametrize("integral", [0.0, 0.3])
 def test_a_plan_through_the_loop_holds_on_every_plant_and_is_faster_than_a_polynomial(integral: float) -> None:
     found = command(integral)

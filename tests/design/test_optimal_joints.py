@@ -69,6 +69,26 @@ def test_one_command_brings_two_joints_with_three_payloads_there(monkeypatch) ->
     assert best.arrival < found.arrival < 0.55
 
 
+def test_a_long_horizon_and_a_narrow_band_of_three_joints_need_no_highs(monkeypatch) -> None:
+    """Undamped and with its weight, bands of 0.1 %: rounding in the steps left it to HiGHS, which ran for minutes."""
+
+    def never(*args, **options):
+        raise AssertionError("HiGHS was asked")
+
+    monkeypatch.setattr(scipy.optimize, "linprog", never)
+    plant = fx.load_plant("spatial_3r").linearise()
+    joints, torques = ([f"joint{i}_{what}" for i in (1, 2, 3)] for what in ("angle", "torque"))
+    move = dict(zip(joints, (0.5, 0.5, -0.5), strict=True))
+    found = fx.bound({"": plant}, move, drive=tuple(torques), limits=dict.fromkeys(torques, 1000.0), within=1e-3,
+                     longest=6.0, sample_time=0.03, progress=False)
+    assert found.arrival < 0.5
+    run = fx.simulate(plant, inputs=found.inputs, duration=2.0)
+    late = (run.t >= found.arrival - 1e-9) & (np.abs(run.t / 0.03 - np.round(run.t / 0.03)) < 1e-6)
+    assert late.sum() > 40
+    assert max(float(np.abs(run[name][late] - x).max()) for name, x in move.items()) <= 1.05e-3 * 0.5
+    assert max(float(np.abs(run[name]).max()) for name in torques) <= 1000.0 * (1.0 + 1e-6)
+
+
 @pytest.mark.parametrize(
     ("names", "options", "limits"),
     [

@@ -90,6 +90,25 @@ def test_loops_are_told(noise, delay) -> None:
         assert identify.frf(both, segment=2.0).method == "reference"
 
 
+@pytest.mark.parametrize("loop", [True, False])
+def test_fits_of_records_tell_of_loops_too(loop: bool) -> None:
+    """Of a mass on a spring in a loop gains were off by their own size, silently."""
+    r = 0.2 * lfilter(*butter(2, 0.06), np.random.default_rng(3).standard_normal(COUNT))
+    u, y = closed(r, (2.0, 0.1) if loop else (0.0, 0.0), 1e-2, 1)
+    data = identify.record(DT, {"joint1_torque [N m]": u[:4000]}, {"joint1_angle [rad]": y[:4000]}, period=0.0)
+    for what, fit in (
+        ("poles and gains", lambda: identify.subspace(data, 4, horizons=(20,), refine=False)),
+        ("parameters and their deviations",
+         lambda: identify.parameters(ARM, data, ["joint.1.hub_inertia"], delay=0, mesh=False, engine="linear")),
+    ):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            fit()
+        said = [str(x.message) for x in told if "answers to the noise" in str(x.message)]
+        assert len(said) == loop
+        assert all(f"{what} are wrong by what is fed back" in text for text in said)
+
+
 def test_loops_without_noise_and_noisy_inputs() -> None:
     r = 0.2 * lfilter(*butter(2, 0.06), np.random.default_rng(3).standard_normal(COUNT))
     u, y = closed(r, (2.0, 0.1), 0.0, 1)

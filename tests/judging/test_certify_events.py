@@ -182,6 +182,30 @@ def test_forces_at_the_tip_are_required_apart_from_loads_at_the_motors() -> None
 
 
 
+def test_an_event_beyond_the_model_was_examined_and_says_so() -> None:
+    """An arm without a reading of its joint spins away; the run goes to its end, and was called "not examined"."""
+    about = task("tokhi_azad_tuned")
+    found = event(about.plant, about.law, about.chosen, "frozen joint1_angle", None)
+    assert not found.failure
+    assert found.largest > 1.0
+    assert found.told.startswith("frozen joint1_angle (from 0.2 s on): the run goes to its end, but its numbers")
+    assert "spin of link 1 reached" in found.told
+    assert _notes({found.name: found}) == ()
+    assert event(about.plant, about.law, about.chosen, "missed sample", None).told == ""
+
+
+@pytest.mark.parametrize(
+    ("measured", "driven", "told"),
+    [("chord7_angle", "joint1_torque", 'measured by the law, "chord7_angle"'),
+     ("joint1_angle", "joint7_torque", 'driven by the law, "joint7_torque"')],
+)
+def test_a_law_of_another_arm_is_refused_before_anything_is_run(measured: str, driven: str, told: str) -> None:
+    law = fx.LinearLaw(1e-3, (measured,), (driven,), ("joint1_angle",), Dy=[[-3.0]], Dr=[[3.0, 0.0, 0.0]])
+    item = fx.Scenario("move", fx.quintic(0.0, 0.1, 0.4), 0.5)
+    with pytest.raises(fx.DefinitionError, match=told):
+        fx.certify(law, "planar_2r_flexible", scenarios=[item])
+
+
 @pytest.mark.parametrize(("name", "astray"), [("frozen chord1_angle", True), ("missed sample", False)])
 def test_a_run_that_leaves_its_course_is_called_so_and_not_one_that_was_not_examined(
     monkeypatch, name: str, astray: bool

@@ -27,6 +27,7 @@ ALLOWED = {
     "frequency": "what the response keeps of itself",
     "frequency.margins": "its own numbers by name",
     "cli.doctor": "what the operating system has: sched_getaffinity",
+    "support.threads": "the functions of a library in C",
     "design.optimal": "a file of JSON with something else in it",
     "judging.tuning": "a file of JSON with something else in it",
     "machine.given": "the message that says which methods of MechanicalModel something lacks",

@@ -148,7 +148,7 @@ def _events(found: Certificate) -> list[page.Block]:
     told = {x.name: f"{x.name} ({x.about})" if x.about else x.name for x in found.events}
     rows = [[told[x.name], x.time, words(x.output), x.largest, x.left] for x in found.events if not x.failure]
     heads = ["what<", "at\n[s]", "followed<", "largest error\n[fraction of the move]", "at the end"]
-    grown = [page.text(f"{x.name} (from {x.time:.4g} s on): {x.diverges}") for x in found.events if x.diverges]
+    grown = [page.text(x.told) for x in found.events if x.told]
     shown = [page.table("", heads, rows)] if rows else []
     return [page.heading("When something happens on the way"), *shown, *grown] if rows or grown else []
 

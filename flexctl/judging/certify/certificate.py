@@ -201,8 +201,8 @@ class Certificate(Tabular):
             "load_steps": [asdict(x) for x in self.loads],
             "events": [
                 {"name": x.name, "time": x.time, "output": x.output, "largest": x.largest, "left": x.left,
-                 "scores": dict(x.scores), "failure": x.failure, "diverges": bool(x.diverges), "about": x.about,
-                 "score_errors": dict(x.errors)} for x in self.events],
+                 "scores": dict(x.scores), "failure": x.failure, "diverges": bool(x.diverges), "beyond": x.beyond,
+                 "about": x.about, "score_errors": dict(x.errors)} for x in self.events],
             "quantisation": [
                 {"bits": q.bits, "quanta": dict(q.quanta), "ripple": dict(q.ripple), "scores": dict(q.scores),
                  "failure": q.failure, "ripple_errors": dict(q.errors)} for q in self.quantised],

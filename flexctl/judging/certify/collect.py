@@ -228,7 +228,7 @@ def _notes(found: Mapping[str, Any]) -> tuple[str, ...]:
     notes += [f"{BETWEEN}: {searched.failed}"] if searched is not None and searched.failed else []
     loads = [x for x in once.values() if isinstance(x, LoadStep) and x.failure]
     happened = [x for x in once.values() if isinstance(x, Event)]
-    notes += [f"{x.name}: {x.failure or x.beyond}" for x in happened if (x.failure or x.beyond) and not x.diverges]
+    notes += [f"{x.name}: {x.failure}" for x in happened if x.failure and not x.diverges]
     notes += [f"load at {x.drive} ({x.variant}): {x.failure}".replace(" ()", "") for x in loads]
     points = {x.unknown: x for x in found.values() if isinstance(x, Point) and x.unknown}  # each reason once
     return (*notes, *(f"{point.where()}: {why}" for why, point in points.items()))

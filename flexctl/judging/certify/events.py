@@ -81,6 +81,14 @@ class Event:
     beyond: str = ""
     about: str = ""
 
+    @property
+    def told(self) -> str:
+        """That the arm left its course, or the range of its model; empty where neither is known."""
+        if not self.diverges and not self.beyond:
+            return ""
+        what = self.diverges or f"the run goes to its end, but its numbers count for less: {self.beyond}"
+        return f"{self.name} (from {self.time:.4g} s on): {what}"
+
 
 def _concerns(message: object, law: Any, item: Scenario) -> bool:
     """Whether a warning is about what an event shows: not the errors of signals that the law does not follow."""

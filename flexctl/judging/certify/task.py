@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ...abilities import IsLinear
 from ...errors import DefinitionError, require, unknown
 from ...laws.given import as_law
+from ...laws.motion_command import MotionCommand
 from ...machine.given import as_plant
 from ...model import names
+from ...simulation.simulate import check_law_fits
 from ...support.checks import several, table
 from .. import scenario as judged_by
 from ..scenario import Scenario, design, label
@@ -104,6 +106,10 @@ def prepared(
     own = getattr(script, "REQUIREMENTS", {})  # of these, what speaks of the scenarios given
     own = {key: bound for key, bound in own.items() if not given or any(concerns(key, item.name) for item in items)}
     stated = {**own, **requirements}
+    if not isinstance(law, MotionCommand):  # such a law moves joints that have no torque to drive
+        for item in items:  # here once, instead of in every run
+            if not item.options.get("motions"):
+                check_law_fits(item.plant(arm).model, law)
     path = getattr(script, "__file__", None) if is_script else None
     poses = tuple(getattr(script, "POSES", ())) if is_script else ()
     left = isinstance(arm, IsLinear) and bool(poses)
