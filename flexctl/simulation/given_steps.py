@@ -14,7 +14,6 @@ import numpy as np
 
 from ..abilities import ContinuousLoop, has_kinks
 from ..errors import ConvergenceError
-from ..kernels import state
 from ..kernels.schemes import SCHEMES
 from ..model import FloatArray, names
 from .defaults import DEFAULT
@@ -79,6 +78,8 @@ def _compare(
 
     later: by how much the sums of local errors grow from some grid points on, at which the run may end.
     """
+    from ..kernels import state  # needs numba
+
     accuracy, record = run.accuracy, run.record
     work, end, found = run.work, (run.q, run.v), run.plan
     gauge = state.gauge(accuracy.kind, accuracy.group, np.inf)

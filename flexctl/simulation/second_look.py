@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ConvergenceError
-from ..kernels import state
 from ..laws.controller import Quantised, layers
 from .defaults import LEAST_RTOL
 
@@ -32,6 +31,8 @@ def second_look(run: Run) -> bool:
 
     Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
+    from ..kernels import state  # needs numba
+
     setup, accuracy = run.setup, run.accuracy
     serves = bool(setup.rtol) and run.compiled is not None and run.plan.sampled and not run.sticks
     if not serves or accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
