@@ -41,12 +41,12 @@ def second_look(run: Run) -> bool:
     Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
     setup, accuracy = run.setup, run.accuracy
-    serves = bool(setup.rtol) and run.compiled is not None and run.plan.sampled and not run.sticks
-    if not serves or accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
+    if not setup.rtol or run.compiled is None or not run.plan.sampled or run.sticks:
         return False
-    rounded = any(isinstance(layer, Quantised) for layer in layers(setup.law))
-    quantum = run.compiled[0].quantum if run.compiled else np.zeros(0)
-    if rounded and not quantum.any():  # a wrapper of its own rounds, which nothing is known to move
+    if accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
+        return False
+    rounded, law = any(isinstance(layer, Quantised) for layer in layers(setup.law)), run.compiled[0]
+    if rounded and not law.quantum.any():  # a wrapper of its own rounds, which nothing is known to move
         return False
     rtol = max(FINER * setup.rtol, LEAST_RTOL)
     finer = _again(run, rtol)
@@ -54,13 +54,12 @@ def second_look(run: Run) -> bool:
         return False
     second, changed = (FIRST_ORDER * off for off in _apart(run, finer))
     if rounded:
-        off = np.where(quantum > 0.0, second[run.compiled[0].measures], 0.0)
-        others = [_again(run, rtol, moved) for moved in (off, -off)]
-        if others[0] is None or others[1] is None:
+        moved = np.where(law.quantum > 0.0, second[law.measures], 0.0)
+        up, down = (_again(run, rtol, off) for off in (moved, -moved))
+        if up is None or down is None:
             return False
-        found = [_apart(finer, other) for other in others]
-        second = second + np.maximum(found[0][0], found[1][0])
-        changed = changed + np.maximum(found[0][1], found[1][1])
+        (y, u), (other_y, other_u) = _apart(finer, up), _apart(finer, down)
+        second, changed = second + np.maximum(y, other_y), changed + np.maximum(u, other_u)
     accuracy.second, run.changed = second, changed
     accuracy.rounded, accuracy.looked = rounded, True
     return True
