@@ -16,7 +16,7 @@ import numpy as np
 from ..abilities import ContinuousLoop
 from ..errors import ConvergenceError
 from ..laws.blended import Blended
-from ..laws.controller import layers
+from ..laws.controller import Noisy, Quantised, layers
 from ..model import FloatArray, index_of, names
 from . import answered
 from .defaults import CLAIM
@@ -85,6 +85,7 @@ def _commanded(run: Run, read: FloatArray) -> tuple[FloatArray, str]:
     none = np.full(len(law.drives), np.nan)
     if np.isnan(read).any():
         return none, f"commands of a law that reads {law.measures[int(np.argmax(np.isnan(read)))]}, of which none is"
+    read = _rounded(run, read)
     if run.compiled is None:
         if not run.kept:
             return none, PYTHON
@@ -104,6 +105,22 @@ def _commanded(run: Run, read: FloatArray) -> tuple[FloatArray, str]:
         return (none, "commands of an unstable law") if blended is None else (blended, "")
     changed = np.zeros(len(run.setup.model.inputs)) if not read.any() else _change(run)
     return (none, AGAIN) if changed is None else (changed[drives], "")
+
+
+def _rounded(run: Run, read: FloatArray) -> FloatArray:
+    """Return by how much readings are off once they are rounded: one that is near its next value may be that.
+
+    With noise on it, of which the record shows nothing, any reading may be near.
+    """
+    law = run.setup.law
+    steps = [layer.steps for layer in layers(law) if isinstance(layer, Quantised)]
+    if not steps or not read.any():
+        return read
+    quantum, noisy = np.max(steps, axis=0), any(isinstance(layer, Noisy) for layer in layers(law))
+    y = run.record.y[run.due >= 0][:, [index_of("output", name, run.setup.model.outputs) for name in law.measures]]
+    turns = y / np.where(quantum > 0.0, quantum, 1.0) + 0.5  # it is rounded down from here
+    near = np.any(np.abs(turns - np.round(turns)) * quantum <= read, axis=0) | noisy
+    return np.where((quantum > 0.0) & near, read + quantum, read)
 
 
 def _change(run: Run) -> FloatArray | None:

@@ -31,7 +31,7 @@ from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .response import Response
 from .scores import scores
-from .second_look import second_look
+from .second_look import rounds_much, second_look
 from .within import left_out, points_within
 
 OPEN = 1e-9
@@ -401,7 +401,7 @@ class Run:
             self.accuracy.hides = hidden_parts(self)
             error, why, claimed = self._claims(y, u)
         begun = time.perf_counter()
-        if self.accuracy.poor(claimed, setup.rtol) and second_look(self):
+        if (self.accuracy.poor(claimed, setup.rtol) or rounds_much(self, claimed)) and second_look(self):
             error, why, claimed = self._claims(y, u)
             elapsed += time.perf_counter() - begun
             provenance.update(wall_s=elapsed, real_time_factor=setup.duration / elapsed)

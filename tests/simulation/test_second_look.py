@@ -85,3 +85,21 @@ def test_what_rounded_readings_leave_open_is_said() -> None:
     assert "rounded values" in text
     assert "joint1_torque" in text
     assert "rtol" not in text
+
+
+def rounded_run(bits: int, gain: float = 1.0, late: int = 1, **options: Any) -> fx.Response:
+    """Return a run of a law that reads angles of so many bits a turn."""
+    gains = (12.0 * gain, 1.5 * gain), (5.0 * gain, 0.6 * gain)
+    law, moves = unseen.pd(*gains, (0.4, -0.3), 0.4, 2e-3, late)()
+    law = fx.Quantised(law, dict.fromkeys(ANGLES, 2.0 * np.pi / 2**bits))
+    return told(unseen.plant("planar_2r_flexible", 5e-4, model__elements=3)(), law, moves, duration=0.6, **options)[0]
+
+
+@pytest.mark.parametrize("bits", [9, 10, 12])
+def test_a_reading_that_another_run_rounds_otherwise_is_counted(bits: int) -> None:
+    """Of 12 bits a count moves no command by the tolerance, and is claimed; of less, readings are moved as well."""
+    run, exact = rounded_run(bits), rounded_run(bits, rtol=1e-5)
+    found = errors(run, exact)
+    assert found["joint1_torque"][0] + found["joint2_torque"][0] > 1.5e-3  # one count
+    for name, (error, claimed) in found.items():
+        assert error <= claimed, name
