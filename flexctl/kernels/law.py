@@ -11,7 +11,7 @@ from numba import int64, types
 
 from .jit import entry, kernel
 from .pointers import call_own
-from .tables import FAST, LAW, MAT, PLAIN, TABLES, VEC
+from .tables import EXACT, FAST, LAW, MAT, TABLES, VEC
 
 
 @kernel(**FAST)
@@ -31,7 +31,7 @@ def _readings(law, k, y, m):
             m[i] = law.quantum[i] * np.floor(m[i] / law.quantum[i] + 0.5)
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def linear_step(law, k, m, r, memory, command):
     """One period of a linear law with readings m: fill the limited command, and put the next state into memory[0]."""
     nx, nu, ny = law.A.shape[1], law.drives.size, law.By.shape[1]
@@ -61,7 +61,7 @@ def linear_step(law, k, m, r, memory, command):
         memory[0, i] = new[i]
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def law_step(law, k, y, r, memory, u):
     """One period of the law. memory[0] = state x, memory[1:] = commands waiting (delay); adds the command into u."""
     nu, m, command = law.drives.size, law.scratch[0], law.scratch[1]
@@ -94,7 +94,7 @@ def _continuous_jump(law, k, tables):
     return jump
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def _continuous_command(law, k, y, tables, memory, held):
     """Command of a continuous law at grid point k, right limits."""
     nx, ny, nu, nr = law.C.shape[1], law.measures.size, law.drives.size, law.Dr.shape[1]
@@ -112,7 +112,7 @@ def _continuous_command(law, k, y, tables, memory, held):
         held[law.drives[i]] += total
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def sampled(law, k, y, tables, memory, held, u):
     """Set the inputs to their right limits at grid point k, calling the law when due; returns whether u jumped."""
     if tables.due[k] >= 0:
@@ -122,7 +122,7 @@ def sampled(law, k, y, tables, memory, held, u):
     return put(k, tables, held, u)
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def within_steps(law, k, y, tables, memory, held, u):
     """Do the same under a continuous law, where it or an input may jump."""
     if not _continuous_jump(law, k, tables):
@@ -131,7 +131,7 @@ def within_steps(law, k, y, tables, memory, held, u):
     return put(k, tables, held, u)
 
 
-@kernel(**PLAIN)
+@kernel(**EXACT)
 def put(k, tables, held, u):
     """Set the inputs to what the law holds and what is prescribed; returns whether one jumped."""
     jump = False
@@ -142,7 +142,7 @@ def put(k, tables, held, u):
     return jump
 
 
-@entry(types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC))
+@entry(types.boolean(LAW, int64, VEC, TABLES, MAT, VEC, VEC), fastmath=False)
 def called(law, k, y, tables, memory, held, u):
     """`sampled` or `within_steps` for callers in Python."""
     if law.continuous == 1:

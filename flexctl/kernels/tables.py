@@ -15,6 +15,9 @@ HIDDEN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Of helpers that Python never calls (it must not): a quarter of the time of compiling is saved."""
 PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False, **HIDDEN}
 """No reference counts on arrays, which would take longer than the arithmetic; no allocation."""
+EXACT: dict[str, Any] = {**PLAIN, "fastmath": False}
+"""The same where every product and sum is rounded by itself. A function that says nothing about it is compiled as its
+first caller in the process is, and stays so for all others."""
 FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp"}, **PLAIN}
 """The same for inner loops, in which products and sums may be fused."""
 INSIDE: dict[str, Any] = FAST

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .jit import kernel
 
 
-@kernel
+@kernel(fastmath=False)
 def row_sum(total, A, i, x):
     """Continue a running sum by row i of a matrix times a vector, from left to right."""
     for j in range(x.size):

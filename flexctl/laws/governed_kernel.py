@@ -61,14 +61,14 @@ SLACK = 5e-3
 """Excess over a bound, in parts of it, that counts as rounding: references are interpolated within an interval."""
 
 
-@kernel
+@kernel(fastmath=False)
 def cubic(z, h, a, da, b, db):
     """Cubic at z in 0 .. 1 with values a, b and slopes da, db per unit of time at the ends, h apart."""
     c, d = 3.0 * (b - a) - h * (2.0 * da + db), 2.0 * (a - b) + h * (da + db)
     return a + z * (h * da + z * (c + z * d))
 
 
-@kernel
+@kernel(fastmath=False)
 def reference(path, spacing, sigma, s, w, r):
     """Fill r from the samples of the path (value, rate, acceleration of each channel) at sigma."""
     last = path.shape[0] - 1
@@ -84,13 +84,13 @@ def reference(path, spacing, sigma, s, w, r):
         r[c + 2] = ((1.0 - z) * dda + z * ddb) * s * s + rate * w
 
 
-@entry(types.void(MAT, float64, float64, float64, float64, VEC))
+@entry(types.void(MAT, float64, float64, float64, float64, VEC), fastmath=False)
 def reference_at(path, spacing, sigma, s, w, r):
     """`reference` for callers in Python."""
     reference(path, spacing, sigma, s, w, r)
 
 
-@kernel
+@kernel(fastmath=False)
 def predicted(g, x, sigma, s, w):
     """Rows of bounded signals [interval, signal] from a state, a pace and its first slope, to the end and TAIL more."""
     h, end = g.interval, rest_after(g.rests, sigma)
@@ -127,19 +127,19 @@ def predicted(g, x, sigma, s, w):
     return z
 
 
-@entry(float64[:, :](GOVERNOR, VEC, float64, float64, float64))
+@entry(float64[:, :](GOVERNOR, VEC, float64, float64, float64), fastmath=False)
 def predict(g, x, sigma, s, w):
     """`predicted` for callers in Python."""
     return predicted(g, x, sigma, s, w)
 
 
-@kernel
+@kernel(fastmath=False)
 def rest_after(rests, sigma):
     """Where the path comes to the next rest that is long enough for the pace to be free again."""
     return rests[np.searchsorted(rests, sigma)] if sigma < rests[-1] else sigma
 
 
-@entry(types.boolean(MAT, float64, float64, float64))
+@entry(types.boolean(MAT, float64, float64, float64), fastmath=False)
 def moves(samples, spacing, begin, end):
     """Whether a path moves between two path parameters."""
     last = float(samples.shape[0])
@@ -151,7 +151,7 @@ def moves(samples, spacing, begin, end):
     return False
 
 
-@kernel
+@kernel(fastmath=False)
 def excess(g, z):
     """By how much predicted signals exceed their bounds, at worst, in parts of the bound; <= 0 if none."""
     most = -np.inf
@@ -162,7 +162,7 @@ def excess(g, z):
     return most
 
 
-@kernel
+@kernel(fastmath=False)
 def admitted(g, z, more):
     """The largest part of the way from predicted signals z to `more` that stays within the bounds."""
     least = 1.0
@@ -175,7 +175,7 @@ def admitted(g, z, more):
     return max(least, 0.0)
 
 
-@kernel
+@kernel(fastmath=False)
 def fastest(g, x, sigma):
     """The fastest pace, held, at which a move can begin."""
     low, high = 0.0, 1.0
@@ -190,7 +190,7 @@ def fastest(g, x, sigma):
     return low
 
 
-@kernel
+@kernel(fastmath=False)
 def next_slope(g, x, sigma, s, w):
     """The slope of the pace for one interval."""
     keep, h = g.keep, g.interval
@@ -211,7 +211,7 @@ def next_slope(g, x, sigma, s, w):
     return between if excess(g, predicted(g, x, sigma, s, between)) <= 0.0 else rest
 
 
-@kernel
+@kernel(fastmath=False)
 def remedy(g, x, sigma, s, rest, over, least, most):
     """The slope that exceeds the bounds least, no farther from the held one, which exceeds them, than it takes."""
     w, smallest = least, excess(g, predicted(g, x, sigma, s, least))
@@ -223,14 +223,14 @@ def remedy(g, x, sigma, s, rest, over, least, most):
     return rest + (w - rest) * min(1.0, over / (over - smallest))
 
 
-@kernel
+@kernel(fastmath=False)
 def pace_at(t, begin, lag, s, w):
     """Path parameter and pace at time t; the first is t to the last bit where nothing was ever slowed."""
     since = t - begin
     return t - (lag + (1.0 - s) * since - 0.5 * w * since**2), s + w * since
 
 
-@kernel
+@kernel(fastmath=False)
 def decided(g, t, x, pace):
     """Replace the pace (begin, lag, s, w) by that of the interval that begins at t; x is the state of the loop."""
     sigma, s = pace_at(t, pace[0], pace[1], pace[2], pace[3])
@@ -244,13 +244,13 @@ def decided(g, t, x, pace):
         pace[2], pace[3] = s, next_slope(g, x, sigma, s, pace[3])
 
 
-@entry(types.void(GOVERNOR, float64, VEC, VEC))
+@entry(types.void(GOVERNOR, float64, VEC, VEC), fastmath=False)
 def decide(g, t, x, pace):
     """`decided` for callers in Python."""
     decided(g, t, x, pace)
 
 
-@kernel
+@kernel(fastmath=False)
 def add_product(matrix, vector, factor, total):
     """Add factor times matrix times vector, which may have more entries than the matrix columns, to total."""
     for i in range(matrix.shape[0]):
@@ -258,7 +258,7 @@ def add_product(matrix, vector, factor, total):
             total[i] += factor * matrix[i, j] * vector[j]
 
 
-@kernel
+@kernel(fastmath=False)
 def corrected(estimators, estimate, known, m, x):
     """Fill x with the estimate after the readings m, from that before them; without one the arm is at rest."""
     _, _, measure, correct, rigid = estimators
@@ -271,7 +271,7 @@ def corrected(estimators, estimate, known, m, x):
     add_product(correct, innovation, 1.0, x)
 
 
-@kernel
+@kernel(fastmath=False)
 def carried(estimators, x, u, estimate):
     """Fill the estimate before the next readings, from that after the last and the command that acts."""
     Phi, Gamma, _, _, _ = estimators
@@ -284,13 +284,13 @@ ESTIMATOR = types.UniTuple(MAT, 5)
 """Phi, Gamma, measure, correct, rigid."""
 
 
-@entry(types.void(ESTIMATOR, VEC, types.boolean, VEC, VEC))
+@entry(types.void(ESTIMATOR, VEC, types.boolean, VEC, VEC), fastmath=False)
 def correct(estimators, estimate, known, m, x):
     """`corrected` for callers in Python."""
     corrected(estimators, estimate, known, m, x)
 
 
-@entry(types.void(ESTIMATOR, VEC, VEC, VEC))
+@entry(types.void(ESTIMATOR, VEC, VEC, VEC), fastmath=False)
 def carry(estimators, x, u, estimate):
     """`carried` for callers in Python."""
     carried(estimators, x, u, estimate)
@@ -300,7 +300,7 @@ STATE = 6
 """Of the governor, behind the law's states and the estimate: whether there is one, calls, and the pace."""
 
 
-@entry(OWN)
+@entry(OWN, fastmath=False)
 def governed_period(law, k, m, r, memory, command):
     """One period of `laws.governed.Governed` in a time loop.
 

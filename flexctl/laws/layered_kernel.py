@@ -14,7 +14,7 @@ from ..kernels.jit import entry, kernel
 from ..kernels.law import linear_step
 from ..kernels.pointers import OWN, call_own, view
 
-STRICT: dict[str, Any] = {"error_model": "numpy"}
+STRICT: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 DELAYED, SATURATED, QUANTISED, NOISY, FROZEN, MISSED, ADDED = range(7)
 TAIL = 3
 """Last numbers of law.places: address of the law inside (0: a linear one), first of our arrays, rows of its memory."""

@@ -19,7 +19,7 @@ from ..kernels.law import law_step
 from ..kernels.pointers import OWN, view
 from ..kernels.tables import LAW, Law
 
-STRICT: dict[str, Any] = {"error_model": "numpy"}
+STRICT: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 
 
 @entry(types.void(LAW, VEC, VEC, MAT, VEC), **STRICT)

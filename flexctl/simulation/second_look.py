@@ -39,8 +39,6 @@ def second_look(run: Run) -> bool:
 
     Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
-    from ..kernels import state  # needs numba
-
     setup, accuracy = run.setup, run.accuracy
     if not setup.rtol or run.compiled is None or not run.plan.sampled or run.sticks:
         return False
@@ -78,6 +76,8 @@ def _again(run: Run, rtol: float, moved: FloatArray | None = None) -> Run | None
 
     moved: by how much each reading is moved before it is rounded.
     """
+    from ..kernels import state  # needs numba
+
     other = type(run)(replace(run.setup, record_states=False))
     gauge = other.accuracy.gauge
     gauge.least[:], gauge.number[state.FLOOR] = 0.5 * run.accuracy.ranges, 1.0

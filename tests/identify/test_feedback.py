@@ -106,7 +106,7 @@ def test_fits_of_records_tell_of_loops_too(loop: bool) -> None:
             fit()
         said = [str(x.message) for x in told if "answers to the noise" in str(x.message)]
         assert len(said) == loop
-        assert all(f"{what} are wrong by what is fed back" in text for text in said)
+        assert all(f"{what} are biased by what is fed back" in text for text in said)
 
 
 def test_loops_without_noise_and_noisy_inputs() -> None:
