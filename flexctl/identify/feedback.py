@@ -63,7 +63,8 @@ def told(records: Iterable[Record], what: str, remedy: str) -> list[str]:
     listed = ", ".join(f'"{name}" ({part:.0%})' for name, part in parts.items())
     return [
         f"the input answers to the noise of {listed}: so much of it shows in what the input does next. A loop is "
-        f"closed around the arm, or the input is measured with noise; {what} biased by what is fed back, the more the larger the noise. "
+        f"closed around the arm, or the input is measured with noise; {what} biased by what is fed back, the more the "
+        "larger the noise. "
         f"Remedy: {remedy}"
     ]
 
