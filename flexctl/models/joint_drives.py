@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import DefinitionError, NotAvailable
 from ..kernels import state
-from ..kernels.engine import Plan, Stepper
+from ..kernels.engine import Loops, Plan, Stepper
 from ..kernels.tables import Course, Law
 from ..machine.arm import Arm
 from ..model import FloatArray, MechanicalModel
@@ -55,9 +55,11 @@ class Static(Stepper):
 
     def __init__(
         self, model: MechanicalModel, run: Any, form: Any, motion: state.Motion, u: FloatArray, plan: Plan,
-        place: IntArray,
+        place: IntArray, parts: tuple[Any, ...] = (),
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place, self.run = model, form, motion, plan, place, run
+        self.loops = Loops()
+        self.loops.parts = parts  # what `run` calls by its address
         self.u, self.held = u.copy(), np.zeros(u.size)
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
@@ -65,6 +67,7 @@ class Static(Stepper):
         if law.drives.size:
             raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
         course = Course(self.plan.tables, self.plan.record, np.array([first, last]))
+        self.link(self.run)
         self.check(self.run(self.form, self.motion, course), float(self.plan.tables.h[first]))
 
 
