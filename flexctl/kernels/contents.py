@@ -28,6 +28,7 @@ import numpy as np
 
 LOCAL = "<locals>"
 NAMED = "__flexctl_name__"  # of a renamed function: the name that it had
+CALLS = "__flexctl_calls__"  # of a function that calls another by its address: that one
 
 
 class Unknown(TypeError):

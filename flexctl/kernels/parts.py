@@ -15,6 +15,7 @@ from numba import boolean, config, float64, int64, types
 from numba.extending import intrinsic
 
 from .ahead import ahead
+from .contents import CALLS
 from .jit import Entry, entry, kernel
 from .operations import Operations
 from .pointers import begin_of
@@ -69,6 +70,8 @@ def apart(ops: Operations, form: Any) -> Operations:
         """Sensor readings."""
         call_measure(motion.calls[MEASURE], form, motion, u, y)
 
+    for by_address, itself in ((solve, inner_solve), (measure, inner_measure)):
+        setattr(by_address.py_func, CALLS, itself)  # C code calls it by its name
     return ops._replace(solve=solve, measure=measure, parts=(solve_part, measure_part))
 
 

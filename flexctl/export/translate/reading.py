@@ -9,12 +9,14 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from ...kernels.contents import CALLS
 from .types import Untranslatable
 
 
 def plain(function: Any) -> Callable[..., Any]:
-    """Return the Python function of one that numba compiles."""
+    """Return the Python function of one that numba compiles; of one that calls another by its address that one's."""
     found = getattr(function, "py_func", function)
+    found = getattr(getattr(found, CALLS, found), "py_func", getattr(found, CALLS, found))
     if not inspect.isfunction(found):
         raise Untranslatable(f"{function!r} has no Python text")
     return found
