@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import complex128, config, int64, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from .contents import CALLS
 from .tables import MAT, VEC
 
 CVEC = complex128[::1]
@@ -58,7 +60,19 @@ def complex_part(context: Any, row: Any, start: Any, size: Any) -> Any:
     return CVEC(VEC, int64, int64), _cut(CVEC, slice(2, 3))
 
 
+def _part(row, start, size):
+    return row[start : start + size]
+
+
+def _matrix(row, start, size):
+    return row[start : start + size * size].reshape((size, size))
+
+
+def _complex_part(row, start, size):
+    return row[start : start + 2 * size].view(np.complex128)
+
+
+for _view, _text in ((part, _part), (square, _matrix), (complex_part, _complex_part)):
+    setattr(_view, CALLS, _text)  # what C code is written from
 if config.DISABLE_JIT:
-    part = lambda row, start, size: row[start : start + size]  # noqa: E731
-    square = lambda row, start, size: row[start : start + size * size].reshape((size, size))  # noqa: E731
-    complex_part = lambda row, start, size: row[start : start + 2 * size].view(complex)  # noqa: E731
+    part, square, complex_part = _part, _matrix, _complex_part
