@@ -169,6 +169,7 @@ def test_a_piece_closed_by_its_block_is_the_loop_at_that_payload(part: float) ->
     assert min(np.abs(np.abs(closed) - one).max() / one.max() for one in wanted) < 1e-6
 
 
+@pytest.mark.slow
 def test_when_pieces_run_out_the_bound_is_raised_and_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """An arm of little damping needs hundreds of pieces to come within half a percent of what is attained."""
     plant, law = case("tokhi_azad_lqg")
@@ -181,6 +182,7 @@ def test_when_pieces_run_out_the_bound_is_raised_and_still_one(monkeypatch: pyte
     assert close <= bound.largest < 10.0
 
 
+@pytest.mark.slow
 def test_a_bound_that_nothing_is_compared_with_is_given_up_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pieces bear no bound at all, as on an arm without damping; what is attained is still told."""
     plant, law = case("tokhi_azad_lqg")

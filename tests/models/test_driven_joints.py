@@ -106,6 +106,7 @@ class TestOneLoad:
         assert run["joint1_current"].max() < 1.05  # it rings in steps as long as the amplifier is fast
         assert run["joint1_current"][-1] == pytest.approx(1.0, abs=1e-9)
 
+    @pytest.mark.slow
     def test_a_hardening_spring_and_its_energy(self) -> None:
         model = rigid(motor={"inductance": L}, stiffness=2.0, damping=0.003, cubic_stiffness=40.0)
         run = fx.simulate(
@@ -325,7 +326,7 @@ class TestFormulations:
         assert np.all(np.abs(run[0].y - run[1].y).max(axis=0) <= np.where(rough, 1e-5, 1e-7) * scale + 1e-10)
 
 
-@pytest.mark.parametrize("kind", ["timoshenko_planar", "finite_segment"])
+@pytest.mark.parametrize("kind", ["timoshenko_planar", pytest.param("finite_segment", marks=pytest.mark.slow)])
 def test_a_smooth_drive_takes_no_second_correction(kind: str) -> None:
     """These make their tangent anew in every step, and the drive is condensed into it."""
     joint = fx.Joint(hub_inertia=1e-3, drive="voltage", motor=fx.Motor(**TABLE, inductance=L), stiffness=5.0)
