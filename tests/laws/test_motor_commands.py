@@ -47,5 +47,5 @@ def test_losses_of_a_loaded_gear_are_left_out_at_rest() -> None:
     assert "losses of the gear" in lossy.provenance["joints"]
     stuck = arm(weight=-9.81, efficiency=0.7).linearise(friction="stick")
     assert np.abs(stuck.D).max() > 1e3
-    level = arm(efficiency=0.7).linearise()
-    assert "losses" not in level.provenance.get("joints", "")
+    level = arm(efficiency=0.7).linearise()  # what drives it turns it less than the plant says: that is told, too
+    assert level.provenance["joints"] == "joint1: losses of the gear under no load left out"

@@ -45,7 +45,7 @@ def load(inertia: float = 2e-3) -> Any:
 
 def rigid(drive: str = "voltage", inertia: float = 2e-3, motor: dict[str, float] | None = None, **joint: Any) -> Any:
     """Table 1 of the page: a rigid load, a geared motor."""
-    own = {"friction": 0.004, "motor": fx.Motor(**TABLE, **(motor or {}))} | joint
+    own = {"friction": 0.004, "motor": fx.Motor(**TABLE | (motor or {}))} | joint
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fx.DriveCaution)  # a LuGre joint of the page is not passive
         return fx.driven_joints(load(inertia), {"joint1_torque": fx.Joint(drive=drive, **own)})
@@ -272,6 +272,20 @@ class TestLinearPlants:
         plant = fx.linearise(model, point)
         assert "friction about 0.2 rad/s" in plant.provenance["joints"]
         assert np.abs(plant.first_order().poles() + 40.0 * w / g).min() < 0.02 * 40.0 * w / g
+
+    def test_losses_of_a_gear_go_the_way_of_the_power(self) -> None:
+        """Turning without a load they went the way that rounding of the torque had."""
+        model = rigid("torque", motor={"gear_efficiency": 0.7, "resistance": 0.0}, friction=0.0, stiffness=5.0)
+        Jm, J = 70.0**2 * 4.606e-7, 2e-3
+        loaded = (1e-3, 0.7, "drives"), (-1e-3, 1.0 / 0.7, "is driven by")
+        for load_, eta, word in (*loaded, (1e-17, 1.0, "left out"), (-1e-17, 1.0, "left out")):
+            q = np.array([0.0, load_ / 5.0])
+            a = np.array([load_ / J, 0.0])
+            point = fx.OperatingPoint(q, np.full(2, 3.0), a, np.array([load_ / eta]))
+            plant = fx.linearise(model, point)
+            assert plant.M[1, 1] == pytest.approx(Jm)
+            assert -plant.K[1, 0] == pytest.approx(5.0 / eta)
+            assert word in plant.provenance["joints"]
 
     def test_play_is_closed_or_open(self) -> None:
         worn = rigid("torque", stiffness=200.0, backlash=0.01)
