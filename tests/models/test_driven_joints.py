@@ -273,20 +273,6 @@ class TestLinearPlants:
         assert "friction about 0.2 rad/s" in plant.provenance["joints"]
         assert np.abs(plant.first_order().poles() + 40.0 * w / g).min() < 0.02 * 40.0 * w / g
 
-    def test_losses_of_a_gear_go_the_way_of_the_power(self) -> None:
-        """Turning without a load they went the way that rounding of the torque had."""
-        model = rigid("torque", motor={"gear_efficiency": 0.7, "resistance": 0.0}, friction=0.0, stiffness=5.0)
-        Jm, J = 70.0**2 * 4.606e-7, 2e-3
-        loaded = (1e-3, 0.7, "drives"), (-1e-3, 1.0 / 0.7, "is driven by")
-        for load_, eta, word in (*loaded, (1e-17, 1.0, "left out"), (-1e-17, 1.0, "left out")):
-            q = np.array([0.0, load_ / 5.0])
-            a = np.array([load_ / J, 0.0])
-            point = fx.OperatingPoint(q, np.full(2, 3.0), a, np.array([load_ / eta]))
-            plant = fx.linearise(model, point)
-            assert plant.M[1, 1] == pytest.approx(Jm)
-            assert -plant.K[1, 0] == pytest.approx(5.0 / eta)
-            assert word in plant.provenance["joints"]
-
     def test_play_is_closed_or_open(self) -> None:
         worn = rigid("torque", stiffness=200.0, backlash=0.01)
         closed, opened = (fx.linearise(worn, friction=how).K[0, 0] for how in ("viscous", "stick"))
