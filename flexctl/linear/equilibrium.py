@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Inseparable, PartlyDriven, Posable, Resting, joints_of, within
+from ..abilities import ArmModel, Inseparable, PartlyDriven, Posable, Resting, joints_of, within
 from ..errors import ConvergenceError, require
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closure_forces, index_of, names
@@ -186,9 +186,21 @@ def _start(model: MechanicalModel, hold: Mapping[str, float], guess: FloatArray 
     return q
 
 
+def _free(model: MechanicalModel, hold: Mapping[str, float]) -> list[str]:
+    """Return the joints that nothing holds."""
+    inner: Any = within(model)
+    if not isinstance(inner, ArmModel) or len(hold) >= len(inner.arm.joints):
+        return []
+    numbered = [f"joint{i + 1}" for i in range(len(inner.arm.joints))]
+    return [name for name in numbered if name not in hold and f"{name}_motor" not in hold]
+
+
 def _refusal(model: MechanicalModel, hold: Mapping[str, float], found: Outcome) -> str:
     joints = [name for name in joints_of(model).values() if name not in hold]
+    free = _free(model, hold)
     remedy = f"hold the joints too ({', '.join(joints)})" if joints else "reduce the load, or give a guess (guess=...)"
+    if free and not joints:
+        remedy = f"{', '.join(free)} of the arm turns freely: begin near where it hangs (its angle in the plant file)"
     part = f"{100.0 * found.last.s:.4g} % of the way from the start to the full load and pose"
     return (
         f"no equilibrium of {model.kind} found beyond {part} after {found.iterations} iterations, last correction "

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..abilities import KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
+from ..abilities import ArmModel, KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
 from ..errors import Caution, ConvergenceError, caution, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
@@ -44,7 +44,20 @@ def drives(model: MechanicalModel) -> dict[str, str]:
         found |= {x: torque for torque, x in joints_of(source).items() if turned.get(torque, x) == x}
         found |= {x: own[0] for x, own in commands_of(source).items() if turned.get(own[0], x) == x}
     found |= {name: model.inputs[i].name for i, name in enumerate(led_of(model))}
-    return {coordinate: name for coordinate, name in found.items() if name in known}
+    return {coordinate: name for coordinate, name in (found or _hub(model)).items() if name in known}
+
+
+def _hub(model: MechanicalModel) -> dict[str, str]:
+    """Return what holds the arm of one link that names no joint: finite differences turn with their first coordinate.
+
+    That is the angle of the hub, or without a hub the displacement of the section beside it.
+    """
+    inner = within(model)
+    if not isinstance(inner, ArmModel) or len(inner.arm.joints) != 1:
+        return {}
+    own = [name for name in names(model.inputs) if name.startswith("joint1_")]
+    turned = [name for name in names(model.coordinates) if name == "joint1_motor"] or names(model.coordinates)[:1]
+    return {turned[0]: own[0]} if own and turned else {}
 
 
 def rest_point(
@@ -97,6 +110,9 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
         return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
     own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor
+    only = next((s for s in model.coordinates if s.name in held), None)
+    if "joint1" in own and own["joint1"] not in held and len(held) == 1 and only is not None and only.unit == "rad":
+        own["joint1"] = only.name  # the hub of finite differences
     for name, motor in own.items():
         if motor not in held:
             raise unknown(f"driven joint of {model.kind}", name, held)

@@ -85,3 +85,42 @@ def test_the_command_line_takes_moments_with_units() -> None:
     wrong = CliRunner().invoke(cli, ["bode", "planar_2r_flexible", "--load", "tip_torque=3mm"])
     assert wrong.exit_code != 0
     assert '"3mm" is not in N m' in wrong.output
+
+
+MOTOR = fx.Motor(gear_ratio=50.0, torque_constant=0.02, resistance=1.5, inductance=1e-3, rotor_inertia=8e-7)
+HUBS = {
+    "torque": fx.Joint(hub_inertia=1e-3), "winding": fx.Joint(hub_inertia=1e-3, drive="voltage", motor=MOTOR),
+    "flexible": fx.Joint(hub_inertia=1e-3, rotor_inertia=1e-3, stiffness=20.0),
+    "servo": fx.Joint(hub_inertia=1e-3, drive="servo", servo_stiffness=30.0),
+}
+
+
+@pytest.mark.parametrize("name", HUBS)
+def test_finite_differences_hold_their_hub_under_loads(name: str) -> None:
+    """They name no joint, and an arm that nothing held was refused as one that buckles."""
+    link = fx.Link(0.6, fx.Material(6.9e10, 2700.0), fx.Section(6e-5, 2e-11))
+    arm = fx.Arm("one", (link,), (HUBS[name],), actuators=(Actuator("push", 0.3, 0.7),))
+    found = []
+    for kind, mesh in (("finite_difference", {"sections": 60}), ("timoshenko_planar", {"elements": 40})):
+        model = fx.build(arm, kind, **mesh)
+        plant = fx.linearise(model, load={"push": 0.15}, pose={"joint1": 0.02})
+        at = plant.operating_point
+        assert at is not None
+        y = dict(zip(fx.names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
+        found.append((at.u[0], y["joint1_angle"], y["tip_y"]))
+    np.testing.assert_allclose(found[0], found[1], rtol=2e-3)
+    assert found[0][0] == pytest.approx({"winding": -0.0675, "servo": 0.0185}.get(name, -0.045), rel=1e-3)
+
+
+def test_a_free_joint_is_told_to_begin_where_it_hangs() -> None:
+    link = fx.Link(0.6, fx.Material(6.9e10, 2700.0), fx.Section(6e-5, 2e-11))
+    for angle, rests in ((0.0, False), (-1.5, True)):
+        joints = fx.Joint(hub_inertia=1e-3), fx.Joint(drive="free", angle=angle)
+        model = fx.build(fx.Arm("crane", (link, link), joints, gravity=(0.0, -9.81, 0.0)), "finite_segment")
+        if rests:
+            point = fx.rest_point(model)
+            y = dict(zip(fx.names(model.outputs), model.output(point.q, point.v, point.a, point.u), strict=True))
+            assert y["tip_x"] == pytest.approx(0.6, abs=0.02)
+            continue
+        with pytest.raises(fx.ConvergenceError, match=r"joint2 of the arm turns freely: begin near where it hangs"):
+            fx.rest_point(model)

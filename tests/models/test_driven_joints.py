@@ -45,7 +45,7 @@ def load(inertia: float = 2e-3) -> Any:
 
 def rigid(drive: str = "voltage", inertia: float = 2e-3, motor: dict[str, float] | None = None, **joint: Any) -> Any:
     """Table 1 of the page: a rigid load, a geared motor."""
-    own = {"friction": 0.004, "motor": fx.Motor(**TABLE, **(motor or {}))} | joint
+    own = {"friction": 0.004, "motor": fx.Motor(**TABLE | (motor or {}))} | joint
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fx.DriveCaution)  # a LuGre joint of the page is not passive
         return fx.driven_joints(load(inertia), {"joint1_torque": fx.Joint(drive=drive, **own)})

@@ -155,6 +155,19 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
     return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})
 
 
+_UNLOADED = 1e-9
+"""Torque of a joint that is rounding [N m]."""
+
+
+def _losses(rate: float, load: float, stays: bool) -> str:
+    """Return how a linear plant takes the losses of a gear whose direction they depend on."""
+    if abs(load) <= _UNLOADED:  # nothing tells which way power would flow
+        return "under no load left out"
+    if rate == 0.0:  # friction that has no direction yet, of 1e5 N m s/rad per N m
+        return f"under {load:.4g} N m " + ("stick" if stays else "left out")
+    return f"as it {'drives' if load * rate > 0.0 else 'is driven by'} the link"
+
+
 def smooth(joint: Joint, rate: float, load: float, open_: bool, stays: bool) -> tuple[Joint, list[str]]:
     """Return the joint that is linearised, and in words what was made of its dry friction, gear losses and play.
 
@@ -176,10 +189,10 @@ def smooth(joint: Joint, rate: float, load: float, open_: bool, stays: bool) -> 
         told.append(f"{law.kind} friction sticks" if stays else f"{law.kind} friction left out, viscous only")
         found = found if stays else replace(found, friction_law=None)
     motor = found.motor
-    if motor is not None and motor.directed_efficiency < 1.0 and rate == 0.0 and load != 0.0:
-        # at rest under a load they are friction that has no direction yet, of 1e5 N m s/rad per N m
-        told.append(f"losses of the gear under {load:.4g} N m " + ("stick" if stays else "left out"))
-        found = found if stays else replace(found, motor=replace(motor, gear_efficiency=1.0))
+    if motor is not None and motor.directed_efficiency < 1.0:
+        told.append("losses of the gear " + _losses(rate, load, stays))
+        if told[-1].endswith("left out"):
+            found = replace(found, motor=replace(motor, gear_efficiency=1.0))
     if joint.backlash and open_:
         told.append(f"within its play, which is {'open' if stays else 'taken as closed'}")
         found = found if stays else replace(found, backlash=0.0, backlash_rounding=0.0)

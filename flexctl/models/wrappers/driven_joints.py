@@ -489,6 +489,8 @@ class _LinearDrivenJoints(LinearMechanics):
         self.B = wrapped.input_matrix(q)
         self.sensors = wrapped.output_tangent(q, q, q, u)
         self.turned = wrapped.inner.turned if isinstance(wrapped.inner, LinearMechanics) else ()
+        if self.lags:  # no winding at rest
+            self.resting, self.lifted = wrapped.resting, wrapped.lifted
         if isinstance(wrapped.inner, ArmModel):
             self.arm = wrapped.inner.arm
 
