@@ -60,12 +60,13 @@ def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Ca
             begun += 0.5 * (1.0 - begun)
         done = False
         y, u = apart(run, pilot)
-        accuracy.second, changed = accuracy.beside(pilot.accuracy, y, u, LONGER * 2**level)
-        if not run.jumps():  # then sums miss nothing
-            accuracy.second = np.minimum(accuracy.second, accuracy.gauge.error)
-        if last is not None:
-            accuracy.second = np.minimum(accuracy.second, accuracy.changed(last[0], run.record.y, last[2]))
-            changed = np.minimum(changed, np.abs(run.record.u - last[1]).max(axis=0))
+        found, changed = accuracy.beside(pilot.accuracy, y, u, LONGER * 2**level)
+        accuracy.second = found
+        if not accuracy.settled(rtol) and last is not None:
+            accuracy.second = accuracy.at_least(accuracy.changed(last[0], run.record.y, last[2]), found, rtol)
+            changed = np.abs(run.record.u - last[1]).max(axis=0)
+        elif not accuracy.settled(rtol) and not run.jumps():  # then sums miss nothing
+            accuracy.second = accuracy.at_least(accuracy.gauge.error, found, rtol)
         if accuracy.settled(rtol):
             run.changed = changed
             return True
