@@ -4,9 +4,9 @@ Each default run of `accuracy_unseen` and of the cases that tests know is compar
 method. What the estimate says before it is raised, over the error that is there, tells which factor would have covered
 95 % of the pairs of run and output, and all of them:
 
-    SAFETY of sampled loops, VARIED of runs in steps of several lengths, CHANGED of runs that were taken twice
-    (`simulation/accuracy.py`); FIRST_ORDER of second looks (`simulation/second_look.py`); REDUCED and HALF of commands
-    and led torques (`simulation/given.py`)
+    SAFETY of sampled loops, VARIED of runs in steps of several lengths, CHANGED of runs that were taken twice, SURER of
+    runs with a pilot (`simulation/accuracy.py`); FIRST_ORDER of second looks (`simulation/second_look.py`);
+    REDUCED and HALF of commands and led torques (`simulation/given.py`)
 
 A factor is too small where it covers less than 95 %, and too large where a third of it would cover all. With a number
 of `kernels/estimate.py` set to another one, as in
@@ -64,7 +64,7 @@ def kind_of(found: accuracy.Accuracy) -> str:
     if found.looked:
         return "FIRST_ORDER"
     if found.second is not None:
-        return "CHANGED"
+        return "SURER" if found.piloted else "CHANGED"
     if np.isfinite(found.memory):
         return "SAFETY"
     return "VARIED" if found._varied else "none"
@@ -95,7 +95,8 @@ def needed(label: str, case: More) -> Iterable[tuple[str, str, float]]:
     assert kept is not None
     told(label, run, exact)
     raised, kind = kept._safety, kind_of(kept)
-    factor = {"CHANGED": accuracy.CHANGED, "FIRST_ORDER": second_look.FIRST_ORDER}.get(kind, raised)
+    taken_twice = {"CHANGED": accuracy.CHANGED, "SURER": accuracy.SURER, "FIRST_ORDER": second_look.FIRST_ORDER}
+    factor = taken_twice.get(kind, raised)
     commands = {signal.name for signal in run.inputs}
     for name, claimed in run.error.items():
         extent, error = float(np.ptp(exact[name])), off(run, exact, name)
@@ -123,7 +124,8 @@ def main(only: list[str]) -> None:
         for kind, output, factor in needed(name, case):
             found[kind].append((factor, f"{name}: {output}"))
     used = {"SAFETY": accuracy.SAFETY, "VARIED": accuracy.VARIED, "CHANGED": accuracy.CHANGED,
-            "FIRST_ORDER": second_look.FIRST_ORDER, "REDUCED, HALF": given.REDUCED, "none": 1.0}
+            "SURER": accuracy.SURER, "FIRST_ORDER": second_look.FIRST_ORDER, "REDUCED, HALF": given.REDUCED,
+            "none": 1.0}
     for kind, rows in found.items():
         factors = np.array([factor for factor, _ in rows])
         print(f"{kind:14s} is {used[kind]:.3g}: {factors.size} pairs, median {np.median(factors):.2g}, "

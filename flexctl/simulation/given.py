@@ -20,6 +20,7 @@ from ..laws.controller import Noisy, Quantised, layers
 from ..model import FloatArray, index_of, names
 from . import answered
 from .defaults import CLAIM
+from .pilot import apart, lengthened
 
 if TYPE_CHECKING:
     from .run import Run
@@ -133,10 +134,11 @@ def _change(run: Run) -> FloatArray | None:
     if not run.plan.rtol and run.due.max() >= 0:  # the control periods, which were good enough
         return _in_halves(run)
     fixed = not run.plan.rtol
-    longer = 1.0 if run.due.max() >= 0 else 2.0
-    other = type(run)(replace(setup, step=longer * setup.step, record_states=False))
-    if other.t.size < 3:
+    if run.due.max() < 0:
+        setup = lengthened(setup, 2)
+    if setup.duration < 2.0 * setup.step:
         return None
+    other = type(run)(replace(setup, record_states=False))
     other.accuracy.gauge.least[:] = 0.5 * run.accuracy.ranges
     other.plan = other.plan._replace(rtol=0.0 if fixed else min(COARSER * setup.rtol, 1.0))
     return _changed(run, other, REDUCED if setup.scheme.stages > 1 else 1.0)
@@ -158,10 +160,7 @@ def _changed(run: Run, other: Run, factor: float) -> FloatArray | None:
         other.once(lambda part: None)
     except ConvergenceError:
         return None
-    near = np.abs(other.t[np.clip(np.searchsorted(other.t, run.t - 1e-9), 0, other.t.size - 1)] - run.t) < 1e-9
-    at = np.searchsorted(other.t, run.t[near] - 1e-9)
-    change: FloatArray = np.abs(other.record.u[at] - run.record.u[near]).max(axis=0)
-    return change * factor
+    return apart(run, other)[1] * factor
 
 
 def told_why(error: Mapping[str, float], why: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:

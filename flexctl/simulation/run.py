@@ -29,6 +29,7 @@ from .given_steps import HIDES, SEES, run_given
 from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
+from .pilot import HALVED, in_parts, serves, taken
 from .response import Response
 from .scores import scores
 from .second_look import rounds_much, second_look
@@ -36,14 +37,13 @@ from .within import left_out, points_within
 
 OPEN = 1e-9
 """Gap of a closure relative to the pose with which a run may begin."""
-HALVED = 2
-"""So often are the steps of a run without jumps of forces halved before they follow local errors. Chosen: both
-together cost six times the first run, a third time would cost eight more, and following them about as much."""
 HALVINGS = 6
 """So often are steps halved in a run with dry friction, at most: down to 16 us from 1 ms, about the smallest step."""
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
+ROUNDED = 1e-13
+"""Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -71,7 +71,8 @@ class Setup:
 class Run:
     """The prepared grid and tables, and the state of the run."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, points: Sequence[float] | None = None) -> None:
+        """points: times that the grid has besides, if they are known, so that steps know what inputs do within them."""
         from ..kernels import tables
         from ..kernels.engine import Plan
         from .accuracy import Accuracy, unknown_by_unit
@@ -89,20 +90,21 @@ class Run:
         grid_of = period or setup.step if sampled else period
         self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [] if sampled else breaks)
         acting = [*setup.inputs.values(), *setup.motions.values(), *(setup.references.values() if acts else ())]
-        moved = 0.0
-        if setup.rtol and setup.method in SCHEMES:
-            more = points_within(acting, self.t, setup.rtol)
-            if more:
-                self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [*breaks, *more])
-        elif setup.method in SCHEMES:
-            moved = left_out(acting, self.t)
+        moved, self.points = 0.0, list(points or ())
+        if points is None and setup.method in SCHEMES:
+            if setup.rtol:
+                self.points = points_within(acting, self.t, setup.rtol)
+            else:
+                moved = left_out(acting, self.t)
+        if self.points:
+            self.t, h, self.due = time_grid(setup.duration, setup.step, grid_of, [*breaks, *self.points])
         if law is None:
             self.due[:] = -1
         if sampled:
             warn_between_samples(setup.inputs, self.t, setup.step)
         before, after, bulge = np.zeros((self.t.size, p)), np.zeros((self.t.size, p)), np.zeros((h.size, p))
         for name, signal in setup.inputs.items():
-            left, right = limits(name, signal, self.t, setup.step)
+            left, right = _without_rounding(*limits(name, signal, self.t, setup.step))
             i = index_of("input", name, model.inputs)
             before[:, i] += left
             after[:, i] += right
@@ -159,6 +161,7 @@ class Run:
         """Run from begin to end; where steps follow the error, first in those of the grid.
 
         That run knows the ranges of the outputs. It is the result if its own estimate is good enough and nothing jumps.
+        Where joints are led a pilot in longer steps comes before it, which their torques would need after it anyway.
         Exact steps and those of the march stay as they are.
         """
         if not self.plan.rtol or self.setup.method not in SCHEMES:
@@ -168,6 +171,11 @@ class Run:
             self._pass(report)
             return
         asked, whole, hides = self.plan, (self.q, self.v), 0.0
+        if self.commands and serves(self):
+            if not taken(self, asked, whole, report):
+                self._follow(asked, whole, report)
+            report(1.0)
+            return
         self.plan = asked._replace(rtol=0.0)
         try:
             self._pass(lambda part: report(PILOT * part))
@@ -176,7 +184,7 @@ class Run:
             if self.longest() <= SEES and hides > HIDES * asked.rtol:  # another run would take longer than to look
                 self.accuracy.hides = hidden_parts(self)
                 hides = float(self.accuracy.hides[self.accuracy.controlled].max(initial=0.0))
-            good = not self._jumps() and hides <= HIDES * asked.rtol and self.accuracy.within(asked.rtol)
+            good = not self.jumps() and hides <= HIDES * asked.rtol and self.accuracy.within(asked.rtol)
             self.accuracy.hides *= 1.0 if good else 0.0
         except ConvergenceError:  # shorter steps may do
             good = False
@@ -184,14 +192,18 @@ class Run:
             self.accuracy.gauge.error[:] = np.inf
         smooth = not self.forces_jump() and (hides <= HIDES * asked.rtol or self.longest() <= SEES)
         if not good and smooth and not self.sticks and self.accuracy.near(asked.rtol):
-            good = self._halve(asked, whole)
+            good = taken(self, asked, whole, lambda part: None) if serves(self) else self._halve(asked, whole)
         if not good:
-            self.accuracy.again()
-            (self.q, self.v), self.plan = whole, asked._replace(gauge=self.accuracy.gauge)
-            self._pass(lambda part: report(PILOT + (1.0 - PILOT) * part))
+            self._follow(asked, whole, report)
         if self.sticks:
             self._refine(asked, whole)
         report(1.0)
+
+    def _follow(self, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None]) -> None:
+        """Run in steps that follow the error, with the ranges that are known."""
+        self.accuracy.again()
+        (self.q, self.v), self.plan = whole, asked._replace(gauge=self.accuracy.gauge)
+        self._pass(lambda part: report(PILOT + (1.0 - PILOT) * part))
 
     def _halve(self, asked: Any, whole: tuple[FloatArray, FloatArray]) -> bool:
         """Run in half steps, which change what can be seen by so much that the rest is known; return if it is little.
@@ -199,17 +211,9 @@ class Run:
         Sums of local errors say more than there is: in an arm that is moved they have all signs. Two runs cost less
         than steps that are short for their sake.
         """
-        from ..kernels import state
-
         for level in range(1, HALVED + 1):
             y, u, sums = self.record.y.copy(), self.record.u.copy(), self.accuracy.gauge.error.copy()
-            self.accuracy.again()
-            self.accuracy.gauge.number[state.FLOOR] = level
-            (self.q, self.v) = whole
-            self.plan = asked._replace(gauge=self.accuracy.gauge, rtol=0.0, level=level)
-            try:
-                self._pass(lambda part: None)
-            except ConvergenceError:
+            if not in_parts(self, asked, whole, level, lambda part: None):
                 return False
             if self.accuracy.converged(y, self.record.y, sums, asked.rtol):
                 self.changed = np.abs(self.record.u - u).max(axis=0)
@@ -250,7 +254,7 @@ class Run:
         before, after = self.tables.before, self.tables.after
         return bool(self.setup.payload or np.any(before[1:-1] != after[1:-1]) or np.any(after[0]))
 
-    def _jumps(self) -> bool:
+    def jumps(self) -> bool:
         """Whether a force or a commanded acceleration jumps."""
         for rows in self.commands.values():
             change = max(np.abs(rows[3] - rows[2]).max(), abs(rows[3, 0]))
@@ -423,6 +427,13 @@ class Run:
     def longest(self) -> float:
         """Return the longest step of the grid [s]."""
         return float(self.tables.h.max())
+
+
+def _without_rounding(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of a signal without the jumps that rounding makes of it."""
+    bound = ROUNDED * max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
+    right = np.where(np.abs(right) <= bound, 0.0, right)
+    return np.where(np.abs(left - right) <= bound, right, left), right
 
 
 def _without_acceleration(model: MechanicalModel, rows: IntArray) -> IntArray:
