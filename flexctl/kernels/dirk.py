@@ -128,7 +128,7 @@ def dirk(
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
-    begin, close, reach = ops.begin, ops.close, ops.reach
+    begin, close, reach, worse = ops.begin, ops.close, ops.reach, ops.worse
     act = sampled if made is COMPILED else called
     after_jump = 1e-3 if ops.prefers == FULL else REST
 
@@ -307,7 +307,7 @@ def dirk(
                     begun, there = held[i] + tables.after[k, i], held[i] + tables.before[k + 1, i]
                     curved = 4.0 * part * (1.0 - part) * tables.bulge[k, i]
                     u[i] = there if part == 1.0 else begun + part * (there - begun) + curved
-                aged = stage == 0 and not exact and (number[YOUNG] >= AGE or tired(number))
+                aged = stage == 0 and not exact and (number[YOUNG] >= AGE or tired(number, worse))
                 fresh = full or number[FACTORED] != gh or aged
                 status, size, iteration = newton(form, motion, u, gh, scheme, limit, fresh)
                 if status != DONE:

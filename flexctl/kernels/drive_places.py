@@ -10,3 +10,12 @@ RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 ) = range(26)
 """Places in the constants of a joint; see `models.wrappers.drive.constants`."""
 CURRENT_READING, TORQUE_READING, FRICTION_READING, READINGS = range(4)
+
+(
+    LINK_LINK, MOTOR_LINK, MOTOR_MOTOR, MOTOR_CHARGE, CHARGE_MOTOR, CHARGE_CHARGE, MOTOR_BRISTLE, BRISTLE_MOTOR,
+    BRISTLE_BRISTLE, MOTOR_BY_FIRST, MOTOR_BY_SECOND, CHARGE_BY_FIRST, CURRENT_BY_RATE, CURRENT_BY_FIRST,
+    FRICTION_BY_RATE, FRICTION_BY_BRISTLE, ALL,
+) = range(17)
+"""Places in what a joint does: its matrix, row and column, then derivatives of the left sides by both inputs, and of
+the readings. Of a rigid joint the link stands for the motor, and the first two are empty. The spring alone couples link
+and motor: (link, motor) is (link, link) with the other sign. What is not here is zero."""

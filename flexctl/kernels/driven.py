@@ -22,8 +22,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .drive_places import LINK, MOTOR, READINGS, SLOTS
-from .drives import drive, slots_of
+from .drive_places import (
+    ALL,
+    BRISTLE,
+    BRISTLE_BRISTLE,
+    BRISTLE_MOTOR,
+    CHARGE,
+    CHARGE_CHARGE,
+    CHARGE_MOTOR,
+    LINK,
+    MOTOR,
+    MOTOR_LINK,
+    MOTOR_MOTOR,
+    READINGS,
+    SLOTS,
+)
+from .drives import condense, drive
 from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
@@ -50,14 +64,9 @@ class Set(NamedTuple):
     kinks: np.ndarray  # (1,) 1 where a force has kinks, or all but kinks
     u: np.ndarray  # (p,) inputs of the arm inside
     local: np.ndarray  # (4, 4) position, rate, acceleration, inputs of a joint
-    M: np.ndarray
-    D: np.ndarray
-    K: np.ndarray
-    B: np.ndarray
-    y: np.ndarray
-    Y: np.ndarray
     r: np.ndarray  # (k, 4) residuals
-    S: np.ndarray  # (4 k, 4)
+    S: np.ndarray  # (k, ALL) matrices, see `drive_places`
+    left: np.ndarray  # (k, 2) torque and stiffness of each joint without the drive's own coordinates
     seen: np.ndarray  # (k, 3) readings
     Z: np.ndarray  # (k, n)
     A: np.ndarray  # (k, k)
@@ -65,7 +74,7 @@ class Set(NamedTuple):
     right: np.ndarray  # (k,)
 
 
-SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 5, VEC, *(MAT,) * 6, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -86,7 +95,7 @@ def joints(
     kept: np.ndarray, readings: np.ndarray, inputs: int, kinks: bool,
 ) -> Set:
     """Return the set of driven joints with its scratch."""
-    (k, n), zeros, s = columns.shape, np.zeros, SLOTS
+    (k, n), zeros = columns.shape, np.zeros
     def whole(x: Any) -> np.ndarray:
         return np.ascontiguousarray(x, np.int64).ravel()
 
@@ -95,44 +104,39 @@ def joints(
     return Set(
         np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole([outputs, 0]),
         whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
-        zeros(inputs), zeros((4, s)), zeros((s, s)), zeros((s, s)), zeros((s, s)), zeros((s, 2)), zeros(READINGS),
-        zeros((0, 14)), zeros((k, s)), zeros((s * k, s)), zeros((k, READINGS)), zeros((k, n)),
-        zeros((k, k)), zeros(k, np.int64), zeros(k),
+        zeros(inputs), zeros((4, SLOTS)), zeros((k, SLOTS)), zeros((k, ALL)), zeros((k, 2)), zeros((k, READINGS)),
+        zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k),
     )
 
 
+NO_MATRIX = (0.0, 0.0, 0.0)
+"""Weights where residuals and readings alone are asked for."""
+
+
 @kernel(**PLAIN)
-def ask(joints, q, v, a, u, ca, cv, cq):
-    """Evaluate all joints: residuals, S, readings; and the inputs of the arm."""
+def ask(joints, motion, u, weights):
+    """Evaluate all joints: residuals, matrices (weights: ca, cv, cq), readings; and the inputs of the arm."""
+    q, v, a, local = motion.q, motion.v, motion.a, joints.local
     joints.outputs[1] = 0
     for i in range(0, joints.kept.size, 2):
         joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
     for j in range(joints.torques.size):
-        x, local, top = joints.columns[j], joints.local, slots_of(joints.constants[j])
-        for slot in range(MOTOR, top):
-            place = joints.slots[SLOTS * j + slot]
-            local[0, slot] = q[place] if place >= 0 else 0.0
-            local[1, slot] = v[place] if place >= 0 else 0.0
-            local[2, slot] = a[place] if place >= 0 else 0.0
+        x = joints.columns[j]
         position, rate, acceleration = 0.0, 0.0, 0.0
         for i in range(joints.spans[2 * j], joints.spans[2 * j + 1]):
             position += x[i] * q[i]
             rate += x[i] * v[i]
             acceleration += x[i] * a[i]
         local[0, LINK], local[1, LINK], local[2, LINK] = position, rate, acceleration
+        for slot in range(MOTOR, SLOTS):
+            place = joints.slots[SLOTS * j + slot]
+            if place >= 0:
+                local[0, slot], local[1, slot], local[2, slot] = q[place], v[place], a[place]
         for i in range(2):
             at = joints.own[2 * j + i]
             local[3, i] = u[at] if at >= 0 else 0.0
-        found = joints.r[j], joints.M, joints.D, joints.K, joints.B, joints.y, joints.Y
-        drive(joints.constants[j], local, found)
-        for i in range(READINGS):
-            joints.seen[j, i] = joints.y[i]
+        drive(joints.constants[j], local, weights, (joints.r[j], joints.seen[j], joints.S[j]))
         joints.u[joints.torques[j]] = -joints.r[j, LINK]
-        for row in range(top):
-            for slot in range(top):
-                joints.S[SLOTS * j + row, slot] = (
-                    ca * joints.M[row, slot] + cv * joints.D[row, slot] + cq * joints.K[row, slot]
-                )
 
 
 @kernel(**PLAIN)
@@ -151,51 +155,51 @@ def border(joints, d):
     for j in range(k):
         p[j] = along(joints, j, d)
         for other in range(k):
-            A[j, other] = along(joints, j, joints.Z[other]) * joints.S[SLOTS * other, LINK]
+            A[j, other] = along(joints, j, joints.Z[other]) * joints.left[other, 1]
         A[j, j] += 1.0
     if factor_full(A, joints.pivots) != 0:
         return True
     solve_full(A, joints.pivots, p)
     for j in range(k):
-        torque = joints.S[SLOTS * j, LINK] * p[j]
+        torque = joints.left[j, 1] * p[j]
         for i in range(joints.columns.shape[1]):
             d[i] -= joints.Z[j, i] * torque
     return False
 
 
 @kernel(**PLAIN)
-def condense(joints, j):
-    """Eliminate the drive's own coordinates of joint j from S_j and its residual; returns whether that failed."""
-    base = SLOTS * j
-    for slot in range(SLOTS - 1, LINK, -1):
-        if joints.slots[base + slot] >= 0:
-            pivot = joints.S[base + slot, slot]
-            if pivot == 0.0 or not np.isfinite(pivot):
-                return True
-            for row in range(slot):
-                part = joints.S[base + row, slot] / pivot
-                if part != 0.0:
-                    joints.r[j, row] -= part * joints.r[j, slot]
-                    for column in range(slot):
-                        joints.S[base + row, column] -= part * joints.S[base + slot, column]
-    return False
+def leave(joints):
+    """Eliminate the drives' own coordinates: the arm is under what is left. Returns whether that failed."""
+    failed = False
+    for j in range(joints.torques.size):
+        torque, stiffness = condense(joints.constants[j], joints.r[j], joints.S[j])
+        joints.left[j, 0], joints.left[j, 1] = torque, stiffness
+        joints.u[joints.torques[j]] = -torque
+        failed = failed or not np.isfinite(stiffness)
+    return failed
 
 
 @kernel(**PLAIN)
 def follow(joints, j, d, size):
-    """Fill the correction of the coordinates that `condense` eliminated; returns the largest so far."""
-    base, local = SLOTS * j, joints.local
-    local[0, LINK] = along(joints, j, d)
-    for slot in range(MOTOR, SLOTS):
-        local[0, slot] = 0.0
-        if joints.slots[base + slot] >= 0:
-            left = joints.r[j, slot]
-            for column in range(slot):
-                left -= joints.S[base + slot, column] * local[0, column]
-            local[0, slot] = left / joints.S[base + slot, slot]
-            d[joints.slots[base + slot]] = local[0, slot]
-            size = max(size, abs(local[0, slot])) if np.isfinite(local[0, slot]) else np.inf
+    """Fill the correction of the coordinates that `leave` eliminated; returns the largest so far."""
+    base, r, S, turned = SLOTS * j, joints.r[j], joints.S[j], along(joints, j, d)
+    if joints.slots[base + MOTOR] >= 0:
+        turned = (r[MOTOR] - S[MOTOR_LINK] * turned) / S[MOTOR_MOTOR]
+        size = put(d, joints.slots[base + MOTOR], turned, size)
+    if joints.slots[base + CHARGE] >= 0:
+        more = (r[CHARGE] - S[CHARGE_MOTOR] * turned) / S[CHARGE_CHARGE]
+        size = put(d, joints.slots[base + CHARGE], more, size)
+    if joints.slots[base + BRISTLE] >= 0:
+        more = (r[BRISTLE] - S[BRISTLE_MOTOR] * turned) / S[BRISTLE_BRISTLE]
+        size = put(d, joints.slots[base + BRISTLE], more, size)
     return size
+
+
+@kernel(**PLAIN)
+def put(d, place, value, size):
+    """Put a value there; returns the largest so far."""
+    d[place] = value
+    return max(size, abs(value)) if np.isfinite(value) else np.inf
 
 
 @kernel(**PLAIN)
@@ -221,7 +225,7 @@ def reach(form, motion, cv):
 @kernel(**INSIDE)
 def ready(form, motion, u, ca, cv, cq):
     """Ask the joints for their part of the tangent; let the arm know the time, and how old its factors are."""
-    ask(form.set, motion.q, motion.v, motion.a, u, ca, cv, cq)
+    ask(form.set, motion, u, (ca, cv, cq))
     inside = form.motion
     for i in range(inside.number.size):
         inside.number[i] = motion.number[i]
@@ -235,11 +239,10 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
         """One correction; see the module docstring."""
         ready(form, motion, u, ca, cv, cq)
         joints, inside = form.set, form.motion
+        if leave(joints):
+            return SINGULAR, np.inf
         for j in range(joints.torques.size):
-            if condense(joints, j):
-                return SINGULAR, np.inf
-            joints.u[joints.torques[j]] = -joints.r[j, LINK]
-            stiffen(form.inner, joints.torques[j], joints.S[SLOTS * j, LINK])
+            stiffen(form.inner, joints.torques[j], joints.left[j, 1])
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh)
         for i in range(inside.d.size):
             motion.d[i] = inside.d[i]
@@ -259,10 +262,8 @@ def bordered(inner_solve: Any, keeps: bool, divide: Any) -> Any:
         """One correction; see the module docstring."""
         ready(form, motion, u, ca, cv, cq)
         joints, inside = form.set, form.motion
-        for j in range(joints.torques.size):
-            if condense(joints, j):
-                return SINGULAR, np.inf
-            joints.u[joints.torques[j]] = -joints.r[j, LINK]
+        if leave(joints):
+            return SINGULAR, np.inf
         n, d, largest = inside.q.size, inside.d, 0.0
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
         if status != DONE or not np.isfinite(size):
@@ -329,7 +330,7 @@ def driven(ops: Operations) -> Operations:
         """Sensor readings, and those of the drives."""
         joints = form.set
         if joints.outputs[1] == 0:
-            ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+            ask(joints, motion, u, NO_MATRIX)
         first, joints.outputs[1] = joints.outputs[0], 0
         inner_measure(form.inner, form.motion, joints.u, y[:first])
         for i in range(first, y.size):
@@ -339,7 +340,7 @@ def driven(ops: Operations) -> Operations:
     def sense(form, motion, u, rows, y):
         """Some of them."""
         joints, first = form.set, form.set.outputs[0]
-        ask(joints, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        ask(joints, motion, u, NO_MATRIX)
         for i in range(rows.size):
             if rows[i] < first:
                 inner_sense(form.inner, form.motion, joints.u, rows[i : i + 1], y[i : i + 1])
@@ -349,7 +350,7 @@ def driven(ops: Operations) -> Operations:
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
         """The step stands. At a border the last correction of the arm was not what moved it: its size says nothing."""
-        ask(form.set, motion.q, motion.v, motion.a, u, 1.0, 0.0, 0.0)
+        ask(form.set, motion, u, NO_MATRIX)
         inner_finish(form.inner, form.motion, form.set.u, size if stiff else np.inf)
         form.set.outputs[1] = 1  # what follows a step is that it is measured
         if form.set.kinks[0] == 1:  # what the second correction was does not tell what it will be
@@ -385,5 +386,5 @@ def driven(ops: Operations) -> Operations:
     return Operations(
         measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
         keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
-        far=ops.far, foreseen=ops.foreseen, reach=reach,
+        far=ops.far, foreseen=ops.foreseen, worse=ops.worse, reach=reach,
     )

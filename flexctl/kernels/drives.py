@@ -21,17 +21,26 @@ from numba import types
 from .drive_places import (
     BACK,
     BRISTLE,
+    BRISTLE_BRISTLE,
+    BRISTLE_MOTOR,
     BRISTLES,
     CHARGE,
+    CHARGE_BY_FIRST,
+    CHARGE_CHARGE,
+    CHARGE_MOTOR,
     COULOMB,
     CREEP,
     CUBIC,
     CURRENT,
+    CURRENT_BY_FIRST,
+    CURRENT_BY_RATE,
     CURRENT_READING,
     CURRENTS,
     DAMPER,
     FLEXIBLE,
     FRICTION,
+    FRICTION_BY_BRISTLE,
+    FRICTION_BY_RATE,
     FRICTION_READING,
     GEAR,
     INDUCTANCE,
@@ -40,14 +49,20 @@ from .drive_places import (
     KP,
     KV,
     LINK,
+    LINK_LINK,
     MOTOR,
+    MOTOR_BRISTLE,
+    MOTOR_BY_FIRST,
+    MOTOR_BY_SECOND,
+    MOTOR_CHARGE,
+    MOTOR_LINK,
+    MOTOR_MOTOR,
     PLAY,
     PUSH,
-    READINGS,
     RESISTANCE,
+    RIGID,
     ROUND,
     SERVO,
-    SLOTS,
     SOFT,
     SPRING,
     STATIC,
@@ -114,146 +129,146 @@ def reach(c, w, change):
 
 
 @kernel(**PLAIN)
-def slots_of(c):
-    """Return how many slots, from the first on, hold all that a joint has."""
-    if c[FRICTION] == BRISTLES:
-        return BRISTLE + 1
-    if c[INPUT] == WINDING:
-        return CHARGE + 1
-    return int(c[FLEXIBLE]) + 1
+def push(c, x, v, u):
+    """Return the motor's torque beyond its gear, its derivatives by angle, rate, charge rate and both inputs; the
+    current, its derivatives by rate and input.
+    """
+    kind, m = int(c[INPUT]), int(c[FLEXIBLE])
+    if kind == SERVO:
+        tau = c[KP] * (u[0] - x[m]) + c[KV] * (u[1] - v[m])
+        return tau, -c[KP], -c[KV], 0.0, c[KP], c[KV], 0.0, 0.0, 0.0
+    if kind == CURRENT:
+        i, part = clipped(u[0], c[CURRENTS])
+        return c[PUSH] * i, 0.0, 0.0, 0.0, c[PUSH] * part, 0.0, i, 0.0, part
+    if kind == VOLTAGE:
+        volts, part = clipped(u[0], c[VOLTS])
+        i, free = clipped((volts - c[BACK] * v[m]) / c[RESISTANCE], c[CURRENTS])
+        i_w, i_u = -free * c[BACK] / c[RESISTANCE], free * part / c[RESISTANCE]
+        return c[PUSH] * i, 0.0, c[PUSH] * i_w, 0.0, c[PUSH] * i_u, 0.0, i, i_w, i_u
+    if kind == WINDING:
+        return c[PUSH] * v[CHARGE], 0.0, 0.0, c[PUSH], 0.0, 0.0, v[CHARGE], 0.0, 0.0
+    given = 1.0 if kind == TORQUE else 0.0
+    return given * u[0], 0.0, 0.0, 0.0, given, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel(**PLAIN)
-def drive(c, local, found):
-    """Fill residual r (4), its derivatives M, D, K (4 x 4) and B (4 x 2), readings y (3) and theirs Y (3, 14).
+def rise(c, i, w, volts):
+    """Return what changes the current of a winding, L i', and its derivatives by rate, current and input."""
+    volts, part = clipped(volts, c[VOLTS])
+    found, by_w, by_i = volts - c[BACK] * w - c[RESISTANCE] * i, -c[BACK], -c[RESISTANCE]
+    if c[CURRENTS] < np.inf:  # the amplifier takes the voltage back before the current goes beyond
+        pull = AMPLIFIER * c[RESISTANCE]
+        for side in (1.0, -1.0):
+            back = pull * (side * c[CURRENTS] - i)
+            if side * found > side * back:
+                found, by_w, by_i, part = back, 0.0, -pull, 0.0
+    return found, by_w, by_i, part
 
-    c: constants of the joint; local: rows of positions, rates, accelerations and inputs; found: what is filled. Y holds
-    the derivatives by the four accelerations, rates and positions, then by the two inputs. It may have no rows: a step
-    does not ask for them, and of the rest what stands at the first `slots_of` slots alone is filled.
+
+@kernel(**PLAIN)
+def rubbing(c, w, load):
+    """Return the friction, its derivatives by rate and load of the bristles; how these slip, its derivatives by both.
+
+    load: force of the bristles by Coulomb friction, the rate of slot 3.
     """
-    x, v, a, u, (r, M, D, K, B, y, Y) = local[0], local[1], local[2], local[3], found
-    told = Y.shape[0] > 0
-    top = SLOTS if told else slots_of(c)
-    for i in range(top):
-        r[i] = B[i, 0] = B[i, 1] = 0.0
-        for j in range(top):
-            M[i, j] = D[i, j] = K[i, j] = 0.0
-    for i in range(READINGS):
-        y[i] = 0.0
-        for j in range(Y.shape[1] if told else 0):
-            Y[i, j] = 0.0
-    kind, m = int(c[INPUT]), int(c[FLEXIBLE])
-    w, dw = v[m], a[m]
-    # torque of the motor beyond the gear: tau, and its derivatives by angle, rate, current state, inputs
-    tau, by_x, by_w, by_i, by_u, by_other = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if kind == TORQUE:
-        tau, by_u = u[0], 1.0
-    elif kind == SERVO:
-        tau = c[KP] * (u[0] - x[m]) + c[KV] * (u[1] - w)
-        by_x, by_w, by_u, by_other = -c[KP], -c[KV], c[KP], c[KV]
-    elif kind == CURRENT:
-        i, part = clipped(u[0], c[CURRENTS])
-        tau, by_u = c[PUSH] * i, c[PUSH] * part
-        y[CURRENT_READING] = i
-        if told:
-            Y[CURRENT_READING, 12] = part
-    elif kind == VOLTAGE:
-        volts, part = clipped(u[0], c[VOLTS])
-        i, free = clipped((volts - c[BACK] * w) / c[RESISTANCE], c[CURRENTS])
-        i_w, i_u = -free * c[BACK] / c[RESISTANCE], free * part / c[RESISTANCE]
-        tau, by_w, by_u = c[PUSH] * i, c[PUSH] * i_w, c[PUSH] * i_u
-        y[CURRENT_READING] = i
-        if told:
-            Y[CURRENT_READING, 4 + m], Y[CURRENT_READING, 12] = i_w, i_u
-    elif kind == WINDING:
-        i = v[CHARGE]
-        tau, by_i = c[PUSH] * i, c[PUSH]
-        y[CURRENT_READING] = i
-        if told:
-            Y[CURRENT_READING, 4 + CHARGE] = 1.0
-        volts, part = clipped(u[0], c[VOLTS])
-        rise, rise_w, rise_i = volts - c[BACK] * w - c[RESISTANCE] * i, -c[BACK], -c[RESISTANCE]
-        if c[CURRENTS] < np.inf:  # the amplifier takes the voltage back before the current goes beyond
-            pull = AMPLIFIER * c[RESISTANCE]
-            for side in (1.0, -1.0):
-                back = pull * (side * c[CURRENTS] - i)
-                if side * rise > side * back:
-                    rise, rise_w, rise_i, part = back, 0.0, -pull, 0.0
-        r[CHARGE], M[CHARGE, CHARGE] = c[INDUCTANCE] * a[CHARGE] - rise, c[INDUCTANCE]
-        D[CHARGE, m], D[CHARGE, CHARGE], B[CHARGE, 0] = -rise_w, -rise_i, -part
-    # friction
-    F, F_w, F_z = c[VISCOUS] * w, c[VISCOUS], 0.0
+    F, F_w = c[VISCOUS] * w, c[VISCOUS]
+    if c[FRICTION] == RIGID:
+        return F, F_w, 0.0, 0.0, 0.0, 0.0
+    g, g_w = stribeck(c, w)
     if c[FRICTION] == TANH:
-        g, g_w = stribeck(c, w)
         t = math.tanh(w / c[CREEP])
-        F, F_w = F + g * t, F_w + g_w * t + g * (1.0 - t * t) / c[CREEP]
-    elif c[FRICTION] == BRISTLES:
-        g, g_w = stribeck(c, w)
-        load, Fc, speed = v[BRISTLE], c[COULOMB], abs(w)
-        sign = 1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0
-        slip, slip_z = speed * Fc * load / g, speed * Fc / g
-        slip_w = Fc * load * (sign / g - speed * g_w / (g * g))
-        F += Fc * load + c[SOFT] * (w - slip)
-        F_w += c[SOFT] * (1.0 - slip_w)
-        F_z = Fc - c[SOFT] * slip_z
-        soft = Fc * Fc / c[STIFF]
-        r[BRISTLE], M[BRISTLE, BRISTLE] = soft * a[BRISTLE] + Fc * (slip - w), soft
-        D[BRISTLE, BRISTLE], D[BRISTLE, m] = Fc * slip_z, Fc * (slip_w - 1.0)
-    y[FRICTION_READING] = F
-    if told:
-        Y[FRICTION_READING, 4 + m], Y[FRICTION_READING, 4 + BRISTLE] = F_w, F_z
-    inside = tau - c[INERTIA] * dw - F  # what goes into the gear
+        return F + g * t, F_w + g_w * t + g * (1.0 - t * t) / c[CREEP], 0.0, 0.0, 0.0, 0.0
+    Fc, speed = c[COULOMB], abs(w)
+    sign = 1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0
+    slip, slip_z = speed * Fc * load / g, speed * Fc / g
+    slip_w = Fc * load * (sign / g - speed * g_w / (g * g))
+    F, F_w = F + Fc * load + c[SOFT] * (w - slip), F_w + c[SOFT] * (1.0 - slip_w)
+    return F, F_w, Fc - c[SOFT] * slip_z, slip, slip_w, slip_z
+
+
+@kernel(**PLAIN)
+def drive(c, local, weights, found):
+    """Fill residual r (4), readings y (3) and the matrix ca M + cv D + cq K, with derivatives, of a joint in S (ALL).
+
+    c: constants of the joint; local: rows of positions, rates, accelerations and inputs; weights: ca, cv, cq. Of r and
+    S what the joint does not have stays as it is.
+    """
+    x, v, a, u, (ca, cv, cq), (r, y, S) = local[0], local[1], local[2], local[3], weights, found
+    m = int(c[FLEXIBLE])
+    w = v[m]
+    tau, by_x, by_w, by_i, by_first, by_second, current, current_w, current_u = push(c, x, v, u)
+    F, F_w, F_z, slip, slip_w, slip_z = rubbing(c, w, v[BRISTLE])
+    inside = tau - c[INERTIA] * a[m] - F  # what goes into the gear
+    y[CURRENT_READING], y[FRICTION_READING] = current, F
+    S[CURRENT_BY_RATE], S[CURRENT_BY_FIRST] = current_w, current_u
+    S[FRICTION_BY_RATE], S[FRICTION_BY_BRISTLE] = F_w, F_z
     by_w, by_z = by_w - F_w, -F_z
     ways = math.tanh(w / REVERSAL) if c[GEAR] < 1.0 else 0.0
-    bend = (1.0 - ways * ways) / REVERSAL
+    bend, gain = (1.0 - ways * ways) / REVERSAL, 1.0
     if c[FLEXIBLE] == 0.0:
-        out, gain = inside, 1.0
         if c[GEAR] < 1.0:
             sign = 1.0 if inside >= 0.0 else -1.0
             gain = c[GEAR] ** (sign * ways)
-            out = gain * inside
-            by_w = by_w + out / gain * math.log(c[GEAR]) * sign * bend
-        r[LINK] = -out
-        row = LINK
-        M[row, LINK] = gain * c[INERTIA]
-        D[row, LINK] -= gain * by_w
-        D[row, CHARGE] -= gain * by_i
-        D[row, BRISTLE] -= gain * by_z
-        K[row, LINK] -= gain * by_x
-        B[row, 0] -= gain * by_u
-        B[row, 1] -= gain * by_other
+            by_w += inside * math.log(c[GEAR]) * sign * bend
+        r[LINK] = -gain * inside
+        S[MOTOR_MOTOR] = gain * (ca * c[INERTIA] - cv * by_w - cq * by_x)
     else:
         z, z1, z2 = play(x[MOTOR] - x[LINK], c[PLAY], c[ROUND])
-        rate = v[MOTOR] - v[LINK]
-        out = c[SPRING] * z + c[CUBIC] * z**3 + c[DAMPER] * z1 * rate
+        rate, turn = v[MOTOR] - v[LINK], 0.0
+        out = (c[SPRING] + c[CUBIC] * z * z) * z + c[DAMPER] * z1 * rate
         out_x = (c[SPRING] + 3.0 * c[CUBIC] * z * z) * z1 + c[DAMPER] * z2 * rate
         out_v = c[DAMPER] * z1
-        r[LINK] = -out
-        K[LINK, LINK], K[LINK, MOTOR], D[LINK, LINK], D[LINK, MOTOR] = out_x, -out_x, out_v, -out_v
-        gain, turn = 1.0, 0.0
         if c[GEAR] < 1.0:
             sign = 1.0 if out >= 0.0 else -1.0
             gain = c[GEAR] ** (-sign * ways)
             turn = -gain * out * math.log(c[GEAR]) * sign * bend
-        row = MOTOR
-        r[row] = gain * out - inside
-        M[row, MOTOR] = c[INERTIA]
-        K[row, LINK], K[row, MOTOR] = -gain * out_x, gain * out_x - by_x
-        D[row, LINK], D[row, MOTOR] = -gain * out_v, gain * out_v + turn - by_w
-        D[row, CHARGE], D[row, BRISTLE] = -by_i, -by_z
-        B[row, 0], B[row, 1] = -by_u, -by_other
+        r[LINK], r[MOTOR] = -out, gain * out - inside
+        both = cq * out_x + cv * out_v
+        S[LINK_LINK], S[MOTOR_LINK] = both, -gain * both
+        S[MOTOR_MOTOR] = ca * c[INERTIA] + gain * both + cv * (turn - by_w) - cq * by_x
+        gain = 1.0
     y[TORQUE_READING] = -r[LINK]
-    if not told:
-        return
-    for j in range(4):
-        Y[TORQUE_READING, j], Y[TORQUE_READING, 4 + j], Y[TORQUE_READING, 8 + j] = -M[0, j], -D[0, j], -K[0, j]
-    Y[TORQUE_READING, 12], Y[TORQUE_READING, 13] = -B[0, 0], -B[0, 1]
+    S[MOTOR_CHARGE], S[MOTOR_BRISTLE] = -gain * cv * by_i, -gain * cv * by_z
+    S[MOTOR_BY_FIRST], S[MOTOR_BY_SECOND] = -gain * by_first, -gain * by_second
+    if c[INPUT] == WINDING:
+        more, more_w, more_i, part = rise(c, v[CHARGE], w, u[0])
+        r[CHARGE] = c[INDUCTANCE] * a[CHARGE] - more
+        S[CHARGE_MOTOR], S[CHARGE_CHARGE] = -cv * more_w, ca * c[INDUCTANCE] - cv * more_i
+        S[CHARGE_BY_FIRST] = -part
+    if c[FRICTION] == BRISTLES:
+        Fc, soft = c[COULOMB], c[COULOMB] * c[COULOMB] / c[STIFF]
+        r[BRISTLE] = soft * a[BRISTLE] + Fc * (slip - w)
+        S[BRISTLE_MOTOR], S[BRISTLE_BRISTLE] = cv * Fc * (slip_w - 1.0), ca * soft + cv * Fc * slip_z
 
 
-@entry(types.void(VEC, MAT, types.Tuple((VEC, MAT, MAT, MAT, MAT, VEC, MAT))), error_model="numpy")
+@kernel(**PLAIN)
+def condense(c, r, S):
+    """Eliminate all but the link's angle: returns the torque that is left with the sign of r, and the stiffness.
+
+    The motor's row becomes what it is without charge and bristles; `follow` needs it.
+    """
+    m = int(c[FLEXIBLE])
+    left, moves = r[m], S[MOTOR_MOTOR]
+    if c[INPUT] == WINDING:
+        part = S[MOTOR_CHARGE] / S[CHARGE_CHARGE]
+        left, moves = left - part * r[CHARGE], moves - part * S[CHARGE_MOTOR]
+    if c[FRICTION] == BRISTLES:
+        part = S[MOTOR_BRISTLE] / S[BRISTLE_BRISTLE]
+        left, moves = left - part * r[BRISTLE], moves - part * S[BRISTLE_MOTOR]
+    if m == 0:
+        return left, moves
+    r[MOTOR], S[MOTOR_MOTOR] = left, moves
+    part = S[LINK_LINK] / moves
+    return r[LINK] + part * left, S[LINK_LINK] + part * S[MOTOR_LINK]
+
+
+@entry(types.void(VEC, MAT, types.Tuple((VEC, VEC, MAT))), error_model="numpy")
 def drive_entry(c, local, found):
-    """`drive`, for Python."""
-    drive(c, local, found)
+    """`drive`, for Python: the rows of S are M, D and K."""
+    r, y, S = found
+    drive(c, local, (1.0, 0.0, 0.0), (r, y, S[0]))
+    drive(c, local, (0.0, 1.0, 0.0), (r, y, S[1]))
+    drive(c, local, (0.0, 0.0, 1.0), (r, y, S[2]))
 
 
 @entry(types.float64(VEC, types.float64, types.float64), error_model="numpy")

@@ -10,6 +10,8 @@ from .idle import all_of_it
 
 FORESEEN = 1e-3
 """Part of the tolerance below which a second correction is left out, where nothing else is said."""
+WORSE = 2.0
+"""By what convergence must have become slower for new factors to pay, where nothing else is said."""
 
 
 class Operations(NamedTuple):
@@ -52,10 +54,13 @@ class Operations(NamedTuple):
         Whether the kept factors of a step serve a jump, whose matrix is theirs over ca but for the damping.
     foreseen : float
         Part of `limit` below which a second correction is left out; less where errors of a step add up along a chain.
+    worse : float
+        By what corrections with kept factors must shrink more slowly than with new ones for new ones to pay: more
+        where these take as long as many corrections.
     stiffen : (form, k, value)
         Until it is set anew, what moves with input k has `value` times its column squared in S besides: what drives it.
     divide : (form, x)
-        Put S^-1 x in place of x, S as it was factored last; x has as many entries as motion.q.
+        Put S^-1 x in place of x, S as it was factored last; x has as many entries as motion.q. motion.d may be lost.
     reach : (form, motion, cv) -> float
         Part of a correction that is taken, up to where the friction of a joint turns round.
     begin, close : (form, motion)
@@ -82,6 +87,7 @@ class Operations(NamedTuple):
     far: float = np.inf
     spans: bool = False
     foreseen: float = FORESEEN
+    worse: float = WORSE
     stiffen: Any = None
     divide: Any = None
     reach: Any = all_of_it

@@ -25,15 +25,38 @@ FARTHEST = 1e3
 
 def joint_seen(constants: FloatArray, x: FloatArray, v: FloatArray, a: FloatArray, given: FloatArray) -> Seen:
     """Return a joint at positions, rates and accelerations of its slots, with its inputs."""
-    s = drive_places.SLOTS
-    found = Seen(
-        np.zeros(s), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, s)), np.zeros((s, 2)),
-        np.zeros(drive_places.READINGS), np.zeros((drive_places.READINGS, 14)),
-    )
-    local = np.zeros((4, s))
+    r, y, S = np.zeros(drive_places.SLOTS), np.zeros(drive_places.READINGS), np.zeros((3, drive_places.ALL))
+    local = np.zeros((4, drive_places.SLOTS))
     local[:3], local[3, : given.size] = (x, v, a), given
-    kernel.drive_entry(constants, local, tuple(found))
-    return found
+    kernel.drive_entry(constants, local, (r, y, S))
+    M, D, K = (_matrix(constants, row) for row in S)
+    B, m = np.zeros((drive_places.SLOTS, 2)), int(constants[drive_places.FLEXIBLE])
+    B[m] = S[0, [drive_places.MOTOR_BY_FIRST, drive_places.MOTOR_BY_SECOND]]
+    B[drive_places.CHARGE, 0] = S[0, drive_places.CHARGE_BY_FIRST]
+    Y = np.zeros((drive_places.READINGS, 14))  # by accelerations, rates, positions, inputs
+    current, friction, torque = (
+        Y[i] for i in (drive_places.CURRENT_READING, drive_places.FRICTION_READING, drive_places.TORQUE_READING)
+    )
+    rate = drive_places.SLOTS
+    current[[rate + m, 12]] = S[0, [drive_places.CURRENT_BY_RATE, drive_places.CURRENT_BY_FIRST]]
+    current[rate + drive_places.CHARGE] = float(constants[drive_places.INPUT] == drive_places.WINDING)
+    friction[rate + m] = S[0, drive_places.FRICTION_BY_RATE]
+    friction[rate + drive_places.BRISTLE] = S[0, drive_places.FRICTION_BY_BRISTLE]
+    torque[:] = -np.concatenate([part[drive_places.LINK] for part in (M, D, K, B)])
+    return Seen(r, M, D, K, B, y, Y)
+
+
+def _matrix(constants: FloatArray, S: FloatArray) -> FloatArray:
+    """Return the matrix of a joint, slots by slots, from what the kernels fill."""
+    A, m = np.zeros((drive_places.SLOTS, drive_places.SLOTS)), int(constants[drive_places.FLEXIBLE])
+    charge, bristle = drive_places.CHARGE, drive_places.BRISTLE
+    A[m, m] = S[drive_places.MOTOR_MOTOR]
+    if m:
+        A[0, 0], A[0, m], A[m, 0] = S[drive_places.LINK_LINK], -S[drive_places.LINK_LINK], S[drive_places.MOTOR_LINK]
+    A[m, charge], A[charge, m] = S[drive_places.MOTOR_CHARGE], S[drive_places.CHARGE_MOTOR]
+    A[m, bristle], A[bristle, m] = S[drive_places.MOTOR_BRISTLE], S[drive_places.BRISTLE_MOTOR]
+    A[charge, charge], A[bristle, bristle] = S[drive_places.CHARGE_CHARGE], S[drive_places.BRISTLE_BRISTLE]
+    return A
 
 
 def rest(model: DrivenJoints, angles: Sequence[float] | FloatArray) -> FloatArray:
