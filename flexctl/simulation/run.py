@@ -420,7 +420,7 @@ class Run:
         )
 
     def _doubted(self, claimed: Sequence[Claim]) -> bool:
-        """Whether a second run is to tell the errors: a claim would be warned of, or sums of local errors tell little."""
+        """Whether a second run is to tell the errors: a claim is to be warned of, or sums of local errors tell little."""
         accuracy = self.accuracy
         return accuracy.rings or accuracy.poor(claimed, self.setup.rtol) or rounds_much(self, claimed)
 
