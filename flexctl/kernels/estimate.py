@@ -131,6 +131,7 @@ def add_up(gauge, h, keeps):
     fade = np.exp(-h / gauge.memory[0])
     for j in range(gauge.local.size):
         gauge.sum[j] = fade * gauge.sum[j] + gauge.local[j]
+        gauge.whole[j] += gauge.local[j]
         gauge.brief[j] = keeps * gauge.brief[j] + gauge.passing[j]
         gauge.error[j] = max(gauge.error[j], gauge.sum[j] + gauge.brief[j])
 

@@ -102,6 +102,7 @@ class Gauge(NamedTuple):
     local: np.ndarray  # (ny,) the last local error, as far as it lasts
     passing: np.ndarray  # (ny,) the rest of it
     brief: np.ndarray  # (ny,) what is left of the rests
+    whole: np.ndarray  # (ny,) sum of the local errors, none forgotten
     least: np.ndarray  # (ny,) range that is expected at least
     memory: np.ndarray  # (1,) time [s] after which an error counts as corrected
     failed: np.ndarray  # (ny,) smallest steps that were not small enough for it
@@ -110,7 +111,7 @@ class Gauge(NamedTuple):
     number: np.ndarray  # see below
 
 
-GAUGE = group((INT, INT, *(VEC,) * 11, MAT, VEC), Gauge)
+GAUGE = group((INT, INT, *(VEC,) * 12, MAT, VEC), Gauge)
 
 CONTROLLED, ESTIMATED, LEFT = 0, 1, 2
 """Displacements, whose local error is controlled; rates; accelerations, of which nothing is known."""
@@ -153,6 +154,6 @@ def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:
     number[SHORTEST] = np.inf
     return Gauge(
         kind, group, np.full(ny, np.inf), np.full(ny, -np.inf), zeros(ny), zeros(ny), zeros(ny), zeros(ny),
-        zeros(ny), zeros(ny), np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1), zeros((3, ny)),
-        number,
+        zeros(ny), zeros(ny), zeros(ny), np.array([memory]), zeros(ny), zeros(int(group.max(initial=-1)) + 1),
+        zeros((3, ny)), number,
     )

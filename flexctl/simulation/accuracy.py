@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..errors import AccuracyWarning, caution
 from ..kernels import state
+from ..kernels.estimate import COHERENT
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
 from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, poor, warn_of
@@ -32,10 +33,10 @@ COARSER = 8.0
 BAND = 0.05
 """Error of a mode in phase, as a part of a radian, up to which it counts as right. Chosen: 5 % of its amplitude. The
 phase of a second-order rule is off by (w h)^2 / 12 in each radian, from which `_band` follows."""
-CHANGED = 4.0 / 3.0
+CHANGED = 1.5
 """On the error that a change by half steps leaves, where local errors became smaller by R: 1 / (R - 1) of the change, a
 third of it where they fall with the square of the step (R = 4 or more), all of it where with the step alone (2).
-That is derived; the third on top of it, for an order that is known from sums alone, is fitted:
+That is derived; the half on top of it, for an order that is known from sums alone, is fitted:
 `tests/accuracy_factors.py` measures what it has to be."""
 NEAR = 100.0
 """So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
@@ -84,6 +85,7 @@ class Accuracy:
         self.halved = np.zeros(len(outputs))
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
+        self.rings = False  # whether a sampled loop rings for so long that it corrects nothing
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
@@ -149,7 +151,8 @@ class Accuracy:
         """Estimated largest error of each output; of what is not resolved no more than its range."""
         if self.second is not None:
             return self.second
-        found: FloatArray = np.maximum(self.gauge.error, self.halved)
+        sums = np.maximum(self.gauge.error, COHERENT * self.gauge.whole) if self.rings else self.gauge.error
+        found: FloatArray = np.maximum(sums, self.halved)
         if self.rising is not None:  # errors grow as the motion does, and feedback corrects none
             found = self.rising.factor * found
         return np.minimum(found, self.ranges) if self.rising is not None or self._lost().any() else found
@@ -171,7 +174,7 @@ class Accuracy:
         """By how much the estimate is raised: sums of local errors hide some, a second run does not."""
         if self.second is not None:
             return 1.0
-        looped = self.rising is not None or np.isfinite(self.memory)
+        looped = self.rising is not None or (np.isfinite(self.memory) and not self.rings)
         return SAFETY if looped else VARIED if self._varied else 1.0
 
     @property
@@ -213,14 +216,17 @@ class Accuracy:
         """
         fell = np.clip(sums / np.maximum(self.gauge.error, 1e-300), 2.0, 4.0)
         self.second = CHANGED / (fell - 1.0) * np.abs(now - before).max(axis=0)
+        return self.good(self.second, rtol)
+
+    def good(self, errors: FloatArray, rtol: float) -> bool:
+        """Whether these errors of displacements are within `rtol` of the ranges."""
         own = (self.kind == state.CONTROLLED) & self._moves()
-        return bool(np.all(self.second[own] <= rtol * self.ranges[own]))
+        return bool(np.all(errors[own] <= rtol * self.ranges[own]))
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
         """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""
         self.halved = np.abs(now - before).max(axis=0)
-        own = (self.kind == state.CONTROLLED) & self._moves()
-        return bool(np.all(self.halved[own] <= rtol * self.ranges[own]))
+        return self.good(self.halved, rtol)
 
     def poor(self, found: Sequence[Claim], rtol: float) -> bool:
         """Whether any claim would be warned of."""

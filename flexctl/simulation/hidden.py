@@ -84,7 +84,7 @@ def hidden_parts(run: Run) -> FloatArray:
 def _jumps(run: Run) -> tuple[FloatArray, FloatArray]:
     """Return the largest jump and the range of each command of a sampled law."""
     law, record, setup = run.setup.law, run.record, run.setup
-    if law is None or run.compiled is None or not run.plan.sampled or setup.method not in SCHEMES:
+    if law is None or run.compiled is None or not run.looped or setup.method not in SCHEMES:
         return np.zeros(0), np.zeros(0)
     drives = [index_of("input", name, setup.model.inputs) for name in law.drives]
     u = (record.u - run.tables.after)[run.due >= 0][:, drives]

@@ -24,12 +24,14 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import Claim, claims
+from .defaults import DEFAULT
 from .given import errors_of_inputs, told_why
 from .given_steps import HIDES, SEES, run_given
 from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .response import Response
+from .ringing import ringing
 from .scores import scores
 from .second_look import rounds_much, second_look
 from .within import left_out, points_within
@@ -44,6 +46,8 @@ HALVINGS = 6
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
+RINGS = 0.1
+"""Part of rtol from which on it matters what a ringing puts off. Chosen: no error below that is claimed."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -124,13 +128,13 @@ class Run:
         rows = self.t.size if setup.record_states else 1
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
         self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
-        looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
-        self.accuracy = Accuracy(model.outputs, looped, moved)
+        self.looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
+        self.accuracy = Accuracy(model.outputs, self.looped, moved)
         rest = unknown_by_unit(model.outputs)
         if rest.size and setup.method in SCHEMES:
             self.accuracy.estimates(_without_acceleration(model, rest))
         self.plan = Plan(
-            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, looped, self.commands,
+            self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, self.looped, self.commands,
             slack=SLACK if setup.rtol else 0.0,
         )
         self.q, self.v = self._initial()
@@ -385,15 +389,12 @@ class Run:
             when = float(self.t[bad[0]])
             message = f"a sensor of {plant.kind} does not read a finite number at t = {when:.6g} s"
             raise ConvergenceError(message, time=when)
-        numbers = scores(self.t, y, u, outputs, inputs, setup.references)
-        provenance.update(method=setup.method, step_s=self.longest(), duration_s=setup.duration, wall_s=elapsed)
-        provenance.update(self.work, real_time_factor=setup.duration / elapsed)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)
         r = np.array(list(self.channels.values())).T if self.channels else np.zeros((self.t.size, 0))
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
-        self.accuracy.rising = self._rising()
+        self.accuracy.rising, self.accuracy.rings = self._rising(), self._rings()
         error, why, claimed = self._claims(y, u)
         # look before it is said; of longer steps what rings on adds up, and only a second run tells
         told = self.longest() <= SEES or self.accuracy.second is not None
@@ -401,16 +402,33 @@ class Run:
             self.accuracy.hides = hidden_parts(self)
             error, why, claimed = self._claims(y, u)
         begun = time.perf_counter()
-        if (self.accuracy.poor(claimed, setup.rtol) or rounds_much(self, claimed)) and second_look(self):
+        if self._doubted(claimed) and second_look(self):
             error, why, claimed = self._claims(y, u)
             elapsed += time.perf_counter() - begun
-            provenance.update(wall_s=elapsed, real_time_factor=setup.duration / elapsed)
+        numbers = scores(self.t, y, u, outputs, inputs, setup.references)
+        provenance.update(method=setup.method, step_s=self.longest(), duration_s=setup.duration, wall_s=elapsed)
+        provenance.update(self.work, real_time_factor=setup.duration / elapsed)
         why |= self.accuracy.why(outputs, setup.method)
         provenance.update(self.accuracy.told(claimed), **told_why(error, why))
         self.accuracy.warn(claimed, setup.rtol, float(self.t[-1]))
         return Response(
             self.t, y, u, r, outputs, inputs, references, q, v, plant.coordinates, numbers, provenance, error
         )
+
+    def _doubted(self, claimed: Sequence[Claim]) -> bool:
+        """Whether a second run is to tell errors: a claim would be warned of, or sums of local errors tell little."""
+        accuracy = self.accuracy
+        return accuracy.rings or accuracy.poor(claimed, self.setup.rtol) or rounds_much(self, claimed)
+
+    def _rings(self) -> bool:
+        """Whether the loop of a sampled law rings so long that errors of a step stay, as they do without a law."""
+        setup, rows = self.setup, self.accuracy.controlled
+        if not self.looped or setup.method not in SCHEMES or self.sticks:  # runs that stick are taken in halves anyway
+            return False
+        acting: Any = (*setup.references.values(), *setup.inputs.values(), *setup.motions.values())
+        breaks = [b for signal in acting for b in signal.breakpoints] + [row[0] for row in setup.payload]
+        y = self.record.y[:, rows]
+        return bool(np.any(ringing(self.t, y, breaks) > RINGS * (setup.rtol or DEFAULT) * np.ptp(y, axis=0)))
 
     def _claims(self, y: FloatArray, u: FloatArray) -> tuple[dict[str, float], dict[str, str], list[Claim]]:
         """Return the errors of outputs and inputs, why some inputs have none, and the claims."""

@@ -5,6 +5,9 @@ beside a step has all signs, and the feedback corrects the rest. Taking the run 
 eighth of its tolerance, takes a few times as long as the run and tells what is true; so it is done where a claim would
 be warned of.
 
+And where the loop rings for long (`ringing`): there it corrects nothing, and sums that forget say far less than there
+is. If the second run shows that the first is worse than was asked for, it takes its place.
+
 Where a law reads rounded values, that run may round as this one did by chance, and another would not: a reading that
 is nearer to the next value than its error may be either. So the run is also taken with all rounded readings moved by
 their errors before they are rounded, up and down, and what that changes is claimed besides; this is done too where
@@ -14,7 +17,6 @@ what is rounded may move a command by more than the tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,12 +39,13 @@ FIRST_ORDER = 2.0
 def second_look(run: Run) -> bool:
     """Take what a second run changes for the errors of a run, if one serves; return whether it did.
 
-    Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
+    Not where joints stick, modes are not resolved or the motion grows, unless it rings on: errors are no small changes
+    there.
     """
     setup, accuracy = run.setup, run.accuracy
-    if not setup.rtol or run.compiled is None or not run.plan.sampled or run.sticks:
+    if not setup.rtol or run.compiled is None or not run.looped or run.sticks:
         return False
-    if accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
+    if accuracy.second is not None or ((accuracy.rising is not None or accuracy.loses) and not accuracy.rings):
         return False
     rounded, law = any(isinstance(layer, Quantised) for layer in layers(setup.law)), run.compiled[0]
     if rounded and not law.quantum.any():  # a wrapper of its own rounds, which nothing is known to move
@@ -59,6 +62,9 @@ def second_look(run: Run) -> bool:
             return False
         (y, u), (other_y, other_u) = _apart(finer, up), _apart(finer, down)
         second, changed = second + np.maximum(y, other_y), changed + np.maximum(u, other_u)
+    elif accuracy.rings and not accuracy.good(second, setup.rtol):
+        _take(run, finer)
+        second, changed = second / FIRST_ORDER, changed / FIRST_ORDER
     accuracy.second, run.changed = second, changed
     accuracy.rounded, accuracy.looked = rounded, True
     return True
@@ -71,6 +77,15 @@ def rounds_much(run: Run, claimed: Sequence[Claim]) -> bool:
     return rounded and any(not one.part <= run.setup.rtol for one in claimed if one.signal.name in law.drives)
 
 
+def _take(run: Run, finer: Run) -> None:
+    """Take a finer run in the place of one that is worse than was asked for; half of what that changes is left."""
+    for mine, other in zip(run.record, finer.record, strict=True):
+        mine[:] = other
+    for what, count in finer.work.items():
+        run.work[what] = run.work.get(what, 0) + count
+    (run.q, run.v), run.accuracy.gauge = (finer.q, finer.v), finer.accuracy.gauge
+
+
 def _again(run: Run, rtol: float, moved: FloatArray | None = None) -> Run | None:
     """Return the run in half steps at another tolerance; None where it fails.
 
@@ -78,7 +93,7 @@ def _again(run: Run, rtol: float, moved: FloatArray | None = None) -> Run | None
     """
     from ..kernels import state  # needs numba
 
-    other = type(run)(replace(run.setup, record_states=False))
+    other = type(run)(run.setup)
     gauge = other.accuracy.gauge
     gauge.least[:], gauge.number[state.FLOOR] = 0.5 * run.accuracy.ranges, 1.0
     other.plan = other.plan._replace(rtol=rtol, level=1)

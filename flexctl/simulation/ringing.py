@@ -1,0 +1,65 @@
+"""How long a loop rings, read from the record of a run, and how far off that may put it.
+
+Feedback corrects what a step does wrong, but not before the loop itself forgets: an arm that hardly damps its modes
+carries an error in their phase for as long as they ring, and all of that adds up. Where nothing jumps the record shows
+it. Of second derivatives, in which commanded motions are small, the swings from one turning point to the next are
+taken; by how much those of the second half of such a piece are smaller than those of the first, the ringing fades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from ..model import FloatArray
+from .defaults import MEMORY
+
+SWINGS = 4
+"""So many swings make a ringing, in each half. Chosen: fewer are what a loop answers to the last jump."""
+PIECES = 3
+"""So many of the longest pieces without a jump are looked at. Chosen."""
+FORGETS = 2.0
+"""So many times longer than errors of a sampled loop are remembered may it ring before none is taken for corrected.
+Chosen: sums of local errors are raised by more than that."""
+
+
+def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray:
+    """Return how far off each signal may be for what rings on in it; 0 where it does not, or not for long.
+
+    Parameters
+    ----------
+    t : ndarray
+        Times [s].
+    y : ndarray
+        What was recorded, len(t) x number of signals.
+    breaks : iterable of float
+        Times at which inputs or commanded motions jump, or a derivative of theirs [s].
+    """
+    edges = [t[0], *sorted({float(b) for b in breaks if t[0] < b < t[-1]}), t[-1]]
+    long = sorted((end - begin, begin, end) for begin, end in pairwise(edges) if end - begin >= MEMORY)[-PIECES:]
+    if not long or t.size < 3:
+        return np.zeros(y.shape[1])
+    h = np.diff(t)
+    bent = np.diff(np.diff(y, axis=0) / h[:, None], axis=0) / (0.5 * (h[1:] + h[:-1]))[:, None]
+    spans = [(begin + h.max(), end - h.max()) for _, begin, end in long]
+    return np.array([_off(t[1:-1], x, spans, float(h.max())) for x in bent.T])
+
+
+def _off(t: FloatArray, x: FloatArray, spans: Iterable[tuple[float, float]], h: float) -> float:
+    """Return by how much steps h put off a signal with the second derivative x, in some pieces of a run."""
+    turns = np.flatnonzero(np.diff(np.signbit(np.diff(x)))) + 1
+    swings, since, until, most = np.abs(np.diff(x[turns])), t[turns[:-1]], t[turns[1:]], 0.0
+    for begin, end in spans:
+        half = 0.5 * (end - begin)
+        first, second = (swings[(since > edge) & (until <= edge + half)] for edge in (begin, begin + half))
+        if min(first.size, second.size) < SWINGS:
+            continue
+        frequency = np.pi * first.size / half  # rad/s
+        fell = 0.5 * np.log(np.mean(first**2) / max(np.mean(second**2), 1e-300))
+        lasts = half / fell if fell > 0.0 else np.inf
+        if lasts > FORGETS * MEMORY:  # a rule of second order turns the phase by (w h)^2 / 12 of what it should be
+            turned = (frequency * h) ** 2 / 12.0 * frequency * min(lasts, float(t[-1]))
+            most = max(most, 0.5 * first.max() / frequency**2 * min(turned, 2.0))
+    return float(most)
