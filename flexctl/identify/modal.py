@@ -10,7 +10,7 @@ estimate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from .modal_plant import realised
 from .poles import WithPoles
 from .response import MeasuredResponse, as_measured
 from .vector_fitting import Fit, Terms, fitted, refined, start_poles
-from .warped import from_w, is_sampled_only, lines_of, slope, to_w, warped_by
+from .warped import from_w, is_over, is_sampled_only, lines_of, slope, to_w, undelayed, warped_by
 
 STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
 ASSUMED = 0.01
@@ -38,8 +38,6 @@ UNEXPLAINED = 4.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
 """Orders and number of lines with which delays are tried."""
-NO_BETTER = 10.0
-"""Bayes' criterion of two delays that are as good as each other; a pole pair more costs several times as much."""
 NOT_HELD = (
     "the lines are not those of an arm sampled with a hold and a delay of whole samples (real poles that only samples "
     "have): the lag of the hold was divided out instead, and what is folded back near half the sampling frequency may "
@@ -194,7 +192,7 @@ def modal(
     )
     say = progress or (lambda what, part: None)
     chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else number("delay", delay, 's, or "scan"')
-    data = _undelayed(response, chosen_delay)
+    data = undelayed(response, chosen_delay)
     found = _fitted(data, response, chosen_delay, (pairs, most, rigid, direct), say)
     if found is None:  # a delay between samples, say: what is left of it has no poles of an arm
         quality.tell([NOT_HELD])
@@ -202,14 +200,6 @@ def modal(
     if found is None:
         raise ConvergenceError("no model of continuous time was found")
     return found
-
-
-def _undelayed(response: MeasuredResponse, delay: float) -> MeasuredResponse:
-    """Return the response with a delay [s] taken out: of held samples as samples."""
-    if not warped_by(response):
-        return response.unheld(delay)
-    turned = np.exp(1j * response.omega * delay)
-    return replace(response, response=response.response * turned)
 
 
 def _fitted(
@@ -223,7 +213,8 @@ def _fitted(
     pairs, most, rigid, direct = wanted
     s, H, weight = _rows(data)
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
-    terms = Terms(_integrations(s, H, weight, rigid), direct or warped_by(data), False)
+    terms = Terms(_integrations(s, H, weight, rigid), direct, False)
+    terms = _direct_or_not(data, terms)[-1]
     orders, fits = _over_orders(data, s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
     at = _best(fits, H.size, pairs, _floor(data))
     say("refining the poles", 0.0)
@@ -265,18 +256,34 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
     thin = response.lines(np.unique(np.linspace(0, response.omega.size - 1, SCANNED).round().astype(int)))
     best: list[tuple[float, float]] = []
     for count in range(9):
-        data = _undelayed(thin, count * response.dt)
+        data = undelayed(thin, count * response.dt)
         s, H, weight = _rows_quietly(data)
-        terms = Terms(_integrations(s, H, weight, rigid), direct or warped_by(data), False)
-        # a wrong delay can be had for a few more pairs: what counts is how few suffice
-        fits = [fitted(s, H, weight, _start(data, n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
-        least = min(_criterion(f, H.size, _floor(response)) for f in fits)
+        # a wrong delay can be had for a few more pairs: what counts is how few suffice. Advanced by a sample too many,
+        # held samples of what has no feed-through fit as well, with one: so that is tried without
+        fits = [
+            fitted(s, H, weight, _start(data, n), terms, 8)
+            for terms in _direct_or_not(data, Terms(_integrations(s, H, weight, rigid), direct, False))
+            for n in ORDERS if 3 * n + 4 <= s.size
+        ]
+        least = min(_criterion(f, H.size, _floor(response)) + _as_a_delay(data, f, H.size) for f in fits)
         # where several explain the noise with as few pairs, the one that leaves least with any number of them
         best.append((round(least, 6), float(sum(np.log(max(f.chi2, 1e-300)) for f in fits))))
         say("scanning the delay", (count + 1) / 9.0)
-    if warped_by(response):  # advanced by a sample too many, what has no feed-through fits as well, with one
-        return next(k for k, (value, _) in enumerate(best) if value < min(best)[0] + NO_BETTER) * response.dt
     return best.index(min(best)) * response.dt
+
+
+def _as_a_delay(data: MeasuredResponse, fit: Fit, values: int) -> float:
+    """Return what counts against a real pole that is over within a sample: as much as one pole pair more."""
+    more = 2 + 2 * fit.coefficients.shape[0]
+    return float(np.log(2.0 * values) * more) if warped_by(data) and is_over(fit.poles, data.dt) else 0.0
+
+
+def _direct_or_not(data: MeasuredResponse, terms: Terms) -> list[Terms]:
+    """Return the terms with which a delay is tried: of held samples without feed-through, and with it."""
+    if not warped_by(data):
+        return [terms]
+    proper = terms._replace(direct=False, zero=2.0 / data.dt)
+    return [proper, terms] if terms.direct else [proper]
 
 
 def _floor(data: MeasuredResponse) -> float:

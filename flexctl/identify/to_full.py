@@ -21,8 +21,8 @@ from .steps import shorter_steps
 
 TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
-WEIGHTED, ROUNDS = 3, 6
-"""Times that weights are taken, and rounds of each, from the solution of the linear model on."""
+WEIGHTED, ROUNDS, AFAR = 3, 6, 6
+"""Times that weights are taken, and rounds of each, from the solution of the linear model on; times from a guess."""
 MISSED = 0.1
 """Misfit of the linear model, as a part of an output, from which on its parameters are no beginning."""
 TRIALS = 7
@@ -68,10 +68,11 @@ def on_full_model(
         took = time.perf_counter() - begun
         most = WEIGHTED * ROUNDS * (x.size + TRIALS)
         what = f"the full model (at most {most} times {took:.2g} s)"
-        y = x
+        y, times = x, WEIGHTED
         if _misses(found, x, at):
             full, y, late = _in_parts(full, begin, None if scan else at.delay, say)
-        y, cost = weighted(full, y, late, say, WEIGHTED, ROUNDS, what)
+            times = AFAR
+        y, cost = weighted(full, y, late, say, times, ROUNDS, what)
         z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
         if other != late:
             y, _ = weighted(full, z, other, say, WEIGHTED, ROUNDS, what)

@@ -9,16 +9,20 @@ it, which a fit in s follows with fast poles that the arm does not have.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import require
-from ..model import ComplexArray
+from ..model import ComplexArray, FloatArray
 from .response import MeasuredResponse
 
 EDGE = 1.0 - 1e-9
 """Frequency of the last line, in parts of Nyquist's, where w is infinite."""
 FASTEST = 1e-3
-"""Least z of a real pole that is one of the arm between samples."""
+"""Least z of a real pole: faster ones are over within a sample."""
+OVER = 0.05
+"""Size of z below which a real pole is over within a sample, and looks like a delay of one."""
 
 
 def warped_by(data: MeasuredResponse) -> bool:
@@ -46,7 +50,8 @@ def to_w(poles: ComplexArray, dt: float) -> ComplexArray:
 
 def from_w(pole: complex, dt: float) -> complex:
     """Return a pole of s from one of w, Im s from 0 to the Nyquist frequency."""
-    return complex(np.log((1.0 + 0.5 * dt * pole) / (1.0 - 0.5 * dt * pole)) / dt)
+    z = (1.0 + 0.5 * dt * pole) / (1.0 - 0.5 * dt * pole)
+    return complex(np.log(z if pole.imag else max(z.real, FASTEST)) / dt)
 
 
 def slope(pole: complex, dt: float) -> complex:
@@ -55,6 +60,24 @@ def slope(pole: complex, dt: float) -> complex:
 
 
 def is_sampled_only(poles: ComplexArray, dt: float) -> bool:
-    """Whether a real pole of w is none of an arm between samples: its z is negative or nearly zero."""
+    """Whether a real pole of w is none of an arm between samples: its z is negative."""
+    return bool((_real(poles, dt) < -OVER).any())
+
+
+def is_over(poles: ComplexArray, dt: float) -> bool:
+    """Whether a real pole of w is over within a sample."""
+    return bool((np.abs(_real(poles, dt)) < OVER).any())
+
+
+def _real(poles: ComplexArray, dt: float) -> FloatArray:
+    """Return z of the real poles of w."""
     real = poles[poles.imag == 0.0].real
-    return bool(((1.0 + 0.5 * dt * real) < FASTEST * (1.0 - 0.5 * dt * real)).any())
+    return np.asarray((1.0 + 0.5 * dt * real) / (1.0 - 0.5 * dt * real))
+
+
+def undelayed(response: MeasuredResponse, delay: float) -> MeasuredResponse:
+    """Return the response with a delay [s] taken out: of held samples as samples."""
+    if not warped_by(response):
+        return response.unheld(delay)
+    turned = np.exp(1j * response.omega * delay)
+    return replace(response, response=response.response * turned)

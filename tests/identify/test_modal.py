@@ -136,8 +136,8 @@ def test_a_joint_with_viscous_friction_integrates_once(noise: float) -> None:
     assert np.linalg.eigvals(found.plant.A + law).real.max() < -0.1
 
 
-@pytest.mark.parametrize(("noise", "delay"), [(0.0, 0), (0.0, 3), (1e-3, 2)])
-def test_held_samples_up_to_nyquist_give_the_modes_of_the_arm_and_no_others(noise: float, delay: int) -> None:
+@pytest.mark.parametrize(("noise", "delay", "direct"), [(0.0, 0, True), (0.0, 3, False), (1e-3, 2, True)])
+def test_held_samples_up_to_nyquist_give_the_modes_and_no_others(noise: float, delay: int, direct: bool) -> None:
     """With the lag of the hold divided out, what is folded back was fitted with six fast modes and another delay."""
     dt, system = 1e-3, plant(5)
     system = replace(system, C=system.C[:2], D=system.D[:2], outputs=system.outputs[:2])
@@ -148,7 +148,7 @@ def test_held_samples_up_to_nyquist_give_the_modes_of_the_arm_and_no_others(nois
     H = H * (1.0 + noise * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0))
     heads = ["joint1_torque [N m]"], HEADS[:2]
     data = identify.measured_response(w, H, *heads, relative=noise or 1e-6, dt=dt, held=True)
-    found = identify.modal(data, most=8)
+    found = identify.modal(data, most=8, direct=direct)
     modes = system.modes()
     assert found.delay == pytest.approx(delay * dt)
     assert found.poles.size == 5
