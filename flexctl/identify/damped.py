@@ -47,7 +47,7 @@ class Transformed(NamedTuple):
     omega: ComplexArray
     size: FloatArray
     clear: FloatArray
-    count: int
+    samples: int
 
 
 def guessed(found: Problem, x: FloatArray, say: Say) -> FloatArray:
@@ -100,9 +100,9 @@ def _log_magnitude(found: Problem, x: FloatArray, data: Transformed) -> FloatArr
     """Return the misfit of log |Y| [Np], lines that are not clear left out."""
     try:
         with np.errstate(all="ignore"):
-            y = found.simulated(x, data.record, data.count)
+            y = found.simulated(x, data.record, data.samples)
             if not found.full:
-                y = found.model(x, data.record).shifted(y, data.record.u[: data.count], *Setting())
+                y = found.model(x, data.record).shifted(y, data.record.u[: data.samples], *Setting())
             size = np.abs(_transform(y - y[0], data.omega, data.record.dt))
     except FlexctlError:
         return np.full(data.size.size, FAILED)

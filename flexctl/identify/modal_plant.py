@@ -19,7 +19,6 @@ from .warped import from_w, warped_by
 
 RANK = 1e-2
 """Singular values of a residue below this part of the largest are noise."""
-Block = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, int]) -> FirstOrder:
@@ -62,14 +61,16 @@ def _unwarped(
     blocks: list[tuple[FloatArray, FloatArray, FloatArray, str]], D: FloatArray, dt: float
 ) -> tuple[list[tuple[FloatArray, FloatArray, FloatArray, str]], FloatArray]:
     """Return blocks and feed-through of continuous time from those of w, exactly as a hold makes them."""
-    found, a = [], 2.0 / dt
+    found: list[tuple[FloatArray, FloatArray, FloatArray, str]] = []
+    a = 2.0 / dt
     for A, B, C, name in blocks:
         one = np.eye(len(A))
-        resolvent = np.linalg.inv(a * one - A)
+        resolvent = np.asarray(np.linalg.inv(a * one - A), float)
         D = D + C @ resolvent @ B
         inside = _between(A, dt)
         _, begin, end = holds(inside, one, dt)
-        found.append((inside, np.linalg.solve(begin + end, 2.0 * a * resolvent @ resolvent @ B), C, name))
+        drive = np.linalg.solve(begin + end, 2.0 * a * resolvent @ resolvent @ B)
+        found.append((inside, np.asarray(drive, float), C, name))
     return found, D
 
 

@@ -21,9 +21,10 @@ def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
         return _universal(source, units)
     if suffix not in (".csv", ".npz", ".mat", ".json"):
         raise DefinitionError(f'unknown file type "{source.suffix}"; use one of .csv, .npz, .mat, .json, .uff, .unv')
-    from .reading import _tables
+    from .reading import _tables, raise_faults
 
     columns, stated, about = _tables(source, suffix)
+    raise_faults(about, columns)
     frequency = next((key for key in ("omega", "frequency") if key in columns), None)
     if frequency is None:
         raise DefinitionError('no column is the frequency: call it "omega [rad/s]" or "frequency [Hz]"')
