@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, require
+from ..errors import ConvergenceError, require
 from ..linear import FirstOrder
 from ..model import ComplexArray, FloatArray
 from ..support.checks import number
@@ -43,6 +42,8 @@ NOT_HELD = (
     "have): the lag of the hold was divided out instead, and what is folded back near half the sampling frequency may "
     "appear as fast poles"
 )
+FAR_ABOVE = 1.2
+"""Frequency of a pole, in parts of the last line's, from which on it is told."""
 LIGHT = 0.3
 """Damping ratio from which on a pair is not called a mode."""
 
@@ -459,8 +460,21 @@ def _told(
         model.reshape(data.response.shape),
         {**measured.provenance, "method": "vector fitting", "estimator": measured.method},
     )
-    quality.tell(_unseen(found))
+    quality.tell([*_unseen(found), *_outside(found)])
     return found
+
+
+def _outside(found: ModalFit) -> list[str]:
+    """Return a word on poles far above the lines of a continuous response: they follow a lag, not a mode."""
+    top = float(found.data.omega[-1])
+    fast = [p for p in found.poles if abs(p) > FAR_ABOVE * top]
+    if not fast or warped_by(found.data):
+        return []
+    hertz = ", ".join(f"{abs(p) / (2.0 * np.pi):.4g}" for p in fast)
+    return [
+        f"poles of {hertz} Hz lie above the last line, {top / (2.0 * np.pi):.4g} Hz: they stand for what is above "
+        "it, or follow the lag of a hold or a delay. If the data are of held samples, say so (dt, held)"
+    ]
 
 
 def _unseen(found: ModalFit) -> list[str]:
@@ -475,22 +489,3 @@ def _unseen(found: ModalFit) -> list[str]:
         return []
     said = f"no excited line lies within the peak of the mode at {', '.join(blind)}"
     return [f"{said}: its damping is a guess; excite it with closer lines"]
-
-
-def read_frf(path: str | Path, **units: str) -> MeasuredResponse:
-    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
-    universal file (.uff, .unv; functions of kind 4).
-
-    Examples
-    --------
-    >>> w = np.linspace(1.0, 10.0, 10)
-    >>> given = fx.identify.measured_response(w, 1.0 / (4.0 - w**2 + 0.1j * w), ["f [N]"], ["x [m]"], relative=0.01)
-    >>> fx.identify.read_frf(given.save("frf.npz"))
-    MeasuredResponse(['f'] -> ['x'], 10 lines, 0.1592 to 1.592 Hz, given)
-    """
-    from .reading_frf import read
-
-    try:
-        return read(path, units)
-    except DefinitionError as error:
-        raise DefinitionError(f"{path}: {error}") from error

@@ -13,6 +13,23 @@ from .record import parsed_head
 from .response import MeasuredResponse
 
 
+def read_frf(path: str | Path, **units: str) -> MeasuredResponse:
+    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
+    universal file (.uff, .unv; functions of kind 4).
+
+    Examples
+    --------
+    >>> w = np.linspace(1.0, 10.0, 10)
+    >>> given = fx.identify.measured_response(w, 1.0 / (4.0 - w**2 + 0.1j * w), ["f [N]"], ["x [m]"], relative=0.01)
+    >>> fx.identify.read_frf(given.save("frf.npz"))
+    MeasuredResponse(['f'] -> ['x'], 10 lines, 0.1592 to 1.592 Hz, given)
+    """
+    try:
+        return read(path, units)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+
+
 def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
     """Return the frequency responses of a file; see `flexctl.identify.read_frf`."""
     source = Path(path)
