@@ -150,9 +150,9 @@ def is_response(path: str) -> bool:
         from ..identify.uff import RESPONSE, read_functions
 
         return all(f.kind == RESPONSE for f in read_functions(path))
-    from ..identify.reading import signals_of
+    from ..identify.reading import names_in
 
-    return any(name.endswith(":real") for name in signals_of(path)[0])
+    return any(name.endswith(":real") for name in names_in(path))
 
 
 @common.command(

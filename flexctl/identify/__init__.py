@@ -15,8 +15,9 @@ from .fitted import fitted_plant
 from .frf import frf
 from .grey_box import Identified, parameters
 from .measure import measure
-from .modal import ModalFit, modal, read_frf
+from .modal import ModalFit, modal
 from .reading import read_record
+from .reading_frf import read_frf
 from .record import Record, record
 from .response import MeasuredResponse, measured_response
 from .spectra import Spectra, spectra

@@ -4,8 +4,11 @@
 
 Where nothing is fed back the input that comes after knows nothing of the noise: the g are zero, whatever the input is.
 Those of a loop are not, and neither are those of an input that is measured with noise, of which H1 is as wrong. The
-part of e that they explain is the finding. What answers within the sample and no later, a gain without delay between
-white noises, cannot be told from an output that is fed through, b_0, and is not.
+part of e that they explain is the finding. What answers within the sample and no later, a gain without delay about a
+white reference, looks like an output that is fed through, b_0. It is told of angles, displacements and strains: nothing
+is fed through to them, and recorded at the end of a sample they answer less to the input of this sample, h_0 = b_0,
+than to that of the one before, h_1 = b_1 + a_1 b_0. Of rates and accelerations it cannot be told, and is not; nor of
+angles with so little noise that the past tells nearly all of them (a_1 above 1).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model import FloatArray, Signal
+from .quality import STEADY
 from .record import Record
 
 PAST, AHEAD = 50, 12
@@ -46,7 +50,7 @@ def answers(data: Record) -> list[Answer]:
     """Return the outputs whose noise the inputs answer to; empty of a record that is too short to tell."""
     found = []
     for k, signal in enumerate(data.outputs):
-        part = explained(data.u[:MOST], data.y[:MOST, k])
+        part = explained(data.u[:MOST], data.y[:MOST, k], signal.unit in STEADY)
         if part > EXPLAINED:
             found.append(Answer(signal, part))
     return found
@@ -69,24 +73,43 @@ def told(records: Iterable[Record], what: str, remedy: str) -> list[str]:
     ]
 
 
-def explained(u: FloatArray, y: FloatArray) -> float:
-    """Return the part of the noise of an output that the inputs after it explain, 0 if by chance."""
+def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> float:
+    """Return the part of the noise of an output that the inputs after it explain, 0 if by chance.
+
+    Of a steady output, to which nothing is fed through, it may be that which inputs of the same sample explain.
+    """
     size, p = u.shape
     past = min(PAST, (size // 8 - AHEAD * p) // (p + 1))
     if past < 4:
         return 0.0
     rows = np.arange(past, size - AHEAD)
-    late = [y[rows - i] for i in range(1, past + 1)] + [u[rows - i, j] for j in range(p) for i in range(past + 1)]
+    late = [y[rows - i] for i in range(1, past + 1)] + [u[rows - i, j] for j in range(p) for i in range(1, past + 1)]
+    now = [u[rows, j] for j in range(p)]
     early = [u[rows + i, j] for j in range(p) for i in range(1, AHEAD + 1)]
-    columns = np.column_stack([np.ones(rows.size), *late, *early, y[rows]])
-    columns /= np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    columns = np.column_stack([np.ones(rows.size), *late, *now, *early, y[rows]])
+    scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    columns /= scale
     triangle: FloatArray = np.asarray(np.linalg.qr(columns, mode="r"), float)
-    last = triangle[:, -1]
+    least = STILL**2 * float(np.var(columns[:, -1])) * rows.size
     begin = 1 + len(late)
+    part = _sure(triangle[:, -1], begin + p, rows.size, least)
+    if part == 0.0 and steady and _at_once(triangle, scale, past, p):
+        return _sure(triangle[:, -1], begin, rows.size, least)
+    return part
+
+
+def _sure(last: FloatArray, begin: int, count: int, least: float) -> float:
+    """Return the part of what is left by the columns before `begin` that the others explain, 0 if by chance."""
     told, left = float(np.sum(last[begin:-1] ** 2)), float(last[-1] ** 2)
-    whole = float(np.var(columns[:, -1])) * rows.size
-    if told + left <= STILL**2 * whole:
+    if told + left <= least:
         return 0.0
-    part, freedom = told / (told + left), rows.size - begin
-    chance = len(early) / freedom
-    return part if part > chance + SURE * np.sqrt(2.0 * len(early)) / freedom else 0.0
+    part, freedom, columns = told / (told + left), count - begin, last.size - 1 - begin
+    return part if part > columns / freedom + SURE * np.sqrt(2.0 * columns) / freedom else 0.0
+
+
+def _at_once(triangle: FloatArray, scale: FloatArray, past: int, p: int) -> bool:
+    """Whether an output answers more to the input of a sample than to that of the one before."""
+    ahead = 1 + past + p * past + p
+    c = np.linalg.lstsq(triangle[:ahead, :ahead], triangle[:ahead, -1], rcond=1e-14)[0] / scale[:ahead]
+    first, now = c[1 + past : 1 + past + p * past : past], c[ahead - p :]
+    return bool((np.abs(now) > np.abs(first + c[1] * scale[-1] * now)).any())

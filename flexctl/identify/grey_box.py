@@ -27,7 +27,7 @@ from ..model import ComplexArray, FloatArray, names
 from ..support.checks import real
 from ..support.tabular import Column, Tabular
 from ..support.threads import one_thread
-from . import feedback, quality
+from . import damped, feedback, quality
 from .branches import other_curves
 from .explained import explained
 from .full_model import outputs_of
@@ -281,6 +281,9 @@ def _searched(
 ) -> Identified:
     """Return the parameters that fit best, from a first guess to their deviations."""
     x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
+    if _rings(found, x):
+        x, guessed = damped.guessed(found, np.zeros(x.size), say), True
+    begin = x
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
     items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
@@ -308,13 +311,18 @@ def _searched(
     say("deviations", 0.0)
     left = explained(found, x, at)
     if engine == "auto" and left.far and time.monotonic() < found.deadline:
-        found, x, at, left = on_full_model(found, x, at, left, wanted is None, told, say)
+        found, x, at, left = on_full_model(found, x, at, left, begin, wanted is None, told, say)
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
     times = _refinement(found, how_far) if time.monotonic() < found.deadline else 1
     if times > 1:
         found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
     return _told(found, x, at, how_far, told)
+
+
+def _rings(found: Problem, x: FloatArray) -> bool:
+    """Whether records are of an arm without dry friction: what it swings does not end with them."""
+    return bool(found.records) and not found.responses and not any(len(found.model(x, r).laws) for r in found.records)
 
 
 def _refinement(found: Problem, how_far: Trust) -> int:

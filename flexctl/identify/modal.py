@@ -11,21 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceError, DefinitionError, require
+from ..errors import ConvergenceError, require
 from ..linear import FirstOrder
-from ..model import ComplexArray, FloatArray, Signal
+from ..model import ComplexArray, FloatArray
 from ..support.checks import number
 from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from . import quality
+from .modal_plant import realised
 from .poles import WithPoles
 from .response import MeasuredResponse, as_measured
 from .vector_fitting import Fit, Terms, fitted, refined, start_poles
+from .warped import from_w, is_over, is_sampled_only, lines_of, slope, to_w, undelayed, warped_by
 
 STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
 ASSUMED = 0.01
@@ -36,6 +37,13 @@ UNEXPLAINED = 4.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
 """Orders and number of lines with which delays are tried."""
+NOT_HELD = (
+    "the lines are not those of an arm sampled with a hold and a delay of whole samples (real poles that only samples "
+    "have): the lag of the hold was divided out instead, and what is folded back near half the sampling frequency may "
+    "appear as fast poles"
+)
+FAR_ABOVE = 1.2
+"""Frequency of a pole, in parts of the last line's, from which on it is told."""
 LIGHT = 0.3
 """Damping ratio from which on a pair is not called a mode."""
 
@@ -185,18 +193,39 @@ def modal(
     )
     say = progress or (lambda what, part: None)
     chosen_delay = _scanned(response, rigid, direct, say) if delay == "scan" else number("delay", delay, 's, or "scan"')
-    data = response.unheld(chosen_delay)
+    data = undelayed(response, chosen_delay)
+    found = _fitted(data, response, chosen_delay, (pairs, most, rigid, direct), say)
+    if found is None:  # a delay between samples, say: what is left of it has no poles of an arm
+        quality.tell([NOT_HELD])
+        found = _fitted(response.unheld(chosen_delay), response, chosen_delay, (pairs, most, rigid, direct), say)
+    if found is None:
+        raise ConvergenceError("no model of continuous time was found")
+    return found
+
+
+def _fitted(
+    data: MeasuredResponse,
+    response: MeasuredResponse,
+    delay: float,
+    wanted: tuple[int | None, int, bool | None, bool],
+    say: Callable[[str, float], None],
+) -> ModalFit | None:
+    """Return the fit of data without delay, None where they are held samples and no arm between them fits."""
+    pairs, most, rigid, direct = wanted
     s, H, weight = _rows(data)
     highest = pairs or max(1, min(most, (s.size - 4) // 3))
     terms = Terms(_integrations(s, H, weight, rigid), direct, False)
-    orders, fits = _over_orders(s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
+    terms = _direct_or_not(data, terms)[-1]
+    orders, fits = _over_orders(data, s, H, weight, terms, range(1, highest + 1 + (1 if pairs else 0)), say)
     at = _best(fits, H.size, pairs, _floor(data))
     say("refining the poles", 0.0)
     fit, covariance = refined(s, H, weight, fits[at], terms)
     if rigid is None and terms.rigid == 2:
         fit, covariance, terms = _fewer_integrations(s, H, weight, fit, covariance, terms, _floor(data))
     say("refining the poles", 1.0)
-    return _told(data, response, fit, covariance, orders, terms, chosen_delay, orders[at].pairs)
+    if warped_by(data) and is_sampled_only(fit.poles, data.dt):
+        return None
+    return _told(data, response, fit, covariance, orders, terms, delay, orders[at].pairs)
 
 
 def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArray]:
@@ -218,7 +247,7 @@ def _rows(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, FloatArra
         )
         sigma = ASSUMED * np.abs(H)
         sigma = np.maximum(sigma, 1e-3 * np.median(sigma, axis=1, keepdims=True))
-    return np.asarray(1j * data.omega, complex), H, np.asarray(1.0 / sigma, float)
+    return lines_of(data), H, np.asarray(1.0 / sigma, float)
 
 
 def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: Callable[[str, float], None]) -> float:
@@ -228,15 +257,34 @@ def _scanned(response: MeasuredResponse, rigid: bool | None, direct: bool, say: 
     thin = response.lines(np.unique(np.linspace(0, response.omega.size - 1, SCANNED).round().astype(int)))
     best: list[tuple[float, float]] = []
     for count in range(9):
-        s, H, weight = _rows_quietly(thin.unheld(count * response.dt))
-        terms = Terms(_integrations(s, H, weight, rigid), direct, False)
-        # a wrong delay can be had for a few more pairs: what counts is how few suffice
-        fits = [fitted(s, H, weight, start_poles(*_ends(s), n), terms, 8) for n in ORDERS if 3 * n + 4 <= s.size]
-        least = min(_criterion(f, H.size, _floor(response)) for f in fits)
+        data = undelayed(thin, count * response.dt)
+        s, H, weight = _rows_quietly(data)
+        # a wrong delay can be had for a few more pairs: what counts is how few suffice. Advanced by a sample too many,
+        # held samples of what has no feed-through fit as well, with one: so that is tried without
+        fits = [
+            fitted(s, H, weight, _start(data, n), terms, 8)
+            for terms in _direct_or_not(data, Terms(_integrations(s, H, weight, rigid), direct, False))
+            for n in ORDERS if 3 * n + 4 <= s.size
+        ]
+        least = min(_criterion(f, H.size, _floor(response)) + _as_a_delay(data, f, H.size) for f in fits)
         # where several explain the noise with as few pairs, the one that leaves least with any number of them
         best.append((round(least, 6), float(sum(np.log(max(f.chi2, 1e-300)) for f in fits))))
         say("scanning the delay", (count + 1) / 9.0)
     return best.index(min(best)) * response.dt
+
+
+def _as_a_delay(data: MeasuredResponse, fit: Fit, values: int) -> float:
+    """Return what counts against a real pole that is over within a sample: as much as one pole pair more."""
+    more = 2 + 2 * fit.coefficients.shape[0]
+    return float(np.log(2.0 * values) * more) if warped_by(data) and is_over(fit.poles, data.dt) else 0.0
+
+
+def _direct_or_not(data: MeasuredResponse, terms: Terms) -> list[Terms]:
+    """Return the terms with which a delay is tried: of held samples without feed-through, and with it."""
+    if not warped_by(data):
+        return [terms]
+    proper = terms._replace(direct=False, zero=2.0 / data.dt)
+    return [proper, terms] if terms.direct else [proper]
 
 
 def _floor(data: MeasuredResponse) -> float:
@@ -258,8 +306,12 @@ def _rows_quietly(data: MeasuredResponse) -> tuple[ComplexArray, ComplexArray, F
         return _rows(data)
 
 
-def _ends(s: ComplexArray) -> tuple[float, float]:
-    return float(s[0].imag), float(s[-1].imag)
+def _start(data: MeasuredResponse, pairs: int) -> ComplexArray:
+    """Return poles spread over the lines."""
+    if not warped_by(data):
+        return start_poles(float(data.omega[0]), float(data.omega[-1]), pairs)
+    high = min(float(data.omega[-1]), 0.95 * np.pi / data.dt)
+    return to_w(start_poles(float(data.omega[0]), high, pairs), data.dt)
 
 
 def _rigid(s: ComplexArray, H: ComplexArray, weight: FloatArray) -> bool:
@@ -296,6 +348,7 @@ def _fewer_integrations(
 
 
 def _over_orders(
+    data: MeasuredResponse,
     s: ComplexArray,
     H: ComplexArray,
     weight: FloatArray,
@@ -306,12 +359,18 @@ def _over_orders(
     found: list[OrderFit] = []
     fits: list[Fit] = []
     for pairs in orders:
-        fit = fitted(s, H, weight, start_poles(*_ends(s), pairs), terms)
-        before = fits[-1].poles if fits else np.zeros(0, complex)
+        fit = fitted(s, H, weight, _start(data, pairs), terms)
+        before = found[-1].poles if found else np.zeros(0, complex)
         fits.append(fit)
-        found.append(OrderFit(pairs, fit.chi2, fit.poles, np.array([_agrees(p, before) for p in fit.poles], bool)))
+        poles = _poles_of(data, fit)
+        found.append(OrderFit(pairs, fit.chi2, poles, np.array([_agrees(p, before) for p in poles], bool)))
         say("raising the order", (pairs - orders[0] + 1) / len(orders))
     return tuple(found), fits
+
+
+def _poles_of(data: MeasuredResponse, fit: Fit) -> ComplexArray:
+    """Return the poles of a fit in s."""
+    return np.array([from_w(p, data.dt) for p in fit.poles], complex) if warped_by(data) else fit.poles
 
 
 def _agrees(pole: complex, others: ComplexArray) -> bool:
@@ -373,21 +432,23 @@ def _told(
         )
     flexible = fit.poles.imag > 0.0
     at = np.cumsum([0, *np.where(flexible, 2, 1)[:-1]])
+    poles = _poles_of(data, fit)
     sigma_f, sigma_d, blocks = [], [], []
-    for k, p in zip(at, fit.poles, strict=True):
-        two = covariance[k : k + 2, k : k + 2] if p.imag > 0 else np.diag([covariance[k, k], 0.0])
-        two = two * scale
-        w2 = abs(p) ** 2
-        grad_f = np.array([p.real**2, p.imag**2]) / w2  # d log |p|
-        grad_d = np.array([1.0, 0.0]) - grad_f  # d log zeta
-        sigma_f.append(np.sqrt(max(grad_f @ two @ grad_f, 0.0)))
-        sigma_d.append(np.sqrt(max(grad_d @ two @ grad_d, 0.0)))
-        turn = np.diag([p.real, p.imag])
-        blocks.append(turn @ two @ turn)
-    order = np.argsort(np.abs(fit.poles))
+    for k, w, p in zip(at, fit.poles, poles, strict=True):
+        two = covariance[k : k + 2, k : k + 2] if w.imag > 0 else np.diag([covariance[k, k], 0.0])
+        g = slope(w, data.dt) if warped_by(data) else 1.0
+        # of the logarithms of -Re w and Im w, so that dp = g (Re w, j Im w) of them
+        turn = np.array([[(g * w.real).real, (g * 1j * w.imag).real], [(g * w.real).imag, (g * 1j * w.imag).imag]])
+        spread = scale * turn @ two @ turn.T
+        grad_f = np.array([p.real, p.imag]) / abs(p) ** 2  # d log |p|
+        grad_d = np.array([1.0 / p.real, 0.0]) - grad_f  # d log zeta
+        sigma_f.append(np.sqrt(max(grad_f @ spread @ grad_f, 0.0)))
+        sigma_d.append(np.sqrt(max(grad_d @ spread @ grad_d, 0.0)))
+        blocks.append(spread)
+    order = np.argsort(np.abs(poles))
     found = ModalFit(
         realised(fit, terms, data, shape),
-        fit.poles[order],
+        poles[order],
         np.array(sigma_f)[order],
         np.array(sigma_d)[order],
         np.array(blocks)[order],
@@ -399,8 +460,21 @@ def _told(
         model.reshape(data.response.shape),
         {**measured.provenance, "method": "vector fitting", "estimator": measured.method},
     )
-    quality.tell(_unseen(found))
+    quality.tell([*_unseen(found), *_outside(found)])
     return found
+
+
+def _outside(found: ModalFit) -> list[str]:
+    """Return a word on poles far above the lines of a continuous response: they follow a lag, not a mode."""
+    top = float(found.data.omega[-1])
+    fast = [p for p in found.poles if abs(p) > FAR_ABOVE * top]
+    if not fast or warped_by(found.data):
+        return []
+    hertz = ", ".join(f"{abs(p) / (2.0 * np.pi):.4g}" for p in fast)
+    return [
+        f"poles of {hertz} Hz lie above the last line, {top / (2.0 * np.pi):.4g} Hz: they stand for what is above "
+        "it, or follow the lag of a hold or a delay. If the data are of held samples, say so (dt, held)"
+    ]
 
 
 def _unseen(found: ModalFit) -> list[str]:
@@ -415,85 +489,3 @@ def _unseen(found: ModalFit) -> list[str]:
         return []
     said = f"no excited line lies within the peak of the mode at {', '.join(blind)}"
     return [f"{said}: its damping is a guess; excite it with closer lines"]
-
-
-def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, int]) -> FirstOrder:
-    """Return the fit as a plant; residues of several inputs get as many states as their rank asks for."""
-    ny, p = shape
-    blocks: list[tuple[FloatArray, FloatArray, FloatArray, str]] = []
-    at = 0
-    for mode, pole in enumerate(fit.poles, 1):
-        if pole.imag > 0.0:
-            R = (fit.coefficients[:, at] + 1j * fit.coefficients[:, at + 1]).reshape(ny, p)
-            at += 2
-        else:
-            R = fit.coefficients[:, at].reshape(ny, p).astype(complex)
-            at += 1
-        blocks += [(*block, f"mode{mode}") for block in _residue_blocks(pole, R)]
-    coefficients = fit.coefficients[:, at:].reshape(ny, p, -1)
-    if terms.rigid == 2:
-        blocks += [(*block, "rigid") for block in _rigid_blocks(coefficients[:, :, 0], coefficients[:, :, 1])]
-    elif terms.rigid:
-        blocks += [(*block, "rigid") for block in _residue_blocks(0j, coefficients[:, :, 0].astype(complex))]
-    D = coefficients[:, :, terms.rigid] if terms.direct else np.zeros((ny, p))
-    n = sum(len(a) for a, *_ in blocks)
-    A, B, C = np.zeros((n, n)), np.zeros((n, p)), np.zeros((ny, n))
-    states: list[Signal] = []
-    k = 0
-    for a, b, c, name in blocks:
-        m = len(a)
-        A[k : k + m, k : k + m], B[k : k + m], C[:, k : k + m] = a, b, c
-        used = sum(s.name.startswith(f"{name}_") for s in states)
-        states += [Signal(f"{name}_{used + i + 1}") for i in range(m)]
-        k += m
-    note = {**data.provenance, "plant": "identified", "method": "vector fitting", "chi2": fit.chi2}
-    return FirstOrder(A, B, C, D, tuple(states), data.inputs, data.outputs, 0.0, note)
-
-
-RANK = 1e-2
-"""Singular values of a residue below this part of the largest are noise."""
-
-
-def _residue_blocks(pole: complex, R: ComplexArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Return (A, B, C) of R / (s - p) and its conjugate, or of a real pole, for each rank of R."""
-    U, size, V = np.linalg.svd(R, full_matrices=False)
-    found = []
-    for i in range(size.size):
-        if size[i] <= RANK * size[0] and i > 0:
-            break
-        c, b = U[:, i] * np.sqrt(size[i]), V[i] * np.sqrt(size[i])
-        if pole.imag > 0.0:
-            A = np.array([[pole.real, -pole.imag], [pole.imag, pole.real]])
-            found.append((A, np.array([b.real, b.imag]), 2.0 * np.column_stack([c.real, -c.imag])))
-        else:
-            found.append((np.array([[pole.real]]), b.real[None, :], c.real[:, None]))
-    return found
-
-
-def _rigid_blocks(R2: FloatArray, R1: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Return R2 / s^2 + R1 / s: a double integrator for each input."""
-    found = []
-    for k in range(R2.shape[1]):
-        b = np.zeros((2, R2.shape[1]))
-        b[1, k] = 1.0
-        found.append((np.array([[0.0, 1.0], [0.0, 0.0]]), b, np.column_stack([R2[:, k], R1[:, k]])))
-    return found
-
-
-def read_frf(path: str | Path, **units: str) -> MeasuredResponse:
-    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
-    universal file (.uff, .unv; functions of kind 4).
-
-    Examples
-    --------
-    >>> w = np.linspace(1.0, 10.0, 10)
-    >>> given = fx.identify.measured_response(w, 1.0 / (4.0 - w**2 + 0.1j * w), ["f [N]"], ["x [m]"], relative=0.01)
-    >>> fx.identify.read_frf(given.save("frf.npz"))
-    MeasuredResponse(['f'] -> ['x'], 10 lines, 0.1592 to 1.592 Hz, given)
-    """
-    from .reading_frf import read
-
-    try:
-        return read(path, units)
-    except DefinitionError as error:
-        raise DefinitionError(f"{path}: {error}") from error

@@ -77,6 +77,7 @@ class Problem:
     above: tuple[Above, ...] = ()
     deadline: float = float("inf")  # of the search, by time.monotonic
     unfinished: str = ""  # why the last fit ended before it was converged
+    centre: FloatArray = field(default_factory=lambda: np.zeros(1))  # where parts of records on the full model begin
 
     def changed(self, **fields: Any) -> Problem:
         """Return the problem with other fields, nothing kept of runs that were made."""
@@ -130,7 +131,7 @@ class Problem:
         parts = [self.frequency_part(x, r, at) for r in self.responses]
         parts += [self.time_part(x, k, at, horizon) for k in range(len(self.records))]
         if self.full and horizon:  # the beginning of a record does not tell of play and stops: do not run away there
-            parts.append(np.asarray(PRIOR * x, float))
+            parts.append(np.asarray(PRIOR * (x - self.centre), float))
         return np.concatenate(parts)
 
     def frequency_part(self, x: FloatArray, data: MeasuredResponse, at: Setting) -> FloatArray:

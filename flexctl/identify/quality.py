@@ -14,6 +14,12 @@ CLIPPED = 0.01
 COARSE = 0.02
 """Step of quantisation, as a part of the standard deviation, from which on it is reported."""
 
+JUMP, SMOOTH, MANY, BRIEF = 0.5, 0.2, 0.1, 3
+"""Least jump, and most that other steps may be, in parts of what a signal goes through; most jumps, as a part of the
+samples; samples of an outlier."""
+STEADY = ("rad", "m", "1")
+"""Units of what cannot jump: angles, displacements, strains."""
+
 
 def check_numbers(what: str, name: str, x: FloatArray, t: FloatArray) -> None:
     """Refuse NaN and infinity; the message counts them and says where the first is."""
@@ -81,14 +87,46 @@ def input_caution(signal: Signal, x: FloatArray) -> str:
     )
 
 
+def jump(x: FloatArray) -> tuple[int, float, bool]:
+    """Return the sample after which a signal jumps as far as nothing else does, how far, and whether it comes back.
+
+    -1 where it does not. A jump is more than half of what the whole signal goes through, within a sample, where it
+    moves by less than a fifth otherwise: an angle that wraps, an outlier.
+    """
+    steps = np.diff(x)
+    size, span = np.abs(steps), float(np.ptp(x))
+    far = np.flatnonzero(size > JUMP * span)
+    usual = np.delete(size, far)
+    few = np.unique(x).size < 20  # steps of the sensor
+    if few or not far.size or far.size > MANY * x.size or usual.max(initial=0.0) > SMOOTH * span:
+        return -1, 0.0, False
+    first = int(far[0])
+    back = far.size > 1 and int(far[1]) - first <= BRIEF and steps[far[1]] * steps[first] < 0.0
+    return first, float(steps[first]), bool(back)
+
+
+def _jump_caution(signal: Signal, x: FloatArray) -> str:
+    """Return a word on an output that wraps or has an outlier."""
+    at, far, back = jump(x) if signal.unit in STEADY else (-1, 0.0, False)
+    if at < 0:
+        return ""
+    said = f'output "{signal.name}" jumps by {far:.4g} {signal.unit} after sample {at + 1}, smooth as it is otherwise'
+    if back:
+        return f"{said}, and comes back: an outlier? cut the record there, or repair it"
+    return f"{said}: does it wrap (an angle of one turn), or count anew? unwrap it, or cut the record there"
+
+
 def output_caution(signal: Signal, x: FloatArray) -> str:
-    """Return a word on an output that is saturated or coarsely quantised."""
+    """Return a word on an output that is saturated, jumps or is coarsely quantised."""
     part, end = saturation(x)
     if part >= CLIPPED:
         return (
             f'output "{signal.name}" rests at {end:.6g} {signal.unit} in {part:.1%} of the samples: the sensor is '
             "saturated, and what it hides is missing; measure with a smaller amplitude"
         )
+    jumped = _jump_caution(signal, x)
+    if jumped:
+        return jumped
     step, spread = quantum(x), float(x.std())
     if step > COARSE * spread and spread > 0.0:
         return (

@@ -5,7 +5,7 @@
     0.000,0.012,0.031,-4.1
 
 A head may also say "angle (deg)" or "angle/deg", or have the units in a row of their own below it; columns may be
-separated by semicolons or tabs, and then numbers may have decimal commas.
+separated by semicolons or tabs, and then numbers may have decimal commas. Lines of % are skipped too.
 
     .npz .mat .json     a vector for each signal, "time" or "t" among them (or "dt"), with "units" {name: unit} as JSON
                         text, or "name [unit]" as names; or matrices u, y (and r) with lists "inputs" and "outputs" of
@@ -17,12 +17,9 @@ and currents are inputs.
 
 from __future__ import annotations
 
-import codecs
-import csv
 import io
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +27,19 @@ import numpy as np
 
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..model import FloatArray
-from ..support.checks import is_number
 from ..support.files import check_kind
 from ..support.tabular import matlab_name
 from ..support.units import is_unit
 from . import quality
+from .reading_csv import Columns, json_object, read_table
 from .record import Record, parsed_head, record
 
 SUFFIXES = (".csv", ".npz", ".mat", ".json", ".uff", ".unv")
 TIMES = ("time", "t")
 DRIVING = ("N m", "N", "V", "A")
 """Units of what is taken for an input where nobody says what is one."""
-_ROUND, _SLASHED = re.compile(r"(.+?)\s*\((.+)\)"), re.compile(r"([^/]+)/(.+)")
+FAULTS = "faults of columns"
+"""Key of what a file tells under which columns that cannot be used are kept, until one is."""
 TOLD = ("units", "about", "columns", "dt", "period", "period_samples", "held", "seed")
 
 
@@ -100,94 +98,42 @@ def signals_of(path: str | Path) -> tuple[Columns, dict[str, str], dict[str, Any
     """Return the signals of a file by name, their units as stated and what else it tells."""
     source = Path(path)
     try:
-        return _tables(source, source.suffix.lower())
+        columns, stated, about = _tables(source, source.suffix.lower())
+        raise_faults(about, columns)
+    except DefinitionError as error:
+        raise DefinitionError(f"{source}: {error}") from error
+    return columns, stated, about
+
+
+def names_in(path: str | Path) -> list[str]:
+    """Return the names of the signals of a file, usable or not."""
+    source = Path(path)
+    try:
+        return list(_tables(source, source.suffix.lower())[0])
     except DefinitionError as error:
         raise DefinitionError(f"{source}: {error}") from error
 
 
-Columns = dict[str, FloatArray]
+def raise_faults(about: Mapping[str, Any], used: Iterable[str]) -> None:
+    """Refuse columns that cannot be used: the first fault of them in the file."""
+    faults = about.get(FAULTS, {})
+    for name in faults:
+        if name in used:
+            raise DefinitionError(faults[name])
 
 
 def _tables(source: Path, suffix: str) -> tuple[Columns, dict[str, str], dict[str, Any]]:
     """Return signals by name, their units as stated, and what else the file tells."""
     if suffix == ".csv":
-        return _from_csv(source)
+        table = read_table(source)
+        columns, stated = _split_heads(table.columns, len(table.columns))
+        faults = {head.partition("[")[0].strip(): fault for head, fault in table.faults.items()}
+        return columns, stated, {**table.about, **({FAULTS: faults} if faults else {})}
     if suffix in (".uff", ".unv"):
         from .uff import time_signals
 
         return time_signals(source)
     return _from_arrays(_arrays(source, suffix))
-
-
-def _text(source: Path) -> str:
-    """Return the text of a file: UTF-8, or UTF-16 with its mark, as spreadsheets write it."""
-    try:
-        content = source.read_bytes()
-    except OSError as error:
-        raise DefinitionError(f"cannot read it: {error.strerror or error}") from error
-    check_kind(content, ".csv")
-    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        text = content.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DefinitionError(
-            f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x}); save it as CSV in UTF-8, or write units "
-            "in plain letters (deg, um)"
-        ) from error
-    require("\0" not in text, "has zero bytes: UTF-16 without its mark, or no text at all; save it as CSV in UTF-8")
-    return text
-
-
-def _from_csv(source: Path) -> tuple[Columns, dict[str, str], dict[str, Any]]:
-    about: dict[str, Any] = {}
-    rows: list[tuple[int, list[str]]] = []
-    lines = _text(source).splitlines()
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if text.startswith("# about:"):
-            about = _json(text.removeprefix("# about:"), "about")
-        elif text and not text.startswith("#"):
-            rows.append((number, next(csv.reader([line], delimiter=_separator(lines)))))
-    require(bool(rows), "is empty; it begins with a header: time [s],torque [N m],angle [rad]")
-    heads = [bracketed(head.strip()) for head in rows[0][1]]
-    numeric = all(is_number(head) for head in heads)
-    require(not numeric, "has no header with names and units; write one: time [s],torque [N m],angle [rad]")
-    rows = rows[1:]
-    if rows and _is_units(heads, rows[0][1]):
-        heads = [f"{name} [{unit.strip().strip('[]()')}]" for name, unit in zip(heads, rows[0][1], strict=True)]
-        rows = rows[1:]
-    comma = _separator(lines) != ","
-    table = np.empty((len(rows), len(heads)))
-    for k, (number, row) in enumerate(rows):
-        require(len(row) == len(heads), f"line {number} has {len(row)} columns where the header has {len(heads)}")
-        for i, text in enumerate(row):
-            said = text.replace(",", ".") if comma and text.count(",") == 1 and "." not in text else text
-            if not is_number(said):
-                fault = "is empty" if not text.strip() else f'"{text.strip()}" is not a number'
-                raise DefinitionError(f'line {number}, column "{heads[i]}": {fault}')
-            table[k, i] = float(said)
-    columns, stated = _split_heads({head: table[:, i] for i, head in enumerate(heads)}, len(heads))
-    return columns, stated, about
-
-
-def bracketed(head: str) -> str:
-    """Return "name [unit]" of "name (unit)" and "name/unit"; what holds no known unit stays as it is."""
-    found = _ROUND.fullmatch(head) or _SLASHED.fullmatch(head)
-    if found is None or "[" in head or not is_unit(found[2].strip()):
-        return head
-    return f"{found[1].strip()} [{found[2].strip()}]"
-
-
-def _is_units(heads: Sequence[str], row: Sequence[str]) -> bool:
-    """Whether a row holds units of columns whose heads state none."""
-    bare = len(row) == len(heads) and not any("[" in head for head in heads)
-    return bare and all(is_unit(text.strip().strip("[]()")) and not is_number(text) for text in row if text != "1")
-
-
-def _separator(lines: Sequence[str]) -> str:
-    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    return max((",", ";", "\t"), key=head.count)
 
 
 def _split_heads(table: Mapping[str, Any], count: int) -> tuple[Columns, dict[str, str]]:
@@ -240,11 +186,11 @@ def _by_own_names(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_arrays(content: Mapping[str, Any]) -> tuple[Columns, dict[str, str], dict[str, Any]]:
-    about = _json(content.get("about", "{}"), "about")
+    about = json_object(content.get("about", "{}"), "about")
     for key in ("period", "period_samples", "held", "seed"):
         if key in content:
             about.setdefault(key, np.asarray(content[key]).item())
-    units = _json(content.get("units", "{}"), "units")
+    units = json_object(content.get("units", "{}"), "units")
     table: dict[str, Any] = {}
     matrices = [key for key in ("u", "y", "r") if key in content and _listed(content, key)]
     for key in matrices:
@@ -297,17 +243,6 @@ def _listed(content: Mapping[str, Any], key: str) -> list[str]:
     return [f"{name.partition('[')[0].strip()} [{unit}]" for name, unit in zip(names, stated, strict=True)]
 
 
-def _json(value: Any, what: str) -> dict[str, Any]:
-    if isinstance(value, dict):
-        return value
-    try:
-        found = json.loads(str(np.asarray(value).item()) if not isinstance(value, str) else value)
-    except ValueError as error:
-        raise DefinitionError(f'"{what}" is not JSON: {error}') from error
-    require(isinstance(found, dict), f'"{what}" must be an object {{name: unit}} in JSON')
-    return dict(found)
-
-
 def _renamed(
     columns: Columns, stated: Mapping[str, str], rename: Mapping[str, str], about: dict[str, Any]
 ) -> tuple[Columns, dict[str, str]]:
@@ -317,6 +252,8 @@ def _renamed(
     for key in ("inputs", "outputs", "references"):
         if key in about:
             about[key] = [rename.get(name, name) for name in about[key]]
+    if FAULTS in about:
+        about[FAULTS] = {rename.get(name, name): fault for name, fault in about[FAULTS].items()}
     return ({rename.get(k, k): v for k, v in columns.items()}, {rename.get(k, k): v for k, v in stated.items()})
 
 
@@ -332,7 +269,10 @@ def _assembled(
     inputs, references, outputs = chosen
     time = next((key for key in columns if key.lower() in TIMES), None)
     if time is None:
-        raise DefinitionError(f'no column is the time: call it "time [s]"; there are {", ".join(columns) or "none"}')
+        raise DefinitionError(
+            'no column is the time: call it "time [s]", or rename one, Zeit=time; there are '
+            + (", ".join(columns) or "none")
+        )
     require(time in stated, f'the time has no unit: write "{time} [s]"')
     signal, factor = parsed_head(f"{time} [{stated[time]}]")
     require(signal.unit == "s", f'the time is in "{stated.get(time)}", which is not a unit of time; write "time [s]"')
@@ -349,6 +289,7 @@ def _assembled(
         kept = {*outputs, *references, *(inputs or [key for key in signals if stated.get(key)])}
         quality.tell(_driving_left_out([key for key in signals if key not in kept], columns, stated))
         signals = [key for key in signals if key in kept]
+    raise_faults(about, (time, *signals))
     heads = {key: f"{key} [{stated[key]}]" if stated.get(key) else key for key in signals}
     referred = list(references) or [key for key in about.get("references", ()) if key in signals]
     referred += [key for key in signals if key.startswith("reference:") and key not in referred]
@@ -366,7 +307,7 @@ def _assembled(
         *({heads[key]: columns[key] for key in group} for group in (driven, measured, referred)),
         period=period if period is not None else _told_period(about, factor * columns[time]),
         held=bool(about.get("held", True)) if held is None else held,
-        provenance={**about, "file": name},
+        provenance={**{key: value for key, value in about.items() if key != FAULTS}, "file": name},
     )
 
 

@@ -13,6 +13,23 @@ from .record import parsed_head
 from .response import MeasuredResponse
 
 
+def read_frf(path: str | Path, **units: str) -> MeasuredResponse:
+    """Return the frequency responses of a file: .npz, .csv or .mat as `MeasuredResponse.save` writes them, or a
+    universal file (.uff, .unv; functions of kind 4).
+
+    Examples
+    --------
+    >>> w = np.linspace(1.0, 10.0, 10)
+    >>> given = fx.identify.measured_response(w, 1.0 / (4.0 - w**2 + 0.1j * w), ["f [N]"], ["x [m]"], relative=0.01)
+    >>> fx.identify.read_frf(given.save("frf.npz"))
+    MeasuredResponse(['f'] -> ['x'], 10 lines, 0.1592 to 1.592 Hz, given)
+    """
+    try:
+        return read(path, units)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+
+
 def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
     """Return the frequency responses of a file; see `flexctl.identify.read_frf`."""
     source = Path(path)
@@ -21,9 +38,10 @@ def read(path: str | Path, units: Mapping[str, str]) -> MeasuredResponse:
         return _universal(source, units)
     if suffix not in (".csv", ".npz", ".mat", ".json"):
         raise DefinitionError(f'unknown file type "{source.suffix}"; use one of .csv, .npz, .mat, .json, .uff, .unv')
-    from .reading import _tables
+    from .reading import _tables, raise_faults
 
     columns, stated, about = _tables(source, suffix)
+    raise_faults(about, columns)
     frequency = next((key for key in ("omega", "frequency") if key in columns), None)
     if frequency is None:
         raise DefinitionError('no column is the frequency: call it "omega [rad/s]" or "frequency [Hz]"')

@@ -12,16 +12,19 @@ from dataclasses import replace
 
 from ..errors import ConvergenceError
 from ..model import FloatArray
+from . import damped
 from .explained import Explained, explained
 from .full_model import enough_steps, limits, reasons
 from .problem import Problem, Setting
-from .search import Say, cost_of, neighbours, weighted
+from .search import Say, cost_of, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 
 TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
-WEIGHTED, ROUNDS = 3, 6
-"""Times that weights are taken, and rounds of each, from the solution of the linear model on."""
+WEIGHTED, ROUNDS, AFAR = 3, 6, 6
+"""Times that weights are taken, and rounds of each, from the solution of the linear model on; times from a guess."""
+MISSED = 0.1
+"""Misfit of the linear model, as a part of an output, from which on its parameters are no beginning."""
 TRIALS = 7
 """Most steps that are tried in a round."""
 
@@ -45,11 +48,14 @@ def as_full(found: Problem, x: FloatArray | None = None) -> Problem:
 
 
 def on_full_model(
-    found: Problem, x: FloatArray, at: Setting, left: Explained, scan: bool, told: list[str], say: Say
+    found: Problem, x: FloatArray, at: Setting, left: Explained, begin: FloatArray, scan: bool, told: list[str],
+    say: Say,
 ) -> tuple[Problem, FloatArray, Setting, Explained]:
     """Return problem, parameters, setting and what they explain after the search went on with the full model.
 
-    The solution of the linear model is kept, and that is told, where the full one cannot be run or leaves more.
+    It goes on from the solution of the linear one where that is near, else from the first guess, `begin`, over longer
+    and longer parts of the records: over many periods of a mode there are as many minima. The solution of the linear
+    model is kept, and that is told, where the full one cannot be run or leaves more.
     """
     why = ", ".join(dict.fromkeys([*reasons(found.plant), *limits(found.plant)]))
     linear, _ = cost_of(found, x, at, 0)
@@ -62,7 +68,11 @@ def on_full_model(
         took = time.perf_counter() - begun
         most = WEIGHTED * ROUNDS * (x.size + TRIALS)
         what = f"the full model (at most {most} times {took:.2g} s)"
-        y, cost = weighted(full, x, late, say, WEIGHTED, ROUNDS, what)
+        y, times = x, WEIGHTED
+        if _misses(found, x, at):
+            full, y, late = _in_parts(full, begin, None if scan else at.delay, say)
+            times = AFAR
+        y, cost = weighted(full, y, late, say, times, ROUNDS, what)
         z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
         if other != late:
             y, _ = weighted(full, z, other, say, WEIGHTED, ROUNDS, what)
@@ -89,3 +99,22 @@ def on_full_model(
         f"sample, {took:.2g} s for all records"
     )
     return full, y, other, explained(full, y, other)
+
+
+def _misses(found: Problem, x: FloatArray, at: Setting) -> bool:
+    """Whether the linear model is off by so much of an output that its parameters may belong to another minimum."""
+    return any(
+        bool((found.misfit(x, data, at).std(axis=0) > MISSED * data.y.std(axis=0)).any()) for data in found.records
+    )
+
+
+def _in_parts(full: Problem, begin: FloatArray, delay: int | None, say: Say) -> tuple[Problem, FloatArray, Setting]:
+    """Return the problem, parameters and setting of the full model after a guess and longer and longer parts."""
+    x = damped.guessed(full, begin, say)
+    full = as_full(full, x).changed(scales=[0.05 * r.y.std(axis=0) for r in full.records], centre=x)
+    lengths = horizons(full, True)
+    x, at = scanned(full, x, delay, False, lengths[0], say)
+    for number, length in enumerate(lengths):
+        full = full.changed(centre=x)
+        x, _ = fitted(full, x, at, length, ROUNDS, say, f"the full model, part {number + 1} of {len(lengths)}")
+    return full, x, at

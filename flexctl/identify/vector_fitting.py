@@ -22,11 +22,15 @@ ROUNDS = 15
 
 
 class Terms(NamedTuple):
-    """Terms that are fitted beside the poles: of 1/s as many powers as `rigid` says, 1, s."""
+    """Terms that are fitted beside the poles: of 1/s as many powers as `rigid` says, 1, s.
+
+    Where there is a `zero`, all columns have their values there taken off, so that the model vanishes there.
+    """
 
     rigid: int
     direct: bool
     slope: bool
+    zero: float = 0.0
 
     def columns(self, s: ComplexArray) -> ComplexArray:
         """Return a column for each: 1/s^2 and 1/s, 1, s."""
@@ -37,6 +41,15 @@ class Terms(NamedTuple):
         if self.slope:
             found.append(s)
         return np.array(found, complex).reshape(len(found), s.size).T
+
+
+def numerator_of(s: ComplexArray, poles: ComplexArray, terms: Terms) -> ComplexArray:
+    """Return the columns of which a model is the sum."""
+    rows = np.concatenate([basis(s, poles), terms.columns(s)], axis=1)
+    if not terms.zero:
+        return rows
+    there = np.array([terms.zero], complex)
+    return np.asarray(rows - np.concatenate([basis(there, poles), terms.columns(there)], axis=1))
 
 
 class Fit(NamedTuple):
@@ -73,9 +86,8 @@ def as_real(rows: Any) -> FloatArray:
 
 def relocated(s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms) -> ComplexArray:
     """Return the next poles."""
-    phi, extra = basis(s, poles), terms.columns(s)
+    phi, numerator = basis(s, poles), numerator_of(s, poles, terms)
     lines = s.size
-    numerator = np.concatenate([phi, extra], axis=1)
     stacked = []
     for k in range(H.shape[0]):
         rows = np.concatenate([numerator, -H[k, :, None] * phi, -H[k, :, None]], axis=1) * weight[k, :, None]
@@ -116,7 +128,7 @@ def _zeros(poles: ComplexArray, c: FloatArray) -> ComplexArray:
 
 def residues(s: ComplexArray, H: ComplexArray, weight: FloatArray, poles: ComplexArray, terms: Terms) -> Fit:
     """Return the coefficients of all channels for given poles, with the mean of |residual * weight|^2."""
-    rows = np.concatenate([basis(s, poles), terms.columns(s)], axis=1)
+    rows = numerator_of(s, poles, terms)
     coefficients = np.empty((H.shape[0], rows.shape[1]))
     residual = np.empty_like(H)
     for k in range(H.shape[0]):
@@ -218,8 +230,11 @@ def _jacobian(
 ) -> FloatArray:
     """Return the derivative of the projected residual (Kaufman 1975): what the columns cannot take up."""
     poles = _poles(x, kinds)
-    rows = np.concatenate([basis(s, poles), terms.columns(s)], axis=1)
+    rows = numerator_of(s, poles, terms)
     slopes = _slopes(s, poles)
+    if terms.zero:
+        there = _slopes(np.array([terms.zero], complex), poles)
+        slopes = [(i, d - other) for (i, d), (_, other) in zip(slopes, there, strict=True)]
     blocks = []
     for k in range(H.shape[0]):
         A = as_real(rows * weight[k, :, None])

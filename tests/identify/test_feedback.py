@@ -90,6 +90,14 @@ def test_loops_are_told(noise, delay) -> None:
         assert identify.frf(both, segment=2.0).method == "reference"
 
 
+@pytest.mark.parametrize(("gain", "noise"), [(2.0, 0.1), (1.0, 1.0), (0.0, 0.1)])
+def test_loops_that_answer_within_the_sample_are_told_of_angles(gain: float, noise: float) -> None:
+    """A gain without delay about a white reference; H1 is wrong by what it feeds back."""
+    r = 0.2 * np.random.default_rng(3).standard_normal(COUNT)
+    u, y = closed(r, (gain, 0.0), noise, 0)
+    assert len(answers(recorded(u, y[:, None]))) == (gain > 0.0)
+
+
 @pytest.mark.parametrize("loop", [True, False])
 def test_fits_of_records_tell_of_loops_too(loop: bool) -> None:
     """Of a mass on a spring in a loop gains were off by their own size, silently."""

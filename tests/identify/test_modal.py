@@ -134,3 +134,35 @@ def test_a_joint_with_viscous_friction_integrates_once(noise: float) -> None:
     assert np.abs(poles + 0.760016).min() < 0.03
     law = found.plant.B @ np.array([[-1.0, -0.3]]) @ found.plant.C
     assert np.linalg.eigvals(found.plant.A + law).real.max() < -0.1
+
+
+@pytest.mark.parametrize(("noise", "delay", "direct"), [(0.0, 0, True), (0.0, 3, False), (1e-3, 2, True)])
+def test_held_samples_up_to_nyquist_give_the_modes_and_no_others(noise: float, delay: int, direct: bool) -> None:
+    """With the lag of the hold divided out, what is folded back was fitted with six fast modes and another delay."""
+    dt, system = 1e-3, plant(5)
+    system = replace(system, C=system.C[:2], D=system.D[:2], outputs=system.outputs[:2])
+    held = fx.zero_order_hold(system, dt, delay=delay * dt)
+    w = np.pi / dt * np.linspace(1e-3, 1.0, 800)
+    H = held.transfer(np.exp(1j * w * dt))
+    rng = np.random.default_rng(0)
+    H = H * (1.0 + noise * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0))
+    heads = ["joint1_torque [N m]"], HEADS[:2]
+    data = identify.measured_response(w, H, *heads, relative=noise or 1e-6, dt=dt, held=True)
+    found = identify.modal(data, most=8, direct=direct)
+    modes = system.modes()
+    assert found.delay == pytest.approx(delay * dt)
+    assert found.poles.size == 5
+    limit = 1e-9 if noise == 0.0 else 5.0 * found.sigma_frequency
+    assert np.all(np.abs(found.frequencies_hz / modes.frequencies_hz - 1.0) < limit)
+    limit = 1e-7 if noise == 0.0 else 5.0 * found.sigma_damping
+    assert np.all(np.abs(found.damping / modes.damping - 1.0) < limit)
+    again = fx.zero_order_hold(found.plant, dt, delay=found.delay).transfer(np.exp(1j * w * dt))
+    assert np.abs(again / held.transfer(np.exp(1j * w * dt)) - 1.0).max() < (1e-9 if noise == 0.0 else 10.0 * noise)
+
+
+def test_lines_above_half_the_sampling_are_refused() -> None:
+    w = np.linspace(1.0, 40.0, 60)
+    H = 1.0 / (100.0 - w**2 + 0.4j * w)
+    data = identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01, dt=0.1, held=True)
+    with pytest.raises(fx.DefinitionError, match=r"the line at 6.36\d* Hz is above 5 Hz, half the sampling"):
+        identify.modal(data)

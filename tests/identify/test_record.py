@@ -279,3 +279,64 @@ def test_encodings_of_spreadsheets(tmp_path: Path) -> None:
         path.write_bytes(text.encode(encoding).replace(b"\xb0\x00", b"d\x00"))
         with pytest.raises(fx.DefinitionError, match=words):
             identify.read_record(path)
+
+
+LAB = "time [s],motor [V],angle [rad],status\n"
+
+
+def lab_rows(separator: str = ",", status: str = "ok") -> str:
+    rows = ([f"{0.01 * k:.2f}", str(u), str(np.sin(0.3 * k)), status] for k, u in enumerate(U))
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+def test_columns_that_are_not_used_may_hold_words_or_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "lab.csv"
+    for status in ("ok", ""):
+        path.write_text(LAB + lab_rows(status=status))
+        assert identify.read_record(path, outputs=["angle"])["angle"][2] == pytest.approx(np.sin(0.6))
+        with pytest.raises(fx.DefinitionError, match=r'line 2, column "status": (is empty|"ok" is not a number)'):
+            identify.read_record(path, units={"status": "1"})
+
+
+def test_remarks_of_other_programs_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "lab.csv"
+    rows = lab_rows(";", "1").replace("\n", "\n%remark\n", 1)
+    path.write_text("sep=;\n% Monday\n" + LAB.replace(",", ";").replace("status", "status [1]") + rows)
+    assert identify.read_record(path, outputs=["angle"]).t.size == U.size
+    path.write_text("\n".join(line + ";" for line in path.read_text().splitlines()[2:] if line[0] != "%"))
+    assert identify.read_record(path, outputs=["angle"]).t.size == U.size  # every line ends with a separator
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LAB + lab_rows(";"), "its columns are parted by semicolons, those of the header by commas"),
+        (LAB + "0,00,1,0,0,5,ok\n", "line 2 has 7 columns where the header has 4: with decimal commas part"),
+        (LAB + lab_rows().replace("0.01,", "1_0e-3,", 1), r'line 3, column "time \[s\]": "1_0e-3" is not a number'),
+        ("time;motor;angle\ns;V;grad\n" + "0,0;1;2\n" * 20, r'line 2: unknown unit "grad" \(angle\)'),
+        (
+            "time [s];motor [V];angle [rad]\n0,5;1.234;1\n",
+            r"decimal commas \(line 2\) and points \(line 2\): one of them may part thousands",
+        ),
+        ("Zeit [s],motor [V],angle [rad]\n" + "0.0,1,2\n" * 20, "rename one, Zeit=time"),
+    ],
+)
+def test_what_a_table_says_in_two_ways_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "lab.csv").write_text(text)
+    with pytest.raises(fx.DefinitionError, match=words):
+        identify.read_record(tmp_path / "lab.csv")
+
+
+def test_outputs_that_wrap_or_have_outliers_are_told() -> None:
+    t = 0.01 * np.arange(800)
+    turned, outlier = 1e-3 + 3.0 * t + 1e-3 * U, np.sin(3.0 * t)
+    outlier[400] = 9.0
+    made = identify.record(1e-2, GOOD, {"a [rad]": np.mod(turned, 2.0 * np.pi), "b [m]": outlier, "c [rad]": turned})
+    said = made.warnings()
+    assert len(said) == 2
+    assert 'output "a" jumps by -6' in said[0]
+    assert "does it wrap" in said[0]
+    assert 'output "b" jumps by 9' in said[1]
+    assert "comes back: an outlier" in said[1]
+    sampled = {"x [m]": np.sign(np.sin(t)), "y [m/s^2]": np.sign(np.sin(t)) + 1e-3 * U}
+    assert not any("jumps" in text for text in identify.record(1e-2, GOOD, sampled).warnings())

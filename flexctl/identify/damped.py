@@ -1,0 +1,115 @@
+"""First guesses from records of any kind, by transforms that decay: nothing need be periodic or come to rest.
+
+    Y(z) = sum of y[k] z^-k,  z = exp((sigma + j w) dt)
+
+With sigma the record fades before its end, so that there is no transient and no leakage. The peaks of an arm without
+damping are as wide as sigma, so that the misfit of magnitudes has one minimum, where that of the record itself has one
+for every period that a mode swings through. And what counts is the beginning, where turns are still small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from ..errors import FlexctlError
+from ..model import ComplexArray, FloatArray
+from . import quality
+from .problem import LOSSES, Problem, Setting
+from .record import Record
+from .search import Say
+
+DECAYS = (1.0, 0.3, 0.1)
+"""Decays, one after the other, in parts of the lowest mode's frequency [rad/s]."""
+LINES = 100
+FADED, RUN = 6.0, 8.0
+"""Least decay over a record, and that up to which models are run [Np]."""
+CLEAR = 5.0
+"""How far above its error a line must be."""
+STRONG = 0.01
+"""Least size of the input's transform, as a part of the largest."""
+QUIET = (0.8, 1.0)
+"""Band, in parts of Nyquist's frequency, that is taken for nothing but noise."""
+BAND = 8.0
+"""Frequency of the highest line, in parts of that of the lowest mode."""
+MOST = 4.0
+"""Most that a logarithm moves."""
+FAILED = 5.0
+"""Misfit [Np] of a line where the plant is refused or its run fails."""
+
+
+class Transformed(NamedTuple):
+    """Transforms of the outputs of a record, which of them are clear, and the samples they are made of."""
+
+    record: Record
+    omega: ComplexArray
+    size: FloatArray
+    clear: FloatArray
+    samples: int
+
+
+def guessed(found: Problem, x: FloatArray, say: Say) -> FloatArray:
+    """Return parameters that fit the magnitudes of decaying transforms of all records.
+
+    What makes losses stays as it is: it hardly shows there.
+    """
+    which = [k for k, key in enumerate(found.keys) if not any(word in key for word in LOSSES)]
+    modes = found.plant_at(x).linearise().modes().frequencies_hz
+    if not which or not modes.size:
+        return x
+    lowest = 2.0 * np.pi * float(modes[0])
+    y = x.copy()
+    for number, part in enumerate(DECAYS):
+        data = [transformed(r, part * lowest, BAND * lowest) for r in found.records]
+
+        def misfit(moved: FloatArray, data: list[Transformed] = data) -> FloatArray:
+            z = y.copy()
+            z[which] = moved
+            return np.concatenate([_log_magnitude(found, z, one) for one in data])
+
+        solved = least_squares(
+            misfit, y[which], loss="soft_l1", f_scale=0.1, diff_step=1e-3, x_scale=1.0, max_nfev=15,
+            bounds=(-MOST, MOST),
+        )
+        y[which] = solved.x
+        say("magnitudes", (number + 1) / len(DECAYS))
+    return y
+
+
+def transformed(data: Record, sigma: float, highest: float) -> Transformed:
+    """Return a record with a decay [1/s], at lines up to a frequency [rad/s], or four fifths of Nyquist's."""
+    length = data.dt * data.t.size
+    decay = max(sigma, FADED / length)
+    top = min(QUIET[0] * data.nyquist, max(highest, 4.0 * decay))
+    omega = np.asarray(np.geomspace(min(decay, 0.25 * top), top, LINES) - 1j * decay, complex)
+    U, Y = (_transform(block, omega, data.dt) for block in (data.u, data.y - data.y[0]))
+    beyond = np.asarray(np.linspace(*QUIET, LINES) * data.nyquist - 1j * decay, complex)
+    noise = np.median(np.abs(_transform(data.y - data.y[0], beyond, data.dt)), axis=1)
+    least = np.array([max(0.5 * quality.quantum(y), 1e-9 * float(y.std())) for y in data.y.T])
+    first = np.maximum(noise * np.sqrt(2.0 * decay * data.dt), least)  # of the sample from which all are measured
+    lost = np.abs(data.y[-1] - data.y[0]) * np.exp(-decay * length)
+    error = np.hypot(noise[:, None], (first + lost)[:, None] / np.abs(1.0 - np.exp(-1j * omega * data.dt)))
+    driven = np.abs(U).max(axis=0) > STRONG * np.abs(U).max()
+    count = min(data.t.size, int(np.ceil(RUN / (decay * data.dt))))
+    return Transformed(data, omega, np.abs(Y), np.asarray((np.abs(Y) > CLEAR * error) & driven), count)
+
+
+def _log_magnitude(found: Problem, x: FloatArray, data: Transformed) -> FloatArray:
+    """Return the misfit of log |Y| [Np], lines that are not clear left out."""
+    try:
+        with np.errstate(all="ignore"):
+            y = found.simulated(x, data.record, data.samples)
+            if not found.full:
+                y = found.model(x, data.record).shifted(y, data.record.u[: data.samples], *Setting())
+            size = np.abs(_transform(y - y[0], data.omega, data.record.dt))
+    except FlexctlError:
+        return np.full(data.size.size, FAILED)
+    e = np.log(data.size + 1e-300) - np.log(size + 1e-300)
+    return np.asarray(np.where(data.clear & np.isfinite(e), np.clip(e, -FAILED, FAILED), 0.0).ravel())
+
+
+def _transform(x: FloatArray, omega: ComplexArray, dt: float) -> ComplexArray:
+    k = dt * np.arange(len(x))
+    return np.asarray([np.exp(-1j * w * k) @ x for w in omega], complex).T

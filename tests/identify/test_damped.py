@@ -1,0 +1,84 @@
+"""Undamped arms that turn far: first guesses by transforms that decay, the full model in longer and longer parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexctl as fx
+from flexctl import identify
+from flexctl.identify import damped
+from flexctl.identify.problem import problem
+
+ARM = """\
+title = "A planar arm without damping"
+[material.steel]
+youngs_modulus = 2.1e11
+density = 7850.0
+poisson_ratio = 0.3
+[section.strip]
+area = 6.0e-5
+second_moment = 2.0e-11
+shear_factor = 0.85
+outer_distance = 1e-3
+[[link]]
+length = 0.5
+material = "steel"
+section = "strip"
+[[joint]]
+hub_inertia = 8e-3
+[payload]
+mass = 0.12
+[[sensor]]
+name = "strain"
+kind = "strain"
+position = 0.02
+[model]
+kind = "timoshenko_planar"
+elements = 3
+"""
+START = {"material.steel.youngs_modulus": 1.65, "payload.mass": 0.7, "joint.1.hub_inertia": 1.4}
+SEEN = ["joint1_angle", "strain"]
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory: pytest.TempPathFactory) -> tuple[fx.Plant, identify.Record, dict[str, float]]:
+    """An arm that turns by several radians, its record with noise, and the parameters to find."""
+    path: Path = tmp_path_factory.mktemp("arm") / "arm.toml"
+    path.write_text(ARM)
+    arm = fx.load_plant(path)
+    drive = identify.doublets("joint1_torque [N m]", 2.5, count=1, every=1.5)
+    noise = {"joint1_angle": 1e-5, "strain": 1e-6}
+    data = identify.measure(arm, drive, SEEN, delay=2, noise=noise, engine="full")
+    assert np.ptp(data.y[:, 0]) > 2.0
+    return arm, data, {row.key: float(row.value) for row in arm.rows if row.key in START}
+
+
+def test_a_guess_from_afar_is_near(turned: tuple[fx.Plant, identify.Record, dict[str, float]]) -> None:
+    """Over the record the mode swings a dozen times: the misfit itself has a minimum every few per cent."""
+    arm, data, true = turned
+    keys = list(START)
+    found, _ = problem(arm, data, keys, {key: true[key] * START[key] for key in keys})
+    x = damped.guessed(found, np.zeros(3), lambda what, part: None)
+    off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
+    assert np.abs(off).max() < 0.06
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")
+@pytest.mark.slow
+@pytest.mark.parametrize("stiff", [1.65, 0.61])
+def test_an_undamped_arm_with_large_turns_is_identified(
+    stiff: float, turned: tuple[fx.Plant, identify.Record, dict[str, float]]
+) -> None:
+    arm, data, true = turned
+    factors = {**START, "material.steel.youngs_modulus": stiff}
+    start = {key: true[key] * factor for key, factor in factors.items()}
+    found = identify.parameters(arm, data, list(start), start=start, mesh=False)
+    assert found.delay == 2
+    assert found.unexplained == 0.0
+    assert not found.not_converged
+    for key, value in true.items():
+        assert found.values[key] == pytest.approx(value, rel=2e-3)
+        assert abs(found.values[key] - value) < 4.0 * found.sigma[key]
