@@ -77,7 +77,8 @@ FORM = group((*KINDS, ROOM), Form)
 def form(compiled: Any, room: Room) -> Form:
     """Return the functions of a model, `Compiled`, with room."""
     functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or no_closure)
-    return Form(*(pointer(function, kind) for function, kind in zip(functions, KINDS, strict=True)), room)
+    residual, tangent, output, closure = (pointer(*pair) for pair in zip(functions, KINDS, strict=True))
+    return Form(residual, tangent, output, closure, room)
 
 
 def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[float, ...]) -> Room:
