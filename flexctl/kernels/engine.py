@@ -151,16 +151,14 @@ class Stepper:
         Iteration that "auto" means.
     place : ndarray, optional
         Where each coordinate stands in motion.q, if not in order.
-    functions : tuple
-        First arguments of the loop.
     """
 
     def __init__(
         self, model: MechanicalModel, loops: Mapping[Any, Any], form: Any, motion: state.Motion, u: FloatArray,
-        plan: Plan, first: int, *, prefers: float, place: Any = None, functions: tuple[Any, ...] = (),
+        plan: Plan, first: int, *, prefers: float, place: Any = None,
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
-        self.loops, self.functions, self.scheme = loops, functions, plan.kernel(prefers)
+        self.loops, self.scheme = loops, plan.kernel(prefers)
         if plan.scheme.stages > 1 and state.SDIRK not in loops:
             raise NotAvailable(f'{model.kind} has no steps of SDIRK4; use method="generalised_alpha"')
         self.u, self.held = u.copy(), np.zeros(u.size)
@@ -199,7 +197,7 @@ class Stepper:
             self.linked.add(which)
             self.link(loop)
         result = loop(
-            *self.functions, self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
+            self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
         )
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
 

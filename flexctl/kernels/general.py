@@ -11,19 +11,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int64, types
+from numba import int64, types
 
 from .ahead import ahead
-from .dirk import dirk
-from .feedback import FEEDBACK
 from .groups import group
 from .jit import entry, kernel
+from .loops import loops
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from .operations import Operations
-from .state import GAUGE, KEPT, LOOSE, MOTION, SCHEME, TIME
-from .stepper import stepper
-from .tables import ACTING, COURSE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+from .pointers import pointer
+from .state import KEPT, LOOSE, SDIRK, TIME
+from .tables import BARE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
 """[1/s^2]: what lasts 0.1 s."""
@@ -69,6 +68,17 @@ class Form(NamedTuple):
     output: Any
     closure: Any
     room: Room
+
+
+KINDS = tuple(types.FunctionType(signature) for signature in (RESIDUAL, TANGENT, OUTPUT, CLOSURE))
+FORM = group((*KINDS, ROOM), Form)
+
+
+def form(compiled: Any, room: Room) -> Form:
+    """Return the functions of a model, `Compiled`, with room."""
+    functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or no_closure)
+    residual, tangent, output, closure = (pointer(*pair) for pair in zip(functions, KINDS, strict=True))
+    return Form(residual, tangent, output, closure, room)
 
 
 def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[float, ...]) -> Room:
@@ -353,31 +363,16 @@ GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)
 """Closures that give some coordinates, for the stages of SDIRK4."""
 
 
-def _loop(closed: bool, feeds: bool) -> Any:
-    return _entry(stepper(CLOSED if closed else OPEN, closed=closed, feeds=feeds), feeds)
-
-
-def _entry(loop: Any, feeds: bool) -> Any:
-    inner = kernel(**PLAIN)(loop)
-    pointers = [types.FunctionType(f) for f in (RESIDUAL, TANGENT, OUTPUT, CLOSURE)]
-    law = FEEDBACK if feeds else types.none
-    found = types.UniTuple(float64, 4)(*pointers, ROOM, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
-
-    def outer(residual, tangent, output, closure, room, motion, feedback, acting, course, scheme, gauge):
-        form = Form(residual, tangent, output, closure, room)
-        return inner(form, motion, feedback, acting, course, scheme, gauge)
-
-    return entry(found, error_model="numpy", _nrt=False)(outer)
-
-
-LOOPS = {(closed, feeds): _loop(closed, feeds) for closed in (False, True) for feeds in (False, True)}
-STAGES = {False: _entry(dirk(OPEN), False), True: _entry(dirk(GIVEN, closed=True), False)}
-"""The loops of SDIRK4(3), without and with closures."""
+LOOPS = {
+    False: loops(OPEN, FORM, home=__name__, options=BARE),
+    True: loops(CLOSED, FORM, closed=True, stages=GIVEN, home=__name__, options=BARE),
+}
+"""Without and with closures."""
 
 
 def loop_soon(closed: bool, stages: bool, feeds: bool) -> None:
     """Let another process compile the loop of a run, while this one compiles the functions of the model."""
-    ahead(STAGES[closed] if stages else LOOPS[closed, feeds])
+    ahead(LOOPS[closed][SDIRK if stages else feeds])
 
 
 @entry(CLOSURE)

@@ -5,6 +5,7 @@ put together after it. That was four fifths of the code of a time loop. A `Group
 compiled code, and is one pointer to a row of words of eight bytes:
 
     number            its value
+    function          where it begins (`pointers.Pointer`)
     array             where its data begin, its lengths, and its strides unless it is contiguous
     another group     a pointer to its row
 
@@ -31,7 +32,7 @@ ROW = WORD.as_pointer()
 
 
 class Group(types.NamedTuple):  # type: ignore[misc]
-    """The type of a NamedTuple of 64-bit numbers, booleans, arrays and groups.
+    """The type of a NamedTuple of 64-bit numbers, booleans, functions, arrays and groups.
 
     Parameters
     ----------
@@ -79,9 +80,9 @@ def _type_of(value: Any, context: Any) -> Group:
 def _words(field: Any) -> int:
     if isinstance(field, types.Array):
         return 1 + int(field.ndim) * (1 if field.layout == "C" else 2)
-    if isinstance(field, Group) or field in (types.float64, types.int64, types.boolean):
+    if isinstance(field, Group | types.FunctionType) or field in (types.float64, types.int64, types.boolean):
         return 1
-    raise TypeError(f"a group cannot hold {field}: 64-bit numbers, booleans, arrays and groups")
+    raise TypeError(f"a group cannot hold {field}: 64-bit numbers, booleans, functions, arrays and groups")
 
 
 @register_model(Group)
@@ -105,6 +106,10 @@ def _item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _load(context: Any, builder: Any, row: Any, place: int, field: Any) -> Any:
     if isinstance(field, types.Array):
         return _array(context, builder, row, place, field)
+    if isinstance(field, types.FunctionType):
+        function = cgutils.create_struct_proxy(field)(context, builder)
+        function.jit_addr = _word(builder, row, place, cgutils.voidptr_t)
+        return function._getvalue()
     if field == types.boolean:
         return builder.trunc(_word(builder, row, place, WORD), ir.IntType(1))
     return _word(builder, row, place, context.get_value_type(field))
@@ -157,7 +162,8 @@ def _unbox(typ: Group, value: Any, c: Any) -> NativeValue:
         builder.store(cgutils.true_bit, wrong)
     cleanups = []
     for i, field in enumerate(typ):
-        native = c.unbox(field, c.pyapi.tuple_getitem(value, i))
+        number = types.int64 if isinstance(field, types.FunctionType) else field
+        native = c.unbox(number, c.pyapi.tuple_getitem(value, i))
         with builder.if_then(native.is_error, likely=False):
             builder.store(cgutils.true_bit, wrong)
         _store(builder, row, typ.place(i), field, native.value)

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import int64, types
-from numba.extending import intrinsic
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic, typeof_impl
 
 from ..model import FloatArray
 from .jit import Entry, kernel
@@ -37,6 +38,43 @@ def begin_of(function: Entry) -> int:
         return 0
     made = dispatcher.overloads[function.signature.args]
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+
+
+class Pointer(np.int64):
+    """Where a compiled function begins, as a group holds it (`groups`); in Python it is called as the function is.
+
+    A number of NumPy: numba then knows a group that it has seen before at once, and need not go through its fields.
+    """
+
+    function: Any
+    kind: types.FunctionType
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments)
+
+
+@cache
+def pointer(function: Any, kind: types.FunctionType) -> Pointer:
+    """Return where a compiled function of a signature begins; 0 where nothing is compiled (NUMBA_DISABLE_JIT)."""
+    dispatcher = function.load() if isinstance(function, Entry) else function
+    begin = 0
+    if not isinstance(dispatcher, FunctionType):
+        try:
+            made = dispatcher.get_compile_result(kind.signature)
+        except NumbaError as error:
+            raise TypeError(f"{function!r} is not of the signature {kind.signature}") from error
+        if made.signature.return_type != kind.signature.return_type:
+            raise TypeError(f"{function!r} returns {made.signature.return_type}, not {kind.signature.return_type}")
+        begin = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    found = Pointer(begin)
+    found.function, found.kind = dispatcher, kind
+    return found
+
+
+@typeof_impl.register(Pointer)
+def _type_of(value: Pointer, context: Any) -> Any:
+    return value.kind
 
 
 @intrinsic

@@ -27,6 +27,8 @@ WITHIN: dict[str, Any] = {**FAST, "forceinline": True}
 """Of what must be a part of its callers: loops around it vectorise, or it makes a group, which would be copied."""
 ENTRY: dict[str, Any] = {key: value for key, value in FAST.items() if key not in HIDDEN}
 """Of loops that Python calls."""
+BARE: dict[str, Any] = {key: value for key, value in PLAIN.items() if key not in HIDDEN}
+"""Of loops that Python calls, around functions that a model brings."""
 PART: dict[str, Any] = {**FAST, "no_cfunc_wrapper": False}
 """Of what compiled code alone calls, by its address."""
 

@@ -56,10 +56,8 @@ def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray
     n, m, closed = q.size, len(model.closures), compiled.closure is not None
     motion = state.motion(q, v, m, 0, gap=closed, broyden=plan.scheme.newton == "broyden")
     room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
-    functions = (compiled.residual, compiled.tangent, compiled.output, compiled.closure or general.no_closure.load())
-    loops: dict[Any, Any] = {feeds: general.LOOPS[closed, feeds] for feeds in (False, True)}
-    loops[state.SDIRK] = general.STAGES[closed]
-    return Stepper(model, loops, room, motion, u, plan, first, prefers=state.KEPT, functions=functions)
+    form = general.form(compiled, room)
+    return Stepper(model, general.LOOPS[closed], form, motion, u, plan, first, prefers=state.KEPT)
 
 
 def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:

@@ -10,6 +10,7 @@ from numba import boolean, complex128, float32, float64, int64, types
 
 from flexctl.kernels.groups import Group, group
 from flexctl.kernels.jit import entry, kernel
+from flexctl.kernels.pointers import pointer
 
 rng = np.random.default_rng(3)
 
@@ -130,3 +131,49 @@ def test_only_words_of_eight_bytes():
 
     with pytest.raises(TypeError, match="cannot hold float32"):
         group((float32,), Small)
+
+
+class Able(NamedTuple):
+    """A function and a number."""
+
+    change: object
+    weight: float
+
+
+CHANGE = types.FunctionType(types.float64(types.float64, types.float64))
+ABLE = group((CHANGE, float64), Able)
+
+
+@entry(CHANGE.signature)
+def add(x, y):
+    """Return the sum."""
+    return x + y
+
+
+@entry(CHANGE.signature)
+def take(x, y):
+    """Return the difference."""
+    return x - y
+
+
+@entry(float64(ABLE, float64))
+def changed(able, x):
+    """Call the function of the group."""
+    return able.change(x, able.weight)
+
+
+def test_a_group_holds_functions_by_their_addresses() -> None:
+    """One loop serves all functions of a signature; Python calls them by what the group holds."""
+    for function, wanted in ((add, 5.5), (take, 2.5), (add, 5.5)):
+        able = Able(pointer(function, CHANGE), 1.5)
+        assert changed(able, 4.0) == wanted
+        assert able.change(4.0, 1.5) == wanted
+
+
+def test_a_function_of_another_signature_is_refused() -> None:
+    @entry(float64(float64))
+    def half(x):
+        return 0.5 * x
+
+    with pytest.raises(TypeError, match="signature"):
+        pointer(half, CHANGE)

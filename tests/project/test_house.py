@@ -158,16 +158,14 @@ def _is_compiled(decorator: ast.expr) -> bool:
     return isinstance(name, ast.Name) and name.id in ("entry", "kernel")
 
 
-_TAKEN = "called by Stepper as all loops are, and the functions of a model, which numba takes one by one"
 _TANGENT, _CLOSURE = "TANGENT of kernels.model", "CLOSURE of kernels.model"
 PRESCRIBED = {
     "kernels/linear.py:tangent": _TANGENT, "models/assumed_modes/kernel/functions.py:tangent": _TANGENT,
     "models/assumed_modes/kernel/hydraulic.py:hydraulic_tangent": _TANGENT,
     "models/assumed_modes/kernel/functions.py:closure": _CLOSURE, "kernels/general.py:no_closure": _CLOSURE,
     "models/assumed_modes/kernel/hydraulic.py:hydraulic_closure": _CLOSURE,
-    "kernels/general.py:outer": _TAKEN, "kernels/driven_general.py:outer": _TAKEN,
 }
-"""Kernel -> who prescribes its arguments, or why they stand one by one."""
+"""Kernel -> who prescribes its arguments."""
 
 
 def test_every_controller_script_appears_in_the_gallery() -> None:

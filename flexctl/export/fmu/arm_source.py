@@ -77,7 +77,7 @@ def loop_of(model: MechanicalModel, q: FloatArray, u: FloatArray, step: float) -
     acting = Acting(no_law(), np.zeros((1, 1)), engine.held, engine.u)
     course = Course(run.tables, run.record, np.zeros(2, np.int64))
     arguments = (
-        *engine.functions, engine.form, engine.motion, None, acting, course, engine.scheme, run.plan.gauge
+        engine.form, engine.motion, None, acting, course, engine.scheme, run.plan.gauge
     )
     return Loop(
         engine.loops[False], arguments, _places(engine), np.array([q, np.zeros_like(q)]), u, step,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
+from ...kernels.pointers import Pointer
 
 ORDER = "bifc"
 """Truth values, integers, reals, complex numbers: each can be made of the ones before it."""
@@ -65,6 +66,8 @@ BOOL, INT, REAL, COMPLEX = (Number(letter) for letter in ORDER)
 
 def type_of(value: Any) -> Type:
     """Return the type of a value that a loop is called with."""
+    if isinstance(value, Pointer):
+        return Known(value.function)
     if isinstance(value, bool | np.bool_):
         return BOOL
     if isinstance(value, int | np.integer):

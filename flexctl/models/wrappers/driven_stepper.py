@@ -79,21 +79,18 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
     if isinstance(inner, Stepping):
         own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}, behind=behind), first)
         inside, columns = own.motion, _columns(own, model.columns)
-        functions: tuple[Any, ...] = ()
-        made, prefers = _made(model.kind)
+        form, (made, prefers) = own.form, _made(model.kind)
     else:
         from ...kernels import general
         from ...kernels.ahead import ahead
         from ...kernels.driven_general import LOOPS
 
-        every: Mapping[Any, Any] = LOOPS
-        ahead(every[state.SDIRK if plan.scheme.stages > 1 else False])
+        ahead(LOOPS[state.SDIRK if plan.scheme.stages > 1 else False])
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T
         room = general.room(compiled, n, p, 0, len(inner.outputs), ())
-        pointers = (compiled.residual, compiled.tangent, compiled.output, general.no_closure.load(), room, inside)
-        made, prefers, functions = every, KEPT, pointers
+        form, made, prefers = general.form(compiled, room), LOOPS, KEPT
     size = inside.q.size
     motion = state.around(inside, q[n:], v[n:], broyden=broyden)
     places = model.places.copy()
@@ -103,8 +100,7 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         model.constants, columns, places, len(inner.outputs), np.array(taken), np.array(model.replaced),
         np.array(model.kept), np.array(model.readings), p, model.kinks,
     )
-    form = drives if own is None else Around(own.form, inside, drives)
-    return Driven(model, made, form, motion, u, plan, first, prefers=prefers, functions=functions, place=own)
+    return Driven(model, made, Around(form, inside, drives), motion, u, plan, first, prefers=prefers, place=own)
 
 
 def _columns(own: Any, columns: FloatArray) -> FloatArray:
