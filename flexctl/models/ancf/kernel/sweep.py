@@ -111,7 +111,7 @@ def both(K, k, row, column, value):
 
 @kernel(**FAST)
 def add_mass(E, lump, first, c, K):
-    """Add c times the mass of an element, of the body at its end, and of that at its begin if it is the first one."""
+    """Add c times the mass of an element, of the body at its end, and at its other end if it is the first one."""
     left, right = c * lump[0, 0] if first else 0.0, c * lump[1, 0]
     turning, swinging = c * lump[0, 1] if first else 0.0, c * lump[1, 1]
     m1, m2, m3, m4, m5, m6, m7 = c * E[11], c * E[12], c * E[13], c * E[14], c * E[15], c * E[16], c * E[17]
