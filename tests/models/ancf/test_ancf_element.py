@@ -9,6 +9,7 @@ import pytest
 
 from flexctl.models.ancf import element
 from flexctl.models.ancf.element import FORMS, LAWS, Stuff
+from flexctl.models.ancf.kernel import solve, state
 
 Array = np.ndarray[Any, Any]
 NU = 0.25
@@ -131,3 +132,35 @@ def test_force_turns_with_the_element(law: str) -> None:
     one = turned(element.force(forms, X, V), 1.1, (0.0, 0.0))
     other = element.force(forms, turned(X, 1.1, (5.0, 2.0)), V)
     np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("n", [3, 16, 41, 42, 43, 44])
+def test_factors_of_the_band_solve_it(n: int) -> None:
+    """Four pivots at a time, and what is left of the last four, with zeros in the band."""
+    rng = np.random.default_rng(n)
+    full = np.zeros((n, n))
+    for k in range(1, min(16, n)):
+        full += np.diag(rng.standard_normal(n - k) * (rng.random(n - k) < 0.7), k)
+    full += full.T + np.diag(40.0 + rng.random(n))
+    scratch = state.work(n, 8, 2, 4)
+    scratch.band[n : n + 3, 0] = 1.0
+    for i in range(n):
+        width = min(16, n - i)
+        scratch.band[i, :width] = full[i, i : i + width]
+    b = rng.standard_normal(n)
+    assert not solve.factorise.py_func(scratch.band, scratch.columns, scratch.pivots, n)
+    for _ in range(2):  # what is around the entries stays zero
+        scratch.right[16 : 16 + n] = b
+        solve.substitute.py_func(scratch.band, scratch.columns, n, scratch.right)
+        np.testing.assert_allclose(full @ scratch.right[16 : 16 + n], b, rtol=0, atol=1e-12)
+        scratch.right[16 : 16 + n] = 0.0
+        assert not scratch.right.any()
+
+
+def test_a_band_without_a_pivot_is_singular() -> None:
+    scratch = state.work(6, 8, 2, 4)
+    scratch.band[:9, 0] = 1.0
+    for lost in (0.0, np.nan):
+        scratch.band[4, 0] = lost
+        with np.errstate(all="ignore"):
+            assert solve.factorise.py_func(scratch.band, scratch.columns, scratch.pivots, 6)

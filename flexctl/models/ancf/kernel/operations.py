@@ -40,7 +40,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
     if fresh:
         assemble(beam, ca, cv, cq, work)
         hold(beam, motion.drive, work.band)
-        if factorise(work.band, work.columns, work.pivot, n):
+        if factorise(work.band, work.columns, work.pivots, n):
             return SINGULAR, np.inf
     release(beam, motion.drive, r)
     substitute(work.band, work.columns, n, work.right)

@@ -15,9 +15,11 @@ from .sweep import element_matrix
 def assemble(beam, ca, cv, cq, work):
     """Fill the band with ca M + cv D + cq K, made symmetric; the blocks must be filled."""
     n, S = beam.sizes[0], work.band
-    for i in range(n + 16):
+    for i in range(S.shape[0]):
         for j in range(16):
             S[i, j] = 0.0
+    for i in range(n, n + 3):  # of the last four pivots
+        S[i, 0] = 1.0
     for e in range(beam.element.shape[0]):
         l = beam.lefts[e]
         b = l if l >= 0 else beam.links[3 * (-1 - l)]
@@ -58,49 +60,71 @@ def hold(beam, drive, S):
 
 
 @kernel(**FAST)
-def fill_columns(S, T, n):
-    """The factors by columns, for the way back: number m of row j acts on entry j - 16 + m."""
-    for j in range(n):
-        for m in range(16):
-            i = j - 16 + m
-            T[j, m] = S[i, 16 - m] * S[i, 0] if i >= 0 and m > 0 else 0.0
+def factorise(S, T, R, n):
+    """S = U^T D^-1 U in place, the diagonal inverted; returns whether it failed. Four pivots at a time.
 
-
-@kernel(**FAST)
-def factorise(S, T, row, n):
-    """S = U^T D^-1 U in place, the diagonal inverted; returns whether it failed. `row` holds the pivot's row."""
-    for j in range(n):
-        pivot = S[j, 0]
-        if not abs(pivot) > 0.0:
+    T holds the factors by columns, for the way back: its number m of row j acts on entry j - 20 + m. R is scratch.
+    One pivot after the other would wait for the row that has just been stored.
+    """
+    for j in range(0, n, 4):
+        s1, s2, s3 = S[j, 1], S[j, 2], S[j, 3]
+        p0 = S[j, 0]
+        i0 = 1.0 / p0
+        a1, a2, a3 = s1 * i0, s2 * i0, s3 * i0
+        p1, t2, t3 = S[j + 1, 0] - a1 * s1, S[j + 1, 1] - a1 * s2, S[j + 1, 2] - a1 * s3
+        i1 = 1.0 / p1
+        b2, b3 = t2 * i1, t3 * i1
+        p2, u3 = S[j + 2, 0] - a2 * s2 - b2 * t2, S[j + 2, 1] - a2 * s3 - b2 * t3
+        i2 = 1.0 / p2
+        c3 = u3 * i2
+        p3 = S[j + 3, 0] - a3 * s3 - b3 * t3 - c3 * u3
+        i3 = 1.0 / p3
+        if not (abs(p0) > 0.0 and abs(p1) > 0.0 and abs(p2) > 0.0 and abs(p3) > 0.0):
             return True
-        inverse = 1.0 / pivot
-        for k in range(16):
-            row[k] = S[j, k]
-        for i in range(1, 16):
-            c = row[i] * inverse
-            if c != 0.0:
+        # rows of the pivots, each without those before it
+        y2, y3 = a2 - b2 * a1, b3 - c3 * b2
+        z3 = a3 - b3 * a1 - c3 * y2
+        for k in range(20):
+            R[0, k] = S[j, k]
+            R[1, k] = S[j + 1, k] - a1 * S[j, k + 1]
+            R[2, k] = S[j + 2, k] - y2 * S[j, k + 2] - b2 * S[j + 1, k + 1]
+            R[3, k] = S[j + 3, k] - z3 * S[j, k + 3] - y3 * S[j + 1, k + 2] - c3 * S[j + 2, k + 1]
+        T[j + 1, 19], T[j + 2, 18], T[j + 2, 19] = a1, a2, b2
+        T[j + 3, 17], T[j + 3, 18], T[j + 3, 19] = a3, b3, c3
+        for i in range(4, 19):
+            d0, d1, d2, d3 = R[0, i] * i0, R[1, i - 1] * i1, R[2, i - 2] * i2, R[3, i - 3] * i3
+            T[j + i, 20 - i], T[j + i, 21 - i], T[j + i, 22 - i], T[j + i, 23 - i] = d0, d1, d2, d3
+            if d0 != 0.0 or d1 != 0.0 or d2 != 0.0 or d3 != 0.0:
                 for k in range(16):
-                    S[j + i, k] -= c * row[i + k]
-        S[j, 0] = inverse
-    fill_columns(S, T, n)
+                    S[j + i, k] -= d0 * R[0, i + k] + d1 * R[1, i - 1 + k] + d2 * R[2, i - 2 + k] + d3 * R[3, i - 3 + k]
+        for k in range(16):
+            S[j + 1, k], S[j + 2, k], S[j + 3, k] = R[1, k], R[2, k], R[3, k]
+        S[j, 0], S[j + 1, 0], S[j + 2, 0], S[j + 3, 0] = i0, i1, i2, i3
     return not np.isfinite(S[n - 1, 0])
 
 
 @kernel(**FAST)
 def substitute(S, T, n, b):
-    """Solve with the factors; b has 16 more numbers before and behind its n entries.
+    """Solve with the factors; b has 16 more numbers before and 20 behind its n entries.
 
-    Both ways add multiples of rows: sums of products would wait for the entry that was stored just before.
+    Both ways add multiples of rows, four at a time: what is added to has been stored just before, and waits for it.
     """
-    for j in range(n):
-        c = b[j + 16] * S[j, 0]
-        for k in range(17, 33):
-            b[j + k] -= c * S[j, k - 16]
-        b[j + 16] = c
-    for j in range(n - 1, -1, -1):
-        c = b[j + 16]
+    for j in range(0, n, 4):
+        c0 = b[j + 16] * S[j, 0]
+        c1 = (b[j + 17] - c0 * S[j, 1]) * S[j + 1, 0]
+        c2 = (b[j + 18] - c0 * S[j, 2] - c1 * S[j + 1, 1]) * S[j + 2, 0]
+        c3 = (b[j + 19] - c0 * S[j, 3] - c1 * S[j + 1, 2] - c2 * S[j + 2, 1]) * S[j + 3, 0]
+        for k in range(16):
+            b[j + 20 + k] -= c0 * S[j, 4 + k] + c1 * S[j + 1, 3 + k] + c2 * S[j + 2, 2 + k] + c3 * S[j + 3, 1 + k]
+        b[j + 16], b[j + 17], b[j + 18], b[j + 19] = c0, c1, c2, c3
+    for j in range((n - 1) // 4 * 4, -1, -4):
+        c3 = b[j + 19]
+        c2 = b[j + 18] - c3 * T[j + 3, 19]
+        c1 = b[j + 17] - c3 * T[j + 3, 18] - c2 * T[j + 2, 19]
+        c0 = b[j + 16] - c3 * T[j + 3, 17] - c2 * T[j + 2, 18] - c1 * T[j + 1, 19]
         for m in range(16):
-            b[j + m] -= c * T[j, m]
+            b[j + m] -= c0 * T[j, 4 + m] + c1 * T[j + 1, 3 + m] + c2 * T[j + 2, 2 + m] + c3 * T[j + 3, 1 + m]
+        b[j + 16], b[j + 17], b[j + 18] = c0, c1, c2
 
 
 @kernel(**FAST)

@@ -44,17 +44,17 @@ class Work(NamedTuple):
     strain: np.ndarray  # (4, 16) strains, their rates, stresses, spare
     vector: np.ndarray  # (2, 16)
     modal: np.ndarray  # (2, 15 N) strain rates of all elements, stresses of `Beam.damping`
-    gradients: np.ndarray  # (12, 16) derivatives of the strains by the numbers of an element
+    gradients: np.ndarray  # (240,) derivatives of the strains by the numbers of an element, see `sweep.gradients`
     matrix: np.ndarray  # (12, 16) of an element; columns 12 .. 15 by e, phi, f of a root's section
     root: np.ndarray  # (16, 16)
-    band: np.ndarray  # (n + 16, 32)
-    columns: np.ndarray  # (n, 16) see `fill_columns`
-    pivot: np.ndarray  # (32,) a row of the band
-    right: np.ndarray  # (n + 33,) with 16 numbers before it and 17 behind: residual and correction
+    band: np.ndarray  # (n + 20, 32)
+    columns: np.ndarray  # (n + 20, 24) see `factorise`
+    pivots: np.ndarray  # (4, 40) rows of the band
+    right: np.ndarray  # (n + 36,) with 16 numbers before it and 20 behind: residual and correction
     every: np.ndarray  # the numbers of all outputs
 
 
-WORK = group((*(MAT,) * 10, VEC, VEC, INT), Work)
+WORK = group((*(MAT,) * 5, VEC, *(MAT,) * 5, VEC, INT), Work)
 
 
 class Form(NamedTuple):
@@ -93,6 +93,6 @@ def work(n: int, blocks: int, links: int, outputs: int) -> Work:
     zeros = np.zeros
     return Work(
         zeros((5, 6 * blocks)), zeros((links, 18)), zeros((4, 16)), zeros((2, 16)),
-        zeros((2, 15 * (blocks - links))), zeros((12, 16)), zeros((12, 16)), zeros((16, 16)),
-        zeros((n + 16, 32)), zeros((n, 16)), zeros(32), zeros(n + 33), np.arange(outputs),
+        zeros((2, 15 * (blocks - links))), zeros(240), zeros((12, 16)), zeros((16, 16)),
+        zeros((n + 20, 32)), zeros((n + 20, 24)), zeros((4, 40)), zeros(n + 36), np.arange(outputs),
     )
