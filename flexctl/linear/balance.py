@@ -122,7 +122,7 @@ def check_same(
         error = np.abs(H - wanted) - limit - _NONE * beside
         worst = _worst(error, size)
         if not worst <= _SAME:  # of channels that are next to nothing among fast poles neither gain is known that well
-            for form in [plant] + [found] * isinstance(found, FirstOrder):
+            for form in (plant, found) if isinstance(found, FirstOrder) else (plant,):
                 error = error - _ROUNDINGS * _uncertain(form, s)
             worst = _worst(error, size)
         if not worst <= _SAME:

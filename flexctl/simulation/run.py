@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from ..laws.abilities import ChangesAtTimes
 from ..laws.compiled import begin, compile_law, empty_law, hold_law
 from ..laws.controller import check_answer, initial_at
 from ..linear.state_model import StateModel
-from ..model import FloatArray, MechanicalModel, OperatingPoint, Signal, index_of, names, with_payload
+from ..model import FloatArray, MechanicalModel, Signal, index_of, names, with_payload
 from ..motion.moves import InputSignal, Motion
 from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
@@ -29,7 +27,7 @@ from .claims import Claim, claims
 from .defaults import DEFAULT
 from .given import errors_of_inputs, told_why
 from .given_steps import HIDES, SEES, run_given
-from .grid import IntArray, both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
+from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .pilot import HALVED, in_parts, serves, taken
@@ -37,6 +35,7 @@ from .response import Response
 from .ringing import ringing
 from .scores import scores
 from .second_look import rounds_much, second_look
+from .still import without_acceleration
 from .within import left_out, points_within
 
 OPEN = 1e-9
@@ -136,7 +135,7 @@ class Run:
         self.accuracy = Accuracy(model.outputs, self.looped, moved)
         rest = unknown_by_unit(model.outputs)
         if rest.size and setup.method in SCHEMES:
-            self.accuracy.estimates(_without_acceleration(model, rest))
+            self.accuracy.estimates(without_acceleration(model, rest))
         self.plan = Plan(
             self.tables, self.record, self.accuracy.gauge, setup.scheme, setup.rtol, self.looped, self.commands,
             slack=SLACK if setup.rtol else 0.0,
@@ -422,7 +421,7 @@ class Run:
         )
 
     def _doubted(self, claimed: Sequence[Claim]) -> bool:
-        """Whether a second run is to tell the errors: a claim is to be warned of, or sums of local errors tell little."""
+        """Whether a second run is to tell the errors: a claim would be warned of, or sums of errors tell little."""
         accuracy = self.accuracy
         return accuracy.rings or accuracy.poor(claimed, self.setup.rtol) or rounds_much(self, claimed)
 
@@ -454,26 +453,6 @@ def _without_rounding(left: FloatArray, right: FloatArray) -> tuple[FloatArray, 
     bound = ROUNDED * max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
     right = np.where(np.abs(right) <= bound, 0.0, right)
     return np.where(np.abs(left - right) <= bound, right, left), right
-
-_STILL: WeakKeyDictionary[MechanicalModel, IntArray] = WeakKeyDictionary()
-"""Outputs of a model that read no accelerations. To find them takes as long as a hundred steps, and they stay so."""
-
-
-def _without_acceleration(model: MechanicalModel, rows: IntArray) -> IntArray:
-    """Return which of some outputs read no accelerations."""
-    with contextlib.suppress(TypeError):  # a model from outside that has no hash is asked every time
-        if model not in _STILL:
-            _STILL[model] = _still(model)
-        return np.intersect1d(rows, _STILL[model])
-    return np.intersect1d(rows, _still(model))
-
-
-def _still(model: MechanicalModel) -> IntArray:
-    """Return the outputs that read no accelerations."""
-    point = OperatingPoint.at_rest(model)
-    moved = 1.0 + 0.1 * np.cos(np.arange(point.a.size))  # readings are linear in them; no sum is zero by chance
-    still, other = (model.output(point.q, point.v, a, point.u) for a in (point.a, point.a + moved))
-    return np.flatnonzero(still == other)
 
 
 def _unit(name: str, outputs: tuple[Signal, ...]) -> str:
