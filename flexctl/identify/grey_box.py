@@ -29,7 +29,7 @@ from ..support.tabular import Column, Tabular
 from ..support.threads import one_thread
 from . import damped, feedback, quality
 from .branches import other_curves
-from .explained import explained
+from .explained import Explained, explained
 from .full_model import outputs_of
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
@@ -50,6 +50,8 @@ MESHED = 1e-3
 WORSE = 2.0
 """Sum of squares on a finer mesh, in parts of that on one that explains the data, from which on it is not tried."""
 ENGINES = ("auto", "linear", "full")
+AGAIN = 8
+"""Most by which a mesh is made finer at once where the search begins again."""
 FINEST = 330
 """Coordinates of the finest mesh that is taken without being asked for."""
 
@@ -277,9 +279,31 @@ def parameters(
 
 
 def _searched(
-    found: Problem, told: list[str], delay: int | str, mesh: bool, engine: str, say: Callable[[str, float], None]
+    given: Problem, told: list[str], delay: int | str, mesh: bool, engine: str, say: Callable[[str, float], None]
 ) -> Identified:
-    """Return the parameters that fit best, from a first guess to their deviations."""
+    """Return the parameters that fit best, on a mesh that is fine enough, with their deviations."""
+    before = list(told)
+    found, x, at, left = _fitted(given, told, delay, engine, say)
+    how_far = trust(found, x, at, mesh, left)
+    say("deviations", 1.0)
+    times = _refinement(found, how_far)
+    if times > 1 and how_far.explained.wrong and not found.full and time.monotonic() < found.deadline:
+        # what the mesh leaves may have led the search astray: it begins again
+        finer = refined(given, min(times, AGAIN))
+        if finer is not None:
+            told[:] = [*before, _coarse_words(found, finer, how_far) + "; the search began again there"]
+            found, x, at, left = _fitted(finer, told, delay, engine, say)
+            how_far = trust(found, x, at, mesh, left)
+            times = _refinement(found, how_far)
+    if times > 1 and time.monotonic() < found.deadline:
+        found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
+    return _told(found, x, at, how_far, told)
+
+
+def _fitted(
+    found: Problem, told: list[str], delay: int | str, engine: str, say: Callable[[str, float], None]
+) -> tuple[Problem, FloatArray, Setting, Explained]:
+    """Return problem, parameters and setting that fit best, and what they explain, from a first guess on."""
     x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
     if _rings(found, x):
         x, guessed = damped.guessed(found, np.zeros(x.size), say), True
@@ -312,12 +336,18 @@ def _searched(
     left = explained(found, x, at)
     if engine == "auto" and left.far and time.monotonic() < found.deadline:
         found, x, at, left = on_full_model(found, x, at, left, begin, wanted is None, told, say)
-    how_far = trust(found, x, at, mesh, left)
-    say("deviations", 1.0)
-    times = _refinement(found, how_far) if time.monotonic() < found.deadline else 1
-    if times > 1:
-        found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
-    return _told(found, x, at, how_far, told)
+    return found, x, at, left
+
+
+def _coarse_words(found: Problem, finer: Problem, how_far: Trust) -> str:
+    """Return that the mesh was too coarse, and which one was taken."""
+    own, new = ({row.key: row.value for row in p.plant.rows} for p in (found, finer))
+    key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(how_far.mesh)))
+    moves = f"{found.keys[worst]} moves by {how_far.mesh[worst]:+.2%} on one twice as fine"
+    return (
+        f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
+        f"{key} = {new[key]}, which is in the plant that is returned"
+    )
 
 
 def _rings(found: Problem, x: FloatArray) -> bool:
@@ -326,9 +356,13 @@ def _rings(found: Problem, x: FloatArray) -> bool:
 
 
 def _refinement(found: Problem, how_far: Trust) -> int:
-    """Return by how much the mesh must be finer so that no parameter hangs on it by 0.1 % and half of its deviation."""
+    """Return by how much the mesh must be finer so that no parameter hangs on it by 0.1 % and half of its deviation.
+
+    Where the model does not explain the data, their deviations hold what the mesh leaves, and allow nothing.
+    """
     known = np.sqrt(np.maximum(how_far.sigma**2 - how_far.mesh**2, 0.0))
-    allowed = np.maximum(MESHED, 0.5 * known)
+    part = 0.0 if how_far.explained.wrong else 0.5
+    allowed = np.maximum(MESHED, part * known)
     worst = float(np.max(np.abs(how_far.mesh) / allowed, initial=0.0))
     if worst <= 1.0:
         return 1
@@ -368,10 +402,7 @@ def _on_finer_mesh(
         known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
         return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
     y, _ = weighted(finer, y, at, say)
-    told.append(
-        f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
-        f"{key} = {new[key]}, which is in the plant that is returned"
-    )
+    told.append(_coarse_words(found, finer, coarse))
     say("deviations", 0.0)
     left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
     how_far = trust(finer, y, at, False)

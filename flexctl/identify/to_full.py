@@ -23,6 +23,8 @@ TRIED = 1500
 """Samples on which it is tried how many steps a sample needs."""
 WEIGHTED, ROUNDS, AFAR = 3, 6, 6
 """Times that weights are taken, and rounds of each, from the solution of the linear model on; times from a guess."""
+LONGEST = 3600.0
+"""Time [s] that all runs may take at most where nobody says how long the search may."""
 MISSED = 0.1
 """Misfit of the linear model, as a part of an output, from which on its parameters are no beginning."""
 TRIALS = 7
@@ -66,12 +68,20 @@ def on_full_model(
         begun = time.perf_counter()
         cost_of(full, x, late, 0)
         took = time.perf_counter() - begun
-        most = WEIGHTED * ROUNDS * (x.size + TRIALS)
+        afar = _misses(found, x, at)
+        times = AFAR if afar else WEIGHTED
+        most = times * ROUNDS * (x.size + TRIALS)
+        if most * took > LONGEST and full.deadline == float("inf"):
+            told.append(
+                f"the full model ({why}) would take up to {most} runs of {took:.3g} s, and was not fitted: the "
+                "parameters are those of the linear one. Identify with engine='full' (--engine full), a coarser mesh "
+                "or shorter records, or say how long it may take (time_limit=, --time-limit)"
+            )
+            return found, x, at, left
         what = f"the full model (at most {most} times {took:.2g} s)"
-        y, times = x, WEIGHTED
-        if _misses(found, x, at):
+        y = x
+        if afar:
             full, y, late = _in_parts(full, begin, None if scan else at.delay, say)
-            times = AFAR
         y, cost = weighted(full, y, late, say, times, ROUNDS, what)
         z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
         if other != late:

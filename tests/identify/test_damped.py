@@ -82,3 +82,20 @@ def test_an_undamped_arm_with_large_turns_is_identified(
     for key, value in true.items():
         assert found.values[key] == pytest.approx(value, rel=2e-3)
         assert abs(found.values[key] - value) < 4.0 * found.sigma[key]
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")
+def test_a_mesh_that_leads_the_search_astray_is_refined_and_the_search_begins_again(tmp_path: Path) -> None:
+    """Deviations that hold what the mesh leaves over allowed that mesh: stiffness stayed per cents off."""
+    fine, coarse = tmp_path / "fine.toml", tmp_path / "coarse.toml"
+    damped_arm = ARM.replace("[payload]", "friction = 0.05\n[payload]")
+    coarse.write_text(damped_arm)
+    fine.write_text(damped_arm.replace('timoshenko_planar"\nelements = 3', 'finite_difference"\nsections = 60'))
+    truth = fx.load_plant(fine)
+    drive = identify.multisine("joint1_torque [N m]", (1.0, 60.0), limit=0.2, period=0.512, periods=2)
+    data = identify.measure(truth, drive, SEEN, noise={"joint1_angle": 1e-6, "strain": 1e-7})
+    key = "material.steel.youngs_modulus"
+    true = {row.key: row.value for row in truth.rows}[key]
+    found = identify.parameters(fx.load_plant(coarse), data, [key], start={key: 0.7 * true}, delay=0, engine="linear")
+    assert any("the search began again there" in text for text in found.cautions)
+    assert found.values[key] == pytest.approx(true, rel=5e-3)

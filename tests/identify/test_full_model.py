@@ -84,6 +84,20 @@ def test_the_search_goes_on_with_the_full_model(turned: tuple[fx.Plant, identify
     assert any("the full model (at most" in text for text in said)
 
 
+def test_a_full_model_that_would_take_hours_is_not_fitted_unasked(
+    turned: tuple[fx.Plant, identify.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, data = turned
+    monkeypatch.setattr("flexctl.identify.to_full.LONGEST", 1e-6)
+    with pytest.warns(fx.DataWarning, match=r"large turns\) would take up to \d+ runs of .* and was not fitted"):
+        found = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False)
+    assert found.substeps == 0
+    assert found.unexplained > 0.0
+    with pytest.warns(fx.DataWarning, match="compared with the full model"):  # asked for in so much time
+        found = identify.parameters(start, data, ["payload.mass"], delay=0, mesh=False, time_limit=600.0)
+    assert found.substeps > 0
+
+
 def test_the_linear_solution_is_kept_where_the_full_model_fails(
     turned: tuple[fx.Plant, identify.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
