@@ -51,7 +51,7 @@ def compare(
 
     Laws that follow different channels are scored on their own; a line below the table names missing scores.
 
-    JSON: runs (scores, disk_margin, failure, vibration_ratios by label and scenario); differences; controllers,
+    JSON: runs (scores, error, disk_margin, failure, vibration_ratios by label and scenario); differences; controllers,
     version.
     """
     from .. import __version__

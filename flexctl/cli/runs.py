@@ -56,9 +56,9 @@ def run(
     CONTROLLER is a name of the catalogue or the path of a .py file; PLANT defaults to the plant that the script names.
     The controller is designed once, on the plant as given; each scenario may change the plant it runs on.
 
-    JSON: scores, duration_s and vibration_ratios by scenario, margins by variant of the plant, stability along the path
-    by scenario where the tip follows one, controller; plant, model, overrides, version; scores and identity by plant
-    under `also`.
+    JSON: scores, error of every output, duration_s and vibration_ratios by scenario, margins by variant of the plant,
+    stability along the path by scenario where the tip follows one, controller; plant, model, overrides, version;
+    scores, error and identity by plant under `also`.
     """
     from ..catalogue import load_controller
     from ..judging.scenario import design, on_plants, path_stabilities, robustness, scenarios
@@ -86,11 +86,14 @@ def run(
     results = {item.name: response for item, response in found}
     less = vibration_ratios(results, {item.name: item.against for item in wanted})
     payload = {
-        "scores": tables.json_runs(results), "margins": tables.json_margins(certain),
-        "stability": tables.json_stability(stable), "controller": label,
+        "scores": tables.json_runs(results), "error": tables.json_errors(results),
+        "margins": tables.json_margins(certain), "stability": tables.json_stability(stable), "controller": label,
         "duration_s": {item.name: item.duration for item in wanted}, "vibration_ratios": less, **common.identity(arm),
         "also": {
-            name: {"scores": tables.json_runs({i.name: r for i, r in runs}), **common.identity(plants[name])}
+            name: {
+                "scores": tables.json_runs({i.name: r for i, r in runs}),
+                "error": tables.json_errors({i.name: r for i, r in runs}), **common.identity(plants[name]),
+            }
             for name, runs in list(every.items())[1:]
         },
     }

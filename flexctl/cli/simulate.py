@@ -12,7 +12,7 @@ import click
 from ..abilities import HasArm
 from ..errors import require
 from ..laws.controller import Controller
-from ..simulation.response import Response
+from ..simulation.response import Response, error_numbers
 from . import cli, common, specs, tables
 from .quantities import quantity
 from .warned import telling_warnings
@@ -179,8 +179,7 @@ def length_of(signals: Sequence[Any], reference: Any, times: Sequence[float]) ->
 
 def _scores(found: Response, about: Mapping[str, Any]) -> dict[str, Any]:
     run = {key: found.provenance[key] for key in RUN if key in found.provenance}
-    error = {name: value if math.isfinite(value) else None for name, value in found.error.items()}
-    return {"scores": dict(found.scores), "error": error, **run, **about}
+    return {"scores": dict(found.scores), "error": error_numbers(found), **run, **about}
 
 
 def _write(found: Response, about: Mapping[str, Any], path: Path) -> None:

@@ -122,12 +122,19 @@ def _named(text: str) -> tuple[str, str]:
 def inputs(texts: Sequence[str], available: Sequence[Signal], torque: Sequence[str] = ()) -> dict[str, InputSignal]:
     """Return the input signals of `[NAME=]KIND:...` words; without a name they go to the first input.
 
-    `torque` holds the values of --torque, which without a name go to the first input in N m.
+    `torque` holds the values of --torque, which without a name go to the first input in N m: that of a joint.
     """
     found: dict[str, InputSignal] = {}
     torques = [s.name for s in available if s.unit == "N m"]
     require(
         not torque or bool(torques), f"no input is a torque; the inputs are {names(available)}: use --input NAME=..."
+    )
+    joints = [s.name for s in available if s.name.startswith("joint")]
+    elsewhere = bool(joints) and bool(torques) and not torques[0].startswith("joint")
+    require(
+        not elsewhere or all(_named(text)[0] for text in torque),
+        f"no joint takes a torque ({', '.join(torques)} acts elsewhere): name the input, as --torque "
+        f"{next(iter(torques), '')}=..., or drive a joint with --input {next(iter(joints), '')}=...",
     )
     require(not texts or bool(available), "the plant has no input")
     for text, default in [*((t, available[0].name) for t in texts), *((t, torques[0]) for t in torque)]:

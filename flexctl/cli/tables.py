@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..simulation.response import Response
+from ..simulation.response import Response, error_numbers
 from ..simulation.score_words import active, by_signal, heading, spoken, unit_of
 from .common import compact, table
 
@@ -168,3 +168,8 @@ def json_margins(found: Mapping[str, tuple[Margins, bool]]) -> dict[str, Any]:
 def json_runs(runs: Mapping[str, Response]) -> dict[str, Any]:
     """Return the scores of several runs by the run's name."""
     return {label: dict(response.scores) for label, response in runs.items()}
+
+
+def json_errors(runs: Mapping[str, Response]) -> dict[str, Any]:
+    """Return the estimated error of every output [its unit] by the run's name; null where there is none."""
+    return {label: error_numbers(response) for label, response in runs.items()}

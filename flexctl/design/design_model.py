@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import require
 from ..laws.controller import Delayed, LinearLaw
-from ..linear import FirstOrder
+from ..linear import FirstOrder, SecondOrder
 from ..linear.conversion import discretise
 from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, as_second_order
@@ -115,6 +115,21 @@ def sampled_loop(
     return law, {"design": kind, "modes": modes, "sample_time": sample_time, "delay": 1, "limit": limit}
 
 
+def require_mass(plant: SecondOrder) -> None:
+    """Refuse a plant with states without mass, which has no normal modes to design on."""
+    without = [x.name for x, m in zip(plant.coordinates, np.diag(plant.M), strict=True) if not m > 0]
+    winding = any(name.endswith("_current") for name in without)
+    if winding:
+        remedy = (
+            "design for motors without inductance (motor.NAME.inductance = 0) and look at the loop with it "
+            "(fx.Design(law, plant))"
+        )
+    else:
+        remedy = "design for an arm whose joints are driven by torque; cylinders have servos of their own (laws.valve)"
+    kind = "windings" if winding else "hydraulic drives"
+    require(not without, f"the plant has states without mass, as {kind} have ({', '.join(without[:4])}); {remedy}")
+
+
 def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names, follows: Names) -> DesignModel:
     """Return the design model of a plant.
 
@@ -138,9 +153,7 @@ def design_model(plant: LinearGiven, modes: int, measures: Names, drives: Names,
     measures, drives, follows = (x if isinstance(x, tuple) else (x,) for x in (measures, drives, follows))
     outputs = [index_of("output", name, plant.outputs) for name in (*measures, *follows)]
     columns = [index_of("input", name, plant.inputs) for name in drives]
-    massive = bool(np.all(np.diag(plant.M) > 0))
-    remedy = "design for an arm whose joints are driven by torque; cylinders have servos of their own (laws.valve)"
-    require(massive, f"the plant has states without mass, as hydraulic drives have; {remedy}")
+    require_mass(plant)
     normal = normal_modes(plant.M, plant.K)
     k = normal.rigid
     same = k == len(drives) == len(follows)

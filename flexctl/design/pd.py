@@ -17,7 +17,7 @@ from ..linear.modes import normal_modes
 from ..machine.given import LinearGiven, as_second_order
 from ..model import index_of
 from ..support.checks import positive
-from .design_model import design_model
+from .design_model import design_model, require_mass
 
 
 def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[float, float]:
@@ -36,6 +36,7 @@ def rigid_and_bending(plant: LinearGiven, measure: str, drive: str) -> tuple[flo
     0.0498 kg m^2
     """
     plant = as_second_order(plant)
+    require_mass(plant)
     modes = normal_modes(plant.M, plant.K)
     require(modes.rigid == 1, f"the plant has {modes.rigid} rigid-body modes; this law needs exactly one")
     row, column = index_of("output", measure, plant.outputs), index_of("input", drive, plant.inputs)

@@ -22,7 +22,7 @@ from ..laws.given import as_law
 from ..laws.linear_part import linear_law
 from ..machine.given import as_plant
 from ..model import names
-from ..simulation.response import Response
+from ..simulation.response import Response, error_numbers
 from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from .certify.loops import examine
@@ -127,14 +127,16 @@ class Comparison(Tabular):
         return {"differences": self.differences}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return scores and margins by label and scenario, for JSON."""
+        """Return scores, errors of outputs and margins by label and scenario, for JSON."""
         found: dict[str, Any] = {}
         ratios = self.ratios
         for run in self.runs:
             numbers = {} if run.response is None else dict(run.response.scores)
+            errors = {} if run.response is None else error_numbers(run.response)
             less = ratios.get(run.scenario, {}).get(run.label, {})
             found.setdefault(run.label, {})[run.scenario] = {
-                "scores": numbers, "disk_margin": run.disk_margin, "failure": run.failure, "vibration_ratios": less
+                "scores": numbers, "error": errors, "disk_margin": run.disk_margin, "failure": run.failure,
+                "vibration_ratios": less,
             }
         return {"runs": found, "differences": self.differences}
 

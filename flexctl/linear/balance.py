@@ -122,8 +122,9 @@ def check_same(
         error = np.abs(H - wanted) - limit - _NONE * beside
         worst = _worst(error, size)
         if not worst <= _SAME:  # of channels that are next to nothing among fast poles neither gain is known that well
-            for form in (plant, found) if isinstance(found, FirstOrder) else (plant,):
-                error = error - _ROUNDINGS * _uncertain(form, s)
+            error = error - _ROUNDINGS * _uncertain(plant, s)
+            if isinstance(found, FirstOrder):
+                error = error - _ROUNDINGS * _uncertain(found, s)
             worst = _worst(error, size)
         if not worst <= _SAME:
             raise ConvergenceError(

@@ -30,7 +30,10 @@ class Actuators(NamedTuple):
 
 
 def actuators(plant: SecondOrder) -> Actuators | None:
-    """Return the actuators of a plant, or None where there are none that the rest does not load."""
+    """Return the actuators of a plant, or None where there are none that the rest does not load.
+
+    Each has one coordinate of first order and moves at most one with mass.
+    """
     pattern = (plant.M != 0.0) | (plant.D != 0.0) | (plant.K != 0.0)
     without_mass = ~(plant.M.any(axis=0) | plant.M.any(axis=1))
     first = without_mass & plant.D.any(axis=1)
@@ -43,6 +46,8 @@ def actuators(plant: SecondOrder) -> Actuators | None:
     if not first.any() or chosen.all():
         return None
     p, w = np.flatnonzero(chosen & ~first), np.flatnonzero(first)
+    if p.size > w.size:  # a motor that the arm loads: nothing but what does not bend, as its stretch, is left to drive
+        return None
     blocks = (plant.M[np.ix_(p, p)], plant.D[np.ix_(w, w)])
     rest = plant.M[np.ix_(~chosen, ~chosen)]
     if any(massless_directions(block) is not None for block in (*blocks, rest)) or plant.Ca[:, w].any():

@@ -86,9 +86,10 @@ def from_matrices(
     note = {"plant": "matrices", **(provenance or {})}
     if A is not None:
         extra = [name for name, value in second.items() if value is not None]
-        require(
-            not extra, f"A makes a first-order plant; {', '.join(extra)} belong to a second-order one: give one set"
-        )
+        belong = "belongs" if len(extra) == 1 else "belong"
+        words = f"{', '.join(extra)} {belong} to a second-order one: give one set"
+        feed = "; the feed-through of a first-order plant is D" if "Du" in extra else ""
+        require(not extra, f"A makes a first-order plant; {words}{feed}")
         require(coordinates is None, "a first-order plant has states, not coordinates")
         return _first_order(A, B, C, D, dt, (states, inputs, outputs), note)
     for name in ("M", "K"):

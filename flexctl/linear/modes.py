@@ -36,6 +36,8 @@ __all__ = ["Modes", "NormalModes", "modal_damping", "modes", "normal_modes"]
 
 # A singular value of A below this part of the largest is an integrator: rounding leaves up to 1e-13, beams have 4e-13.
 _INTEGRATOR = 2e-13
+_BACKWARD = 10.0 * float(np.finfo(float).eps)
+"""Rounding of the Schur form, relative to the largest entry."""
 _ROUNDING = 1e-13
 """Damping of an oscillation below this is what eigenvalues leave of none."""
 LISTED = 8
@@ -301,20 +303,43 @@ def _first_order_poles(plant: FirstOrder) -> tuple[ComplexArray, int]:
     if n == 0:
         return np.zeros(0, complex), 0
     A = balanced(plant.A - np.eye(n) if plant.dt else plant.A, permute=True).A
-    chains = []
+    rest, chains, sure = _without_integrators(A, _INTEGRATOR if plant.dt else 0.0)
+    fast = np.zeros(0, complex)
+    if not (sure or plant.dt):
+        slow, fast = _slow_and_fast(A)
+        rest, chains, _ = _without_integrators(balanced(slow).A, _BACKWARD * float(np.abs(A).max()))
+    poles = np.concatenate([np.linalg.eigvals(rest).astype(complex), fast])
+    if plant.dt:
+        poles = np.log(poles[np.abs(poles + 1.0) > 1e-8] + 1.0) / plant.dt
+    return _rounded(poles), chains[0] if chains else 0
+
+
+def _without_integrators(A: FloatArray, least: float) -> tuple[FloatArray, list[int], bool]:
+    """Return A without its chains of integrators, how many begin and go on, and whether none of them is in doubt.
+
+    Singular values are zero up to rounding of the largest, or `least`. In doubt are those near that bound: beside poles
+    of 1e10 rad/s the slow ones of an arm lie there.
+    """
+    chains, sure = [], True
     while A.size:
         # divide and conquer breaks down with NaN on some sampled plants whose entries span forty decades
         _, sigma, Vt = sla.svd(A, lapack_driver="gesvd")
-        null = int(np.sum(sigma <= _INTEGRATOR * max(1.0 if plant.dt else 0.0, sigma[0])))
+        bound = max(_INTEGRATOR * sigma[0], least)
+        null = int(np.sum(sigma <= bound))
+        sure = sure and not np.any((sigma > 1e-2 * bound) & (sigma < 1e2 * bound))
         if null == 0:
             break
         chains.append(null)
         rest = Vt[: A.shape[0] - null]
         A = rest @ A @ rest.T
-    poles = np.linalg.eigvals(A).astype(complex)
-    if plant.dt:
-        poles = np.log(poles[np.abs(poles + 1.0) > 1e-8] + 1.0) / plant.dt
-    return _rounded(poles), chains[0] if chains else 0
+    return A, chains, sure
+
+
+def _slow_and_fast(A: FloatArray) -> tuple[FloatArray, ComplexArray]:
+    """Return what has the slow poles of A, up to a thousandth of the largest, and the fast poles."""
+    bound = 1e-3 * float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+    T, _, count = sla.schur(A, sort=lambda re, im: np.hypot(re, im) <= bound)
+    return T[:count, :count], np.linalg.eigvals(T[count:, count:]).astype(complex)
 
 
 def _rounded(poles: ComplexArray) -> ComplexArray:

@@ -89,13 +89,32 @@ def servo_arm(model: MechanicalModel, law: LinearLaw, references: tuple[Signal, 
     columns[coordinates, range(len(references))] = law.Dr.sum(axis=0)
     arm: Any = copy.copy(model)
     arm.kp, arm.kv = model.kp + gains[0], model.kv + gains[1]
-    arm.inputs, arm.B = model.inputs + references, np.hstack([model.B, columns])
-    arm.rows = (*model.rows, *coordinates)
+    known = np.zeros((len(model.coordinates), len(model.inputs)))  # of loads that act in the pose B has no columns
+    known[:, : model.B.shape[1]] = model.B
+    rows = _rows_of_all_inputs(model, known)
+    if rows is None:
+        return None
+    arm.inputs, arm.B, arm.rows = model.inputs + references, np.hstack([known, columns]), (*rows, *coordinates)
+    arm.input_matrix = lambda q: np.hstack([model.input_matrix(q), columns])
     p, measured = len(model.inputs), [index_of("output", name, model.outputs) for name in law.measures]
     place = np.eye(p)[:, [index_of("input", name, model.inputs) for name in law.drives]]
     arm.applied = lambda y, u: u[:, :p] + (y[:, measured] @ law.Dy.T + u[:, p:] @ law.Dr.T) @ place.T
     arm.with_payload = lambda mass, inertia: servo_arm(with_payload(model, mass, inertia), law, references)
     return arm
+
+
+def _rows_of_all_inputs(model: SerialArm, B: FloatArray) -> tuple[int, ...] | None:
+    """Return a coordinate for each input: for a load, which acts through its parts, one on which its column is zero.
+
+    Steppers count inputs by these, so that what is added behind has its own place. None where a load has no such one.
+    """
+    rows = list(model.rows)
+    for k in range(len(rows), len(model.inputs)):
+        still = [row for row in model.rows if B[row, k] == 0.0]
+        if not still:
+            return None
+        rows.append(still[0])
+    return tuple(rows)
 
 
 def _joint_gains(model: SerialArm, law: LinearLaw, number: Mapping[str, int]) -> FloatArray | None:

@@ -181,6 +181,11 @@ class Response(Tabular):
         return found
 
 
+def error_numbers(run: Response) -> dict[str, float | None]:
+    """Return `run.error` as JSON takes it: None where there is no estimate."""
+    return {name: float(value) if np.isfinite(value) else None for name, value in run.error.items()}
+
+
 def _check_whole(run: Response) -> None:
     """Raise `DefinitionError` unless times, columns and labels of a run belong together."""
     steps = (run.t.size,)

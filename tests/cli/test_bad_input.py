@@ -133,6 +133,7 @@ class TestArguments:
             (["linearise", ARM, "--form", "modale"], 'did you mean "modal"?'),
             (["linearise", ARM, "-o", "plant.txt"], "not one of .mat, .npz, .json"),
             (["simulate", ARM], "nothing moves the arm"),
+            (["simulate", "quanser_flexible_link", "--torque", "step:1"], "no joint takes a torque (tip_torque acts"),
             (["simulate", ARM, "--torque", "bang-bng:0.1,0.3"], 'did you mean "bang-bang"?'),
             (["simulate", ARM, "--torque", "bang-bang:0.1"], "write bang-bang:AMPLITUDE,HALF_TIME"),
             (["simulate", ARM, "--torque", "bang-bang:nan,1"], "not a finite number"),

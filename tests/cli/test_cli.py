@@ -161,6 +161,15 @@ class TestContract:
     def test_simulate_runs_twice_the_command_by_default(self) -> None:
         assert answer("simulate", ARM, "--torque", "bang-bang:0.1,300ms")["duration_s"] == pytest.approx(1.2)
 
+    def test_errors_of_outputs_stand_beside_scores(self) -> None:
+        """`run` and `compare` had none."""
+        found = answer("run", "two_mass_fixed")
+        compared = answer("compare", "two_mass_fixed", "--workers", "1")["runs"]["two_mass_fixed"]
+        for name, scores in found["scores"].items():
+            for errors in (found["error"][name], compared[name]["error"]):
+                assert errors.keys() >= {score.partition(".")[0] for score in scores}
+                assert 0.0 <= errors["joint1_angle"] < 0.05
+
     def test_run(self, place: Path) -> None:
         found = answer("run", "my_controller.py")
         assert FOUR | {"scores", "controller"} <= found.keys()

@@ -379,3 +379,11 @@ def test_a_law_begins_where_the_arm_stands() -> None:
 def test_torque_driven_joints_are_one_override_away() -> None:
     arm = damped(fx.load_plant("li_zhang_three_link", overrides={**FREE, "model.segments": 4}))
     assert [s.name for s in arm.linearise().inputs][:3] == ["joint1_torque", "joint2_torque", "joint3_torque"]
+
+
+@pytest.mark.parametrize("name", ["quanser_link_pd", "quanser_link_lqg"])
+def test_a_winding_is_left_to_the_loop(name: str) -> None:
+    """PD told of a mass matrix, LQG of hydraulic drives."""
+    plant = fx.load_plant("quanser_flexible_link", overrides={"motor.srv02.inductance": 1.8e-4})
+    with pytest.raises(fx.DefinitionError, match=r"as windings have \(joint1_current\); design for motors without ind"):
+        fx.load_controller(name).design(plant)

@@ -353,6 +353,7 @@ def test_closure_matrix_equals_the_eliminated_system():
     [
         ({"M": np.eye(2)}, "K is missing"),
         ({"M": np.eye(2), "K": np.eye(2), "A": np.eye(2)}, "give one set"),
+        ({"A": np.eye(2), "Du": np.eye(2)}, "Du belongs to .* is D"),
         ({"M": np.ones((2, 3)), "K": np.eye(2)}, "M is 2 x 3; it must be square"),
         ({"M": np.eye(2), "K": [[1, 2], [3, "x"]]}, "not a matrix of numbers"),
         ({"M": np.eye(2), "K": np.eye(2), "B": np.ones(3)}, "B is 3 x 1; it needs 2 rows"),

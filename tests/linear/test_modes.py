@@ -9,6 +9,7 @@ import analytical_frequency as exact
 import beams
 import numpy as np
 import pytest
+import scipy.linalg as sla
 from click.testing import CliRunner
 
 import flexctl as fx
@@ -367,3 +368,26 @@ def test_of_many_known_names_the_nearest_are_told() -> None:
     assert "joint2" in told
     assert len(told) < 400
     assert " more" in told
+
+
+def test_a_motor_with_inductance_is_no_actuator_of_a_straight_arm() -> None:
+    """Of a straight arm only the stretch is not coupled to the winding: all that bends was taken for an actuator."""
+    material, section = fx.Material(2.1e11, 7850.0), fx.Section(4e-5, 1.3e-11)
+    motor = fx.Motor(gear_ratio=60.0, torque_constant=0.02, resistance=2.0, inductance=1e-3, rotor_inertia=1e-6)
+    joint = fx.Joint(hub_inertia=1e-3, drive="voltage", motor=motor, friction=0.01, stiffness=80.0, damping=0.05)
+    arm = fx.Arm(
+        "straight", (fx.Link(0.5, material, section), fx.Link(0.4, material, section)),
+        (joint, fx.Joint(hub_inertia=1e-3)), damping=fx.Damping("rayleigh", beta=3e-4),
+    )
+    plant = fx.linearise(fx.build(arm, "timoshenko_planar", elements=6))
+    n = len(plant.coordinates)
+    left = np.block([[np.zeros((n, n)), np.eye(n)], [-plant.K, -plant.D]])
+    right = np.block([[np.eye(n), np.zeros((n, n))], [np.zeros((n, n)), plant.M]])
+    wanted = sla.eigvals(left, right)
+    wanted = wanted[np.isfinite(wanted) & (wanted.imag > 1.0)]
+    wanted = wanted[np.argsort(np.abs(wanted))][:4]
+    modes = plant.modes(4)
+    assert modes.rigid_modes == 2
+    np.testing.assert_allclose(2.0 * np.pi * modes.frequencies_hz, np.abs(wanted), rtol=1e-4)
+    np.testing.assert_allclose(modes.damping, -wanted.real / np.abs(wanted), rtol=1e-3)
+    assert plant.first_order().poles().real.max() < 1e-6
