@@ -123,8 +123,6 @@ SMOOTH = 1e-9
 motion by as much."""
 ROUGH = 1e-2
 """Size of a correction that is never small enough, and not too large to be taken."""
-NO_MATRIX = (0.0, 0.0, 0.0)
-"""Weights where residuals and readings alone are asked for."""
 
 
 @kernel(**PLAIN)
@@ -155,7 +153,7 @@ def rough(joints, motion, u, parts):
         for i in range(2):
             at = joints.own[2 * j + i]
             local[3, i] = u[at] if at >= 0 else 0.0
-        drive(c, local, NO_MATRIX, (r, seen, joints.S[j]))
+        drive(c, local, (0.0, 0.0, 0.0), (r, seen, joints.S[j]))
         least = SMOOTH * (abs(seen[TORQUE_READING]) + abs(seen[FRICTION_READING]))
         some = some or not abs(r[LINK] - torque) <= least
         if joints.slots[SLOTS * j + MOTOR] >= 0:
@@ -170,7 +168,7 @@ def rough(joints, motion, u, parts):
 
 @kernel(**PLAIN)
 def ask(joints, motion, u, weights):
-    """Evaluate all joints: residuals, matrices (weights: ca, cv, cq), readings; and the inputs of the arm."""
+    """Evaluate all joints: residuals, readings and, for the weights ca, cv, cq, matrices; and the inputs of the arm."""
     local = joints.local
     joints.outputs[1] = 0
     for i in range(0, joints.kept.size, 2):
@@ -381,7 +379,7 @@ def driven(ops: Operations) -> Operations:
         """Sensor readings, and those of the drives."""
         joints = form.set
         if joints.outputs[1] == 0:
-            ask(joints, motion, u, NO_MATRIX)
+            ask(joints, motion, u, (0.0, 0.0, 0.0))
         first, joints.outputs[1], joints.outputs[2] = joints.outputs[0], 0, 0
         inner_measure(form.inner, form.motion, joints.u, y[:first])
         for i in range(first, y.size):
@@ -391,7 +389,7 @@ def driven(ops: Operations) -> Operations:
     def sense(form, motion, u, rows, y):
         """Some of them."""
         joints, first = form.set, form.set.outputs[0]
-        ask(joints, motion, u, NO_MATRIX)
+        ask(joints, motion, u, (0.0, 0.0, 0.0))
         for i in range(rows.size):
             if rows[i] < first:
                 inner_sense(form.inner, form.motion, joints.u, rows[i : i + 1], y[i : i + 1])
@@ -401,7 +399,7 @@ def driven(ops: Operations) -> Operations:
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
         """The step stands. At a border the last correction of the arm was not what moved it: its size says nothing."""
-        ask(form.set, motion, u, NO_MATRIX)
+        ask(form.set, motion, u, (0.0, 0.0, 0.0))
         inner_finish(form.inner, form.motion, form.set.u, size if stiff else np.inf)
         form.set.outputs[1] = 1  # what follows a step is that it is measured
         if form.set.outputs[2] == 1:
