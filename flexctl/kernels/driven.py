@@ -12,6 +12,9 @@ e_j is eliminated: what is left of a joint is a torque, which the arm is under i
 stiffness s_j. A formulation that makes its tangent anew (it has `stiffen`) is given both, so that a step costs little
 more than one of the arm alone, and converges as that does.
 
+Where forces have kinks the joints are looked at again where such a correction leads. It is as good as one of the arm
+alone if they do as their tangents say; if one does not, corrections are made until they are `care` times smaller.
+
 One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j s_j p_j,
 a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
 """
@@ -30,12 +33,17 @@ from .drive_places import (
     CHARGE,
     CHARGE_CHARGE,
     CHARGE_MOTOR,
+    COULOMB,
+    CURRENT_READING,
+    FRICTION_READING,
     LINK,
     MOTOR,
     MOTOR_LINK,
     MOTOR_MOTOR,
     READINGS,
+    RESISTANCE,
     SLOTS,
+    TORQUE_READING,
 )
 from .drives import condense, drive
 from .drives import reach as reach_of
@@ -56,7 +64,7 @@ class Set(NamedTuple):
     columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
     spans: np.ndarray  # (2 k,) where the entries of each column that are not zero begin and end
     slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
-    outputs: np.ndarray  # (2,) how many the arm has; 1 while the joints have just been asked about this state
+    outputs: np.ndarray  # (3,) how many the arm has; 1 while the joints have just been asked about this state; `rough`
     own: np.ndarray  # (2 k,) inputs of each joint, or -1
     torques: np.ndarray  # (k,) input of the arm inside
     kept: np.ndarray  # (2 m,) inputs that stay: inside, around
@@ -72,9 +80,10 @@ class Set(NamedTuple):
     A: np.ndarray  # (k, k)
     pivots: np.ndarray
     right: np.ndarray  # (k,)
+    care: np.ndarray  # (1,) by what a correction must be smaller where a joint is rough
 
 
-SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -102,36 +111,70 @@ def joints(
     filled = [np.append(np.flatnonzero(column), 0) for column in columns]
     spans = [(x[0], x[:-1].max(initial=-1) + 1) for x in filled]
     return Set(
-        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots), whole([outputs, 0]),
-        whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
+        np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots),
+        whole([outputs, 0, 1]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
         zeros(inputs), zeros((4, SLOTS)), zeros((k, SLOTS)), zeros((k, ALL)), zeros((k, 2)), zeros((k, READINGS)),
-        zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k),
+        zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k), np.ones(1),
     )
 
 
-NO_MATRIX = (0.0, 0.0, 0.0)
-"""Weights where residuals and readings alone are asked for."""
+SMOOTH = 1e-9
+"""Part of its torque by which a joint may differ from its tangent. As a force that is always there, it would change a
+motion by as much."""
+ROUGH = 1e-2
+"""Size of a correction that is never small enough, and not too large to be taken."""
+
+
+@kernel(**PLAIN)
+def stand(joints, j, motion, parts):
+    """Fill positions, rates and accelerations of joint j, less these parts (cq, cv, ca) of the correction."""
+    q, v, a, d, local, (cq, cv, ca) = motion.q, motion.v, motion.a, motion.d, joints.local, parts
+    x, position, rate, acceleration, moved = joints.columns[j], 0.0, 0.0, 0.0, 0.0
+    for i in range(joints.spans[2 * j], joints.spans[2 * j + 1]):
+        position += x[i] * q[i]
+        rate += x[i] * v[i]
+        acceleration += x[i] * a[i]
+        moved += x[i] * d[i]
+    local[0, LINK], local[1, LINK], local[2, LINK] = position - cq * moved, rate - cv * moved, acceleration - ca * moved
+    for slot in range(MOTOR, SLOTS):
+        i = joints.slots[SLOTS * j + slot]
+        if i >= 0:
+            local[0, slot], local[1, slot], local[2, slot] = q[i] - cq * d[i], v[i] - cv * d[i], a[i] - ca * d[i]
+
+
+@kernel(**PLAIN)
+def rough(joints, motion, u, parts):
+    """Whether a joint, where the correction leads, is not what its tangent makes of it."""
+    some = False
+    for j in range(joints.torques.size):
+        c, r, seen, local = joints.constants[j], joints.r[j], joints.seen[j], joints.local
+        torque = joints.left[j, 0] - joints.left[j, 1] * along(joints, j, motion.d)
+        stand(joints, j, motion, parts)
+        for i in range(2):
+            at = joints.own[2 * j + i]
+            local[3, i] = u[at] if at >= 0 else 0.0
+        drive(c, local, (0.0, 0.0, 0.0), (r, seen, joints.S[j]))
+        least = SMOOTH * (abs(seen[TORQUE_READING]) + abs(seen[FRICTION_READING]))
+        some = some or not abs(r[LINK] - torque) <= least
+        if joints.slots[SLOTS * j + MOTOR] >= 0:
+            some = some or not abs(r[MOTOR]) <= least
+        if joints.slots[SLOTS * j + CHARGE] >= 0:
+            some = some or not abs(r[CHARGE]) <= SMOOTH * c[RESISTANCE] * abs(seen[CURRENT_READING])
+        if joints.slots[SLOTS * j + BRISTLE] >= 0:
+            rate = local[1, MOTOR if joints.slots[SLOTS * j + MOTOR] >= 0 else LINK]
+            some = some or not abs(r[BRISTLE]) <= SMOOTH * c[COULOMB] * abs(rate)
+    return some
 
 
 @kernel(**PLAIN)
 def ask(joints, motion, u, weights):
-    """Evaluate all joints: residuals, matrices (weights: ca, cv, cq), readings; and the inputs of the arm."""
-    q, v, a, local = motion.q, motion.v, motion.a, joints.local
+    """Evaluate all joints: residuals, readings and, for the weights ca, cv, cq, matrices; and the inputs of the arm."""
+    local = joints.local
     joints.outputs[1] = 0
     for i in range(0, joints.kept.size, 2):
         joints.u[joints.kept[i]] = u[joints.kept[i + 1]]
     for j in range(joints.torques.size):
-        x = joints.columns[j]
-        position, rate, acceleration = 0.0, 0.0, 0.0
-        for i in range(joints.spans[2 * j], joints.spans[2 * j + 1]):
-            position += x[i] * q[i]
-            rate += x[i] * v[i]
-            acceleration += x[i] * a[i]
-        local[0, LINK], local[1, LINK], local[2, LINK] = position, rate, acceleration
-        for slot in range(MOTOR, SLOTS):
-            place = joints.slots[SLOTS * j + slot]
-            if place >= 0:
-                local[0, slot], local[1, slot], local[2, slot] = q[place], v[place], a[place]
+        stand(joints, j, motion, (0.0, 0.0, 0.0))
         for i in range(2):
             at = joints.own[2 * j + i]
             local[3, i] = u[at] if at >= 0 else 0.0
@@ -248,6 +291,12 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
             motion.d[i] = inside.d[i]
         for j in range(joints.torques.size):
             size = follow(joints, j, motion.d, size)
+        if joints.kinks[0] == 1:
+            if cv == 0.0 or (joints.outputs[2] == 0 and rough(joints, motion, u, (cq, cv, ca))):
+                joints.outputs[2] = 1  # for the rest of the step: sizes are compared with each other
+            if joints.outputs[2] == 1:
+                motion.number[SHRUNK] = 0.0  # what the second correction was does not tell what it will be
+                size = max(size, min(joints.care[0] * size, ROUGH)) if cv != 0.0 else joints.care[0] * size
         return status, size
 
     return solve
@@ -330,8 +379,8 @@ def driven(ops: Operations) -> Operations:
         """Sensor readings, and those of the drives."""
         joints = form.set
         if joints.outputs[1] == 0:
-            ask(joints, motion, u, NO_MATRIX)
-        first, joints.outputs[1] = joints.outputs[0], 0
+            ask(joints, motion, u, (0.0, 0.0, 0.0))
+        first, joints.outputs[1], joints.outputs[2] = joints.outputs[0], 0, 0
         inner_measure(form.inner, form.motion, joints.u, y[:first])
         for i in range(first, y.size):
             y[i] = reading(joints, motion.q, motion.v, i - first)
@@ -340,7 +389,7 @@ def driven(ops: Operations) -> Operations:
     def sense(form, motion, u, rows, y):
         """Some of them."""
         joints, first = form.set, form.set.outputs[0]
-        ask(joints, motion, u, NO_MATRIX)
+        ask(joints, motion, u, (0.0, 0.0, 0.0))
         for i in range(rows.size):
             if rows[i] < first:
                 inner_sense(form.inner, form.motion, joints.u, rows[i : i + 1], y[i : i + 1])
@@ -350,10 +399,10 @@ def driven(ops: Operations) -> Operations:
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
         """The step stands. At a border the last correction of the arm was not what moved it: its size says nothing."""
-        ask(form.set, motion, u, NO_MATRIX)
+        ask(form.set, motion, u, (0.0, 0.0, 0.0))
         inner_finish(form.inner, form.motion, form.set.u, size if stiff else np.inf)
         form.set.outputs[1] = 1  # what follows a step is that it is measured
-        if form.set.kinks[0] == 1:  # what the second correction was does not tell what it will be
+        if form.set.outputs[2] == 1:
             motion.number[SHRUNK] = 0.0
 
     @kernel(**INSIDE)
@@ -364,10 +413,11 @@ def driven(ops: Operations) -> Operations:
 
     @kernel(**INSIDE)
     def limit(form, motion, tolerance, h):
-        """Size of a correction that is accepted: that of the arm where all is smooth and the tangent made anew."""
+        """Size of a correction that is accepted: that of the arm where its tangent is made anew; see `care`."""
         if stiff:
             accepted = inner_limit(form.inner, form.motion, tolerance, h)
-            return min(accepted, tolerance) if form.set.kinks[0] == 1 else accepted
+            form.set.care[0] = max(accepted / tolerance, 1.0)
+            return accepted
         extent = 1.0
         for i in range(form.motion.q.size):
             extent = max(extent, abs(motion.q[i]))
