@@ -102,6 +102,9 @@ from .tables import DIVERGED, DONE, NOT_CONVERGED
 
 AGE = 60.0
 """Steps after which a kept tangent is made anew."""
+TIRED, WORSE = 1e-2, 8.0
+"""Rate of convergence from which on new factors pay, and how many times worse than at first. Chosen by time: new
+factors cost three corrections of ANCF, and settled steps took 23 % longer with 5e-4, 2."""
 REST = 1e-4
 """Of the tolerance may be left as the error of a step with a kept tangent: full Newton leaves about its square."""
 CHECKED = 8.0
@@ -242,7 +245,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if feeds:
                         continuous.foresee(law, k, tables, (place / whole, part, dt, soft), u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
-                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number))
+                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, TIRED, WORSE))
                     # the direction in which closures are met is that of the tangent: of given steps that of this one
                     fresh = full or careful or (closed and scheme.slack == 0.0) or number[FACTORED] != key or aged
                     phase = NEWTON
