@@ -111,6 +111,8 @@ from .tables import DIVERGED, DONE, INSIDE, NOT_CONVERGED
 EASY, SURELY = 0.15, 0.02
 """Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn,
 or full. A doubling that failed makes those of the first kind wait."""
+TIRED, WORSE = 5e-4, 2.0
+"""As in `stepper`. Chosen by time: every step has five stages, whose corrections all become dearer."""
 KEEPS = 0.95
 """Of an error in modes beyond the step so much is left by the next one: |R| at w h = 5.5, of which a third lasts. What
 the order loses in stiff arms that turn stays that long too."""
@@ -128,7 +130,7 @@ def dirk(
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
     linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
-    begin, close, reach, worse = ops.begin, ops.close, ops.reach, ops.worse
+    begin, close, reach = ops.begin, ops.close, ops.reach
     act = sampled if made is COMPILED else called
     after_jump = 1e-3 if ops.prefers == FULL else REST
 
@@ -307,7 +309,7 @@ def dirk(
                     begun, there = held[i] + tables.after[k, i], held[i] + tables.before[k + 1, i]
                     curved = 4.0 * part * (1.0 - part) * tables.bulge[k, i]
                     u[i] = there if part == 1.0 else begun + part * (there - begun) + curved
-                aged = stage == 0 and not exact and (number[YOUNG] >= AGE or tired(number, worse))
+                aged = stage == 0 and not exact and (number[YOUNG] >= AGE or tired(number, TIRED, WORSE))
                 fresh = full or number[FACTORED] != gh or aged
                 status, size, iteration = newton(form, motion, u, gh, scheme, limit, fresh)
                 if status != DONE:

@@ -436,5 +436,5 @@ def driven(ops: Operations) -> Operations:
     return Operations(
         measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
         keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
-        far=ops.far, foreseen=ops.foreseen, worse=ops.worse, reach=reach,
+        far=ops.far, foreseen=ops.foreseen, pays=ops.pays, reach=reach,
     )

@@ -10,8 +10,6 @@ LOOKS = 6
 """Looks ahead and behind, by turns, with which a run begins that begins in motion."""
 MORE = 40.0
 """A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
-TIRED = 5e-4
-"""Rate of convergence below which new factors never pay."""
 ROUNDING = 1e-10
 """Largest rest of a jump, beside the arm, that is accepted when corrections shrink no more."""
 
@@ -183,13 +181,13 @@ def aim(motion, k, part, h):
 
 
 @kernel(**FAST)
-def tired(number, worse):
+def tired(number, least, worse):
     """Whether kept factors have become so poor that new ones take less time than the corrections they cost.
 
-    worse: by what the rate of convergence must have grown since they were new.
+    From a rate of convergence of `least` on new ones pay, where it was so many times better when they were new.
     """
     rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
-    return number[FIRST] > 0.0 and rate > max(worse * number[FIRST], TIRED)
+    return number[FIRST] > 0.0 and rate > max(worse * number[FIRST], least)
 
 
 @kernel(**FAST)
