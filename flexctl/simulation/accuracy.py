@@ -38,6 +38,8 @@ CHANGED = 1.5
 third of it where they fall with the square of the step (R = 4 or more), all of it where with the step alone (2).
 That is derived; the half on top of it, for an order that is known from sums alone, is fitted:
 `tests/accuracy_factors.py` measures what it has to be."""
+SHARE = 0.1
+"""Sums of local errors of a sampled loop are taken for no more than so many times too large (its inverse). Chosen."""
 NEAR = 100.0
 """So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
 steps of half the length to be tried. It costs time alone: what these change is judged, else steps follow the error.
@@ -89,6 +91,7 @@ class Accuracy:
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
+        self.share: FloatArray | float = 1.0  # of sums of local errors that is there, as a run in longer steps showed
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
         """Take the record of an exact run: it is exact for inputs that are quadratic in a step.
@@ -151,7 +154,8 @@ class Accuracy:
         """Estimated largest error of each output; of what is not resolved no more than its range."""
         if self.second is not None:
             return self.second
-        sums = np.maximum(self.gauge.error, COHERENT * self.gauge.whole) if self.rings else self.gauge.error
+        own = self.gauge.error
+        sums = np.maximum(own, COHERENT * self.gauge.whole) if self.rings else self.share * own
         found: FloatArray = np.maximum(sums, self.halved)
         if self.rising is not None:  # errors grow as the motion does, and feedback corrects none
             found = self.rising.factor * found
@@ -222,6 +226,13 @@ class Accuracy:
         """Whether these errors of displacements are within `rtol` of the ranges."""
         own = (self.kind == state.CONTROLLED) & self._moves()
         return bool(np.all(errors[own] <= rtol * self.ranges[own]))
+
+    def temper(self, before: FloatArray, now: FloatArray, sums: FloatArray) -> None:
+        """Take sums of local errors for as much smaller as a run in longer steps shows, which had these sums."""
+        less = sums - self.gauge.error
+        told = less > self.gauge.error  # else both runs are off by as much
+        found = np.abs(now - before).max(axis=0) / np.where(told, less, 1.0)
+        self.share = np.where(told, np.clip(found, SHARE, 1.0), 1.0)
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
         """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""

@@ -24,8 +24,12 @@ FORGETS = 2.0
 """So many times longer than errors of a sampled loop are remembered may it ring before none is taken for corrected.
 Chosen: sums of local errors are raised by more than that."""
 
+LATE = {2: 1.0 / 12.0, 4: 1.0 / 100.0}
+"""Error in phase of a rule of this order, as a part of the angle, over (w h)^order: of the trapezoidal rule, derived;
+of SDIRK4, chosen from above."""
 
-def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray:
+
+def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float], order: int = 2) -> FloatArray:
     """Return how far off each signal may be for what rings on in it; 0 where it does not, or not for long.
 
     Parameters
@@ -36,6 +40,8 @@ def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray
         What was recorded, len(t) x number of signals.
     breaks : iterable of float
         Times at which inputs or commanded motions jump, or a derivative of theirs [s].
+    order : int
+        Order of the integrator: 2 or 4.
     """
     edges = [t[0], *sorted({float(b) for b in breaks if t[0] < b < t[-1]}), t[-1]]
     long = sorted((end - begin, begin, end) for begin, end in pairwise(edges) if end - begin >= MEMORY)[-PIECES:]
@@ -44,10 +50,10 @@ def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray
     h = np.diff(t)
     bent = np.diff(np.diff(y, axis=0) / h[:, None], axis=0) / (0.5 * (h[1:] + h[:-1]))[:, None]
     spans = [(begin + h.max(), end - h.max()) for _, begin, end in long]
-    return np.array([_off(t[1:-1], x, spans, float(h.max())) for x in bent.T])
+    return np.array([_off(t[1:-1], x, spans, float(h.max()), order) for x in bent.T])
 
 
-def _off(t: FloatArray, x: FloatArray, spans: Iterable[tuple[float, float]], h: float) -> float:
+def _off(t: FloatArray, x: FloatArray, spans: Iterable[tuple[float, float]], h: float, order: int) -> float:
     """Return by how much steps h put off a signal with the second derivative x, in some pieces of a run."""
     turns = np.flatnonzero(np.diff(np.signbit(np.diff(x)))) + 1
     swings, since, until, most = np.abs(np.diff(x[turns])), t[turns[:-1]], t[turns[1:]], 0.0
@@ -59,7 +65,7 @@ def _off(t: FloatArray, x: FloatArray, spans: Iterable[tuple[float, float]], h: 
         frequency = np.pi * first.size / half  # rad/s
         fell = 0.5 * np.log(np.mean(first**2) / max(np.mean(second**2), 1e-300))
         lasts = half / fell if fell > 0.0 else np.inf
-        if lasts > FORGETS * MEMORY:  # a rule of second order turns the phase by (w h)^2 / 12 of what it should be
-            turned = (frequency * h) ** 2 / 12.0 * frequency * min(lasts, float(t[-1]))
+        if lasts > FORGETS * MEMORY:
+            turned = LATE[order] * (frequency * h) ** order * frequency * min(lasts, float(t[-1]))
             most = max(most, 0.5 * first.max() / frequency**2 * min(turned, 2.0))
     return float(most)
