@@ -125,7 +125,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
     act = called if plain else within_steps if feeds else sampled
     spans, foreseen, reach = ops.spans and not feeds, ops.foreseen, ops.reach
-    least, worse = ops.pays
+    poor, worse = ops.pays
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
@@ -243,7 +243,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if feeds:
                         continuous.foresee(law, k, tables, (place / whole, part, dt, soft), u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
-                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, least, worse))
+                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, poor, worse))
                     # the direction in which closures are met is that of the tangent: of given steps that of this one
                     fresh = full or careful or (closed and scheme.slack == 0.0) or number[FACTORED] != key or aged
                     phase = NEWTON

@@ -56,6 +56,8 @@ make 16 times at second order and 4 at first; of 29 torques the arms with good r
 WILD = 0.5
 """Part of a range that local errors of a pilot add up to, from which on it does not resolve what swings: the sums of
 shorter steps are larger than the square of the step tells then, and steps are halved once more. Chosen."""
+SHARE = 0.1
+"""Sums of local errors of a sampled loop are taken for no more than so many times too large (its inverse). Chosen."""
 NEAR = 100.0
 """So many times too large may the estimate of a first run be, of which it is known to sum what does not add up, for
 steps of half the length to be tried. It costs time alone: what these change is judged, else steps follow the error.
@@ -108,6 +110,7 @@ class Accuracy:
         self.piloted = False  # whether a pilot was compared with
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
+        self.share: FloatArray | float = 1.0  # of sums of local errors that is there, as a run in longer steps showed
 
     def exactly(self, y: FloatArray, u: FloatArray, bulge: FloatArray) -> None:
         """Take the record of an exact run: it is exact for inputs that are quadratic in a step.
@@ -170,7 +173,8 @@ class Accuracy:
         """Estimated largest error of each output; of what is not resolved no more than its range."""
         if self.second is not None:
             return self.second
-        sums = np.maximum(self.gauge.error, COHERENT * self.gauge.whole) if self.rings else self.gauge.error
+        own = self.gauge.error
+        sums = np.maximum(own, COHERENT * self.gauge.whole) if self.rings else self.share * own
         found: FloatArray = np.maximum(sums, self.halved)
         if self.rising is not None:  # errors grow as the motion does, and feedback corrects none
             found = self.rising.factor * found
@@ -292,6 +296,13 @@ class Accuracy:
         part = float((self.gauge.error[own] / self.ranges[own]).max(initial=0.0))
         level = int(np.ceil(max(0.0, np.log(max(part, 1e-300) / (longer**2 * OVER * rtol)) / np.log(4.0))))
         return level + int(part > WILD)
+
+    def temper(self, before: FloatArray, now: FloatArray, sums: FloatArray) -> None:
+        """Take sums of local errors for as much smaller as a run in longer steps shows, which had these sums."""
+        less = sums - self.gauge.error
+        told = less > self.gauge.error  # else both runs are off by as much
+        found = np.abs(now - before).max(axis=0) / np.where(told, less, 1.0)
+        self.share = np.where(told, np.clip(found, SHARE, 1.0), 1.0)
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
         """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges."""

@@ -56,6 +56,8 @@ def errors_of_inputs(run: Run, known: Mapping[str, float]) -> tuple[dict[str, fl
         drives = [index_of("input", name, setup.model.inputs) for name in setup.law.drives]
         found_change = run.changed if run.accuracy.looked else None
         bound, reason = _commanded(run, read) if found_change is None else (found_change[drives], "")
+        if not setup.rtol and run.changed is not None:  # steps that were given were halved, see `given_steps`
+            bound = np.fmin(bound, HALF * run.changed[drives])
         least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
         for name, x in zip(setup.law.drives, bound, strict=True):
             found[name] = float(np.maximum(x, least[index_of("input", name, setup.model.inputs)]))  # nan stays

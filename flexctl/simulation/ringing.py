@@ -15,6 +15,7 @@ import numpy as np
 
 from ..model import FloatArray
 from .defaults import MEMORY
+from .grid import IntArray
 
 SWINGS = 4
 """So many swings make a ringing, in each half. Chosen: fewer are what a loop answers to the last jump."""
@@ -24,8 +25,12 @@ FORGETS = 2.0
 """So many times longer than errors of a sampled loop are remembered may it ring before none is taken for corrected.
 Chosen: sums of local errors are raised by more than that."""
 
+LATE = {2: 1.0 / 12.0, 4: 1.0 / 100.0}
+"""Error in phase of a rule of this order, as a part of the angle, over (w h)^order: of the trapezoidal rule, derived;
+of SDIRK4, chosen from above."""
 
-def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray:
+
+def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float], order: int = 2) -> FloatArray:
     """Return how far off each signal may be for what rings on in it; 0 where it does not, or not for long.
 
     Parameters
@@ -36,30 +41,39 @@ def ringing(t: FloatArray, y: FloatArray, breaks: Iterable[float]) -> FloatArray
         What was recorded, len(t) x number of signals.
     breaks : iterable of float
         Times at which inputs or commanded motions jump, or a derivative of theirs [s].
+    order : int
+        Order of the integrator: 2 or 4.
     """
     edges = [t[0], *sorted({float(b) for b in breaks if t[0] < b < t[-1]}), t[-1]]
     long = sorted((end - begin, begin, end) for begin, end in pairwise(edges) if end - begin >= MEMORY)[-PIECES:]
     if not long or t.size < 3:
         return np.zeros(y.shape[1])
     h = np.diff(t)
-    bent = np.diff(np.diff(y, axis=0) / h[:, None], axis=0) / (0.5 * (h[1:] + h[:-1]))[:, None]
+    rates = np.diff(np.ascontiguousarray(y.T)) / h
+    bent = np.diff(rates) / (0.5 * (h[1:] + h[:-1]))
+    rises = np.diff(bent) > 0.0
+    turns = rises[:, 1:] != rises[:, :-1]
     spans = [(begin + h.max(), end - h.max()) for _, begin, end in long]
-    return np.array([_off(t[1:-1], x, spans, float(h.max())) for x in bent.T])
+    rows = zip(bent, turns, strict=True)
+    return np.array([_off(t[1:-1], x, np.flatnonzero(at) + 1, spans, float(h.max()), order) for x, at in rows])
 
 
-def _off(t: FloatArray, x: FloatArray, spans: Iterable[tuple[float, float]], h: float) -> float:
-    """Return by how much steps h put off a signal with the second derivative x, in some pieces of a run."""
-    turns = np.flatnonzero(np.diff(np.signbit(np.diff(x)))) + 1
-    swings, since, until, most = np.abs(np.diff(x[turns])), t[turns[:-1]], t[turns[1:]], 0.0
+def _off(
+    t: FloatArray, x: FloatArray, turns: IntArray, spans: Iterable[tuple[float, float]], h: float, order: int
+) -> float:
+    """Return by how much steps h put off a signal with the second derivative x, which turns there, in some pieces."""
+    at, most = t[turns], 0.0
+    swings = np.abs(np.diff(x[turns]))
     for begin, end in spans:
         half = 0.5 * (end - begin)
-        first, second = (swings[(since > edge) & (until <= edge + half)] for edge in (begin, begin + half))
-        if min(first.size, second.size) < SWINGS:
+        first, middle, last = (int(k) for k in np.searchsorted(at, (begin, begin + half, end), side="right"))
+        early, late = swings[first : max(middle - 1, first)], swings[middle : max(last - 1, middle)]
+        if min(early.size, late.size) < SWINGS:
             continue
-        frequency = np.pi * first.size / half  # rad/s
-        fell = 0.5 * np.log(np.mean(first**2) / max(np.mean(second**2), 1e-300))
+        frequency = np.pi * early.size / half  # rad/s
+        fell = 0.5 * np.log(np.mean(early**2) / max(np.mean(late**2), 1e-300))
         lasts = half / fell if fell > 0.0 else np.inf
-        if lasts > FORGETS * MEMORY:  # a rule of second order turns the phase by (w h)^2 / 12 of what it should be
-            turned = (frequency * h) ** 2 / 12.0 * frequency * min(lasts, float(t[-1]))
-            most = max(most, 0.5 * first.max() / frequency**2 * min(turned, 2.0))
+        if lasts > FORGETS * MEMORY:
+            turned = LATE[order] * (frequency * h) ** order * frequency * min(lasts, float(t[-1]))
+            most = max(most, 0.5 * early.max() / frequency**2 * min(turned, 2.0))
     return float(most)

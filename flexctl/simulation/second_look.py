@@ -35,17 +35,20 @@ FINER = 1.0 / 8.0
 FIRST_ORDER = 2.0
 """On the change by half steps, which is half of the error at the first order, where commands jump. Derived."""
 
+SMALL = 0.1
+"""Part of a range up to which a change by half steps is taken to be no less than what is left after it. Chosen: larger
+ones are of loops in which errors grow."""
+
 
 def second_look(run: Run) -> bool:
     """Take what a second run changes for the errors of a run, if one serves; return whether it did.
 
-    Not where joints stick, modes are not resolved or the motion grows, unless it rings on: errors are no small changes
-    there.
+    Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
     setup, accuracy = run.setup, run.accuracy
     if not setup.rtol or run.compiled is None or not run.looped or run.sticks:
         return False
-    if accuracy.second is not None or ((accuracy.rising is not None or accuracy.loses) and not accuracy.rings):
+    if accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
         return False
     rounded, law = any(isinstance(layer, Quantised) for layer in layers(setup.law)), run.compiled[0]
     if rounded and not law.quantum.any():  # a wrapper of its own rounds, which nothing is known to move
@@ -63,8 +66,9 @@ def second_look(run: Run) -> bool:
         (y, u), (other_y, other_u) = _apart(finer, up), _apart(finer, down)
         second, changed = second + np.maximum(y, other_y), changed + np.maximum(u, other_u)
     elif accuracy.rings and not accuracy.good(second, setup.rtol):
+        small = accuracy.good(second, SMALL)
         _take(run, finer)
-        second, changed = second / FIRST_ORDER, changed / FIRST_ORDER
+        second, changed = (off / FIRST_ORDER if small else off for off in (second, changed))
     accuracy.second, run.changed = second, changed
     accuracy.rounded, accuracy.looked = rounded, True
     return True
@@ -78,7 +82,7 @@ def rounds_much(run: Run, claimed: Sequence[Claim]) -> bool:
 
 
 def _take(run: Run, finer: Run) -> None:
-    """Take a finer run in the place of one that is worse than was asked for; half of what that changes is left."""
+    """Take a finer run in the place of one that is worse than was asked for."""
     for mine, other in zip(run.record, finer.record, strict=True):
         mine[:] = other
     for what, count in finer.work.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accuracy_unseen import pd
 
 import flexctl as fx
 from flexctl.simulation import given_steps
@@ -167,3 +168,15 @@ def test_tangents_that_the_second_run_keeps_leave_what_it_tells(drive: str, monk
     assert len(known) > 10
     for name in known:
         assert abs(run.error[name] - exact.error[name]) <= 0.02 * exact.error[name], name
+
+
+def test_commands_of_a_sampled_law_are_off_by_what_half_steps_change() -> None:
+    """And not by all that the law may answer to errors of what it reads, which is thirty times as much here."""
+    law, moves = pd((8.0, 1.0), (4.0, 0.5), (0.4, -0.3), 0.3, 4e-3)()
+    plant = arm(3e-4, {})
+    run, _ = run_of(plant, controller=law, reference=moves, duration=0.6, step=STEP)
+    exact, _ = run_of(plant, controller=law, reference=moves, duration=0.6, step=STEP / 16)
+    near = np.searchsorted(exact.t, run.t - 1e-9)
+    for name in ("joint1_torque", "joint2_torque"):
+        error = float(np.abs(run[name] - exact[name][near]).max())
+        assert error <= run.error[name] <= 12.0 * error, name
