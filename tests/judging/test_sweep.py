@@ -180,6 +180,20 @@ class TestCases:
         assert "is not the same file here" in perform(Case(study, ()))[0]["reason"]
 
 
+def test_a_row_has_the_error_of_what_it_scores(place: Path) -> None:
+    found = sweep("pd.py", over={"payload.mass": [0.01]}, scenarios=["move"], workers=1)
+    claimed = {name.rpartition(".")[0]: found[name][0] for name in found.columns if name.endswith(".estimated_error")}
+    scored = {name.rpartition(".")[0] for name in found.columns if name.endswith((".peak", ".max_error"))}
+    assert "joint1_torque" in scored
+    assert scored <= set(claimed)
+    script, plant = fx.load_controller(place / "pd.py"), fx.load_plant("tokhi_azad_1994")
+    item = script.scenarios(plant)[0]
+    overrides = {**script.SETTINGS, "payload.mass": 0.01}
+    run = fx.Scenario("m", item.reference, item.duration, overrides).run(script.design(plant), plant)
+    assert claimed == {name: pytest.approx(run.error[name], rel=1e-9) for name in claimed}
+    assert claimed["joint1_torque"] > 0.0  # steps are exact, the input between its samples is not
+
+
 class TestTable:
     @pytest.fixture
     def table(self, place: Path) -> fx.Table:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataWarning, DefinitionError, FlexctlError, require, unknown
+from ...simulation.response import Response, error_numbers
 from ...simulation.simulate import check_settings
 from ..scenario import Scenario, blamed, label, scenarios
 
@@ -92,7 +93,7 @@ class Case:
 
 
 def perform(case: Case) -> list[dict[str, Any]]:
-    """Return a row for every scenario: its name, "status", "reason", "wall_s" and the scores.
+    """Return a row for every scenario: its name, "status", "reason", "wall_s", the scores and errors.
 
     Nothing that a case does to itself escapes: a failure is a row with its reason.
     """
@@ -264,12 +265,20 @@ def _row(script: ModuleType, law: Any, nominal: Any, item: Scenario, extra: Mapp
     try:
         chosen = replace(item, overrides={**item.overrides, **extra})
         with blamed(script):
-            scores = dict(chosen.run(law, nominal).scores)
+            run = chosen.run(law, nominal)
+        scores: dict[str, float | None] = {**run.scores, **_errors(run)}
         if linear:
             scores |= _linear(chosen.plant(nominal), law)
     except FAILURES as error:
         return _failed(item.name, error, time.perf_counter() - started)
     return {"scenario": item.name, "status": "ok", "reason": "", "wall_s": time.perf_counter() - started, **scores}
+
+
+def _errors(run: Response) -> dict[str, float | None]:
+    """Return the estimated largest error of every signal that has scores."""
+    scored = dict.fromkeys(name.rpartition(".")[0] for name in run.scores)
+    found = error_numbers(run)
+    return {f"{name}.estimated_error": found[name] for name in scored if name in found}
 
 
 def _linear(plant: Any, law: Any) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The table that a finished sweep leaves on disk; `flexctl.judging.sweep.journal` has what is there while it runs.
 
 The table is tidy: a row for every case and scenario; the columns are the number of the case, the parameters, the
-scenario, "status" ("ok" or "failed"), "reason", "wall_s" and the scores.
+scenario, "status" ("ok" or "failed"), "reason", "wall_s", the scores, and of every signal that has any the estimated
+largest error in its unit ("estimated_error").
 
     .nc       NetCDF 3, one dimension "row"; read by xarray and MATLAB
     .csv .parquet .npz .json .mat            see `flexctl.support.tabular`
