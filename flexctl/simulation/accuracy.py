@@ -331,8 +331,9 @@ class Accuracy:
             lost = [self.outputs[i].name for i in np.flatnonzero(self._lost())]
             lost += [one.signal.name for one in found if lost and not one.resolved and one.signal.name not in lost]
         if lost:
+            are = "are" if lost[1:] else "is"
             caution(
-                f"a force jumps on an arm whose high modes are not damped: {', '.join(lost)} are right below "
+                f"a force jumps on an arm whose high modes are not damped: {', '.join(lost)} {are} right below "
                 f"{self._band(length):.3g} Hz and not resolved above; add damping or hub inertia, or round the jump",
                 AccuracyWarning,
             )
