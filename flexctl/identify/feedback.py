@@ -40,48 +40,51 @@ FITTED = (
 
 
 class Answer(NamedTuple):
-    """An output whose noise shows in the inputs, and the part of it that does."""
+    """An output whose noise shows in the inputs, and the part of it that does; whether in those of its sample alone."""
 
     output: Signal
     part: float
+    at_once: bool
 
 
 def answers(data: Record) -> list[Answer]:
     """Return the outputs whose noise the inputs answer to; empty of a record that is too short to tell."""
     found = []
     for k, signal in enumerate(data.outputs):
-        part = explained(data.u[:MOST], data.y[:MOST, k], signal.unit in STEADY)
+        part, at_once = explained(data.u[:MOST], data.y[:MOST, k], signal.unit in STEADY)
         if part > EXPLAINED:
-            found.append(Answer(signal, part))
+            found.append(Answer(signal, part, at_once))
     return found
 
 
 def told(records: Iterable[Record], what: str, remedy: str) -> list[str]:
     """Return that inputs answer to the noise of outputs, which makes something wrong; empty where none does."""
     parts: dict[str, float] = {}
-    for record in records:
-        for answer in answers(record):
-            parts[answer.output.name] = max(parts.get(answer.output.name, 0.0), answer.part)
+    every = [answer for record in records for answer in answers(record)]
+    for answer in every:
+        parts[answer.output.name] = max(parts.get(answer.output.name, 0.0), answer.part)
     if not parts:
         return []
+    slow = " Or the sampling is so slow that outputs follow within a sample." * all(one.at_once for one in every)
     listed = ", ".join(f'"{name}" ({part:.0%})' for name, part in parts.items())
     return [
         f"the input answers to the noise of {listed}: so much of it shows in what the input does next. A loop is "
         f"closed around the arm, or the input is measured with noise; {what} biased by what is fed back, the more the "
-        "larger the noise. "
+        f"larger the noise.{slow} "
         f"Remedy: {remedy}"
     ]
 
 
-def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> float:
+def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> tuple[float, bool]:
     """Return the part of the noise of an output that the inputs after it explain, 0 if by chance.
 
-    Of a steady output, to which nothing is fed through, it may be that which inputs of the same sample explain.
+    Of a steady output, to which nothing is fed through, it may be that which inputs of the same sample explain; the
+    second value says so. Without any noise the output is no more than an answer to the input.
     """
     size, p = u.shape
     past = min(PAST, (size // 8 - AHEAD * p) // (p + 1))
     if past < 4:
-        return 0.0
+        return 0.0, False
     rows = np.arange(past, size - AHEAD)
     late = [y[rows - i] for i in range(1, past + 1)] + [u[rows - i, j] for j in range(p) for i in range(1, past + 1)]
     now = [u[rows, j] for j in range(p)]
@@ -93,9 +96,10 @@ def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> float:
     least = STILL**2 * float(np.var(columns[:, -1])) * rows.size
     begin = 1 + len(late)
     part = _sure(triangle[:, -1], begin + p, rows.size, least)
-    if part == 0.0 and steady and _at_once(triangle, scale, past, p):
-        return _sure(triangle[:, -1], begin, rows.size, least)
-    return part
+    noisy = float(np.sum(triangle[begin + p :, -1] ** 2)) > least
+    if part == 0.0 and steady and noisy and _at_once(triangle, scale, past, p):
+        return _sure(triangle[:, -1], begin, rows.size, least), True
+    return part, False
 
 
 def _sure(last: FloatArray, begin: int, count: int, least: float) -> float:

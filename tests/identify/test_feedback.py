@@ -130,3 +130,13 @@ def test_loops_without_noise_and_noisy_inputs() -> None:
 def test_short_records_tell_nothing() -> None:
     u = DRAW.standard_normal(60)
     assert answers(recorded(u, outputs(u))) == []
+
+
+def test_what_follows_within_the_sample_without_noise_is_no_loop() -> None:
+    """A stiff arm, sampled slowly; with noise it cannot be told from a loop, and the words say both."""
+    u = np.random.default_rng(4).standard_normal(4000)
+    still = identify.record(DT, {"force [N]": u}, {"y [m]": 2e-3 * u}, period=0.0)
+    assert answers(still) == []
+    noisy = identify.record(DT, {"force [N]": u}, {"y [m]": 2e-3 * u + 1e-4 * np.roll(u, 7) ** 2}, period=0.0)
+    with pytest.warns(fx.DataWarning, match="so slow that outputs follow within a sample"):
+        identify.frf(noisy, segment=0.5)
