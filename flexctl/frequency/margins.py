@@ -7,14 +7,14 @@
 
 All crossings count, however many a flexible plant has; each is located on the model itself by bisection, not between
 grid points. The phase is never unwrapped: that jumps at undamped poles. The numbers are distances to the stability
-boundary; they are margins only if the closed loop is stable, which its poles must tell.
+boundary; they are margins only if the closed loop is stable, which its poles tell: `Margins.stable`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class Margins:
         1 / max |S - 1/2| [1]: gain may change by (2 + d)/(2 - d) up or down, phase by 2 atan(d/2), and both at once.
     gain_crossings, phase_crossings : ndarray
         All frequencies with |L| = 1 and with L negative real [rad/s].
+    loop : FrequencyModel
+        The loop gain; None of a curve.
     sensitivity_peak : float
         Largest |1/(1 + L)| [1].
 
@@ -60,8 +62,8 @@ class Margins:
     --------
     >>> law = fx.load_controller("tokhi_azad_lqg").design(fx.load_plant("tokhi_azad_1994"))
     >>> found = law.margins["joint1_torque"]
-    >>> print(f"{found.gain_margin:.2f}, {found.phase_margin_deg:.0f} deg")
-    1.68, 24 deg
+    >>> print(f"{found.gain_margin:.2f}, {found.phase_margin_deg:.0f} deg, stable: {found.stable}")
+    1.68, 24 deg, stable: True
     """
 
     gain_margin: MaybeNan
@@ -78,6 +80,18 @@ class Margins:
     phase_crossings: FloatArray
     sensitivity_peak: MaybeNan = math.nan
     sensitivity_peak_frequency: MaybeNan = math.nan
+    loop: Any = field(default=None, repr=False)
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether the closed loop is stable, by its poles; None where these are not known.
+
+        Otherwise the numbers are distances to the boundary of stability from its other side.
+        """
+        from .closing import growth
+
+        found = growth(self.loop)
+        return None if found is None else found < 0.0
 
     @property
     def gain_margin_db(self) -> float:
@@ -95,6 +109,9 @@ class Margins:
         return 2.0 * math.degrees(math.atan(0.5 * self.disk_margin))
 
     def __str__(self) -> str:
+        return "\n".join([*self._lines(), f"closed loop     {self._verdict()}"])
+
+    def _lines(self) -> list[str]:
         rows = (
             ("gain margin", f"{self.gain_margin:.4g} ({self.gain_margin_db:.3g} dB)", self.gain_margin_frequency),
             ("gain reduction", f"{self.gain_reduction:.4g}", self.gain_reduction_frequency),
@@ -103,11 +120,15 @@ class Margins:
             ("disk margin", f"{self.disk_margin:.4g}", self.disk_margin_frequency),
             ("peak of S", f"{self.sensitivity_peak:.4g}", self.sensitivity_peak_frequency),
         )
-        return "\n".join(f"{what:<15} {value:<22} at {omega:.6g} rad/s" for what, value, omega in rows)
+        return [f"{what:<15} {value:<22} at {omega:.6g} rad/s" for what, value, omega in rows]
+
+    def _verdict(self) -> str:
+        return {True: "stable", False: "UNSTABLE: these are distances, not margins", None: "not known"}[self.stable]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name; lists for the crossings."""
-        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()}
+        found = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items() if k != "loop"}
+        return {**found, "stable": self.stable}
 
 
 def margins(
@@ -164,7 +185,7 @@ def margins(
         omega, values = np.append(omega, undamped), np.append(values, L(undamped))
         order = np.argsort(omega)
         omega, values = omega[order], values[order]
-    return _measured(L, omega, values, *_ends(L, high, dt, lo, hi))
+    return replace(_measured(L, omega, values, *_ends(L, high, dt, lo, hi)), loop=loop)
 
 
 def _broken(loop: FrequencyModel, channel: str | None) -> Curve:

@@ -92,12 +92,13 @@ class MeasuredMargins(Margins):
         """Whether the closed loop is stable; None where the lines do not determine it."""
         return None if self.closed_loop_unstable is None else self.closed_loop_unstable == 0
 
-    def __str__(self) -> str:
-        lines = super().__str__().split("\n")
+    def _lines(self) -> list[str]:
+        lines = super()._lines()
         told = [self.sigma.get(key, math.nan) for key in MARGINS]
-        known = [f"{line}  +- {s:.2g}" if math.isfinite(s) else line for line, s in zip(lines, told, strict=True)]
-        word = {True: "stable", False: "UNSTABLE", None: f"not known: {self.why_unknown}"}[self.stable]
-        return "\n".join([*known, f"closed loop     {word}"])
+        return [f"{line}  +- {s:.2g}" if math.isfinite(s) else line for line, s in zip(lines, told, strict=True)]
+
+    def _verdict(self) -> str:
+        return super()._verdict() if self.stable is not None else f"not known: {self.why_unknown}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -392,9 +392,28 @@ def test_text_and_dictionary():
     found = margins(system([1.5], [1.0, 3.0, 2.0, 0.0]))
     text = str(found)
     assert "gain margin     4 (12 dB)" in text
-    assert len(text.splitlines()) == 6
+    assert text.splitlines()[6:] == ["closed loop     stable"]
     assert "peak of S       1.904" in text
     values = found.to_dict()
     assert json.loads(json.dumps(values))["gain_margin"] == pytest.approx(4.0)
     assert values["gain_crossings"] == found.gain_crossings.tolist()
     assert replace(found, gain_margin=2.0).gain_margin_db == pytest.approx(6.0206)
+
+
+@pytest.mark.parametrize("gain", [0.5, 7.9, 8.1, 50.0])
+def test_margins_say_on_which_side_of_the_boundary_they_are(gain: float) -> None:
+    """k / (s + 1)^3 closes stable up to k = 8."""
+    found = margins(ct.tf([gain], [1.0, 3.0, 3.0, 1.0]))
+    assert found.stable is (gain < 8.0)
+    assert ("UNSTABLE" in str(found)) is (gain > 8.0)
+    assert found.to_dict()["stable"] is (gain < 8.0)
+
+
+@pytest.mark.parametrize(("rate", "stable"), [(4.0, True), (-4.0, False), (250.0, False)])
+@pytest.mark.parametrize("period", [0.0, 1e-2])
+def test_the_side_is_that_of_the_loop_closed_by_its_law(period: float, rate: float, stable: bool) -> None:
+    """A mass on a spring by hand: damped by its rate, or not; sampled, a rate of more than 2/T overshoots."""
+    plant = from_matrices([[1.0]], K=[[9.0]], B=[[1.0]], C=[[1.0], [0.0]], Cv=[[0.0], [1.0]],
+                          inputs=["u"], outputs=["y", "rate"])
+    law = LinearLaw(period, ("y", "rate"), ("u",), Dy=[[-5.0, -rate]])
+    assert margins(loop_gain(plant, law)).stable is (stable or (period == 0.0 and rate > 0.0))
