@@ -110,7 +110,7 @@ def end_as_interrupt() -> None:
 
 def tell_what_is_compiled() -> None:
     """Print a line on stderr when code is compiled for the first time: it takes seconds, and looks like a hang."""
-    jit.announce = lambda line: click.echo(f"flexctl: {line}", err=True)
+    jit.announce = jit.tell
 
 
 def debug_option() -> click.Option:

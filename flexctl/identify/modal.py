@@ -33,7 +33,7 @@ ASSUMED = 0.01
 """Relative error of every line where none is known."""
 ROUNDING = 1e-9
 """Relative error of lines below which nothing is told from rounding."""
-UNEXPLAINED = 4.0
+UNEXPLAINED = 2.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
 """Orders and number of lines with which delays are tried."""

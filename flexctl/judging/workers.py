@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from ..errors import AccuracyWarning, Caution, FlexctlError, caution, require
-from ..kernels.jit import for_worker
+from ..kernels.jit import as_worker, for_worker
 from ..simulation.claims import NOT_WITHIN, gathered
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -235,6 +235,7 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the workers when the user interrupts
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a script prints must not get between the answers
+    as_worker()
     with contextlib.suppress(EOFError, BrokenPipeError):
         load_scripts(pickle.load(jobs))
         job = pickle.load(jobs)

@@ -20,6 +20,7 @@ import contextlib
 import functools
 import logging
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -40,6 +41,8 @@ _LOCK = threading.Lock()
 _told: set[str] = set()
 WARNED = "FLEXCTL_WARNED"
 """Variable of a worker's environment: another process has warned of the folder of compiled code."""
+ANNOUNCES = "FLEXCTL_ANNOUNCES"
+"""The same: this worker says when code is compiled."""
 MOST = 16
 """Entries of one name that are remembered: factories that are called for every model make any number of them."""
 
@@ -224,11 +227,26 @@ class Entry:
 
 
 def for_worker() -> dict[str, str]:
-    """Return what a worker's environment needs, so that of all processes one warns of the folder of compiled code."""
+    """Return what a worker's environment needs, so that of all processes one says what of compiled code is to be said.
+
+    The first worker, where this process has not: all of them need the same code first.
+    """
     with _LOCK:
-        warned = "folder" in _told
-        _told.add("folder")
-    return {WARNED: "1"} if warned else {}
+        warned, tells = "folder" in _told, announce is not None and "line" not in _told
+        _told.update({"folder", "line"} if tells else {"folder"})
+    return dict.fromkeys([WARNED] * warned + [ANNOUNCES] * tells, "1")
+
+
+def as_worker() -> None:
+    """Say on stderr when code is compiled, where this is the worker that does."""
+    global announce
+    if os.environ.pop(ANNOUNCES, ""):
+        announce = tell
+
+
+def tell(line: str) -> None:
+    """Print a line of `announce` on stderr."""
+    print(f"flexctl: {line}", file=sys.stderr, flush=True)
 
 
 def _warn_once(message: str, about: str = "") -> None:

@@ -364,6 +364,14 @@ def test_of_several_processes_one_warns(monkeypatch: pytest.MonkeyPatch) -> None
         jit._warn_once("kept there", "folder")
     assert jit.for_worker() == {jit.WARNED: "1"}
     monkeypatch.setattr(jit, "_told", set())
+    monkeypatch.setattr(jit, "announce", jit.tell)
+    assert jit.for_worker() == {jit.ANNOUNCES: "1"}
+    assert jit.for_worker() == {jit.WARNED: "1"}
+    monkeypatch.setenv(jit.ANNOUNCES, "1")
+    monkeypatch.setattr(jit, "announce", None)
+    jit.as_worker()
+    assert jit.announce is jit.tell
+    monkeypatch.setattr(jit, "_told", set())
     monkeypatch.setenv(jit.WARNED, "1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -374,6 +382,7 @@ READ_ONLY = """
 import ctypes, os, sys
 if os.geteuid() == 0:  # root writes everywhere as long as it has its capabilities
     head, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).prctl(28, 1, 0, 0, 0) == 0  # SECBIT_NOROOT: nor do its workers get them back
     assert ctypes.CDLL(None).capset(head, none) == 0
 from flexctl.__main__ import main
 sys.argv = ["flexctl", *sys.argv[1:]]
