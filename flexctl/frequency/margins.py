@@ -80,7 +80,7 @@ class Margins:
     phase_crossings: FloatArray
     sensitivity_peak: MaybeNan = math.nan
     sensitivity_peak_frequency: MaybeNan = math.nan
-    loop: Any = field(default=None, repr=False)
+    loop: LoopGiven = field(default=None, repr=False)
 
     @property
     def stable(self) -> bool | None:
