@@ -17,7 +17,9 @@ import numpy as np
 
 from ..abilities import has_kinks
 from ..errors import ConvergenceError
+from ..kernels.schemes import SCHEMES
 from ..model import FloatArray
+from .accuracy import SURER
 from .given_steps import SEES
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
 LONGER = 4
 """Steps of the pilot, in those of the grid. Chosen: with 2 all runs cost a quarter more; with 8 the pilot misses what
 swings, and 3 of 20 arms were taken in shorter steps for it."""
+EASIER = 8
+"""Steps of the first pilot, in those of the grid: where these are themselves as good as is asked, nothing is missed."""
 HALVED = 2
 """So often are the steps of a run without jumps of forces halved before they follow local errors. Chosen: both
 together cost six times the first run, a third time would cost eight more, and following them about as much."""
+SMALL = 2
+"""So many times more, for a tolerance below that of SDIRK4, of which stages lose their order where joints are led."""
 FEWEST = 64
 """Steps of the grid below which a run has no pilot. Chosen: its sums say nothing of a dozen steps."""
 
@@ -40,19 +46,21 @@ def serves(run: Run) -> bool:
     return plain and run.longest() <= SEES and run.t.size > FEWEST and not run.forces_jump()
 
 
-def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None]) -> bool:
-    """Take a run in the longest steps, of those of the grid, halves and quarters, that are good enough.
+def taken(
+    run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None], most: int = HALVED
+) -> bool:
+    """Take a run in the longest steps, of those of the grid, halved up to `most` times, that are good enough.
 
     Returns whether some are. What the run has recorded before, if anything, is of steps of the grid.
     """
     accuracy, rtol, done = run.accuracy, asked.rtol, bool(np.isfinite(run.accuracy.gauge.low).any())
-    pilot = in_longer_steps(run, LONGER)
+    longer, pilot = _ahead(run, rtol, done)
     if pilot is None:
         return False
     if not done:
         accuracy.expect(pilot.accuracy)
-    level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, LONGER), 0.0, None
-    while level <= HALVED:
+    level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, longer), 0.0, None
+    while level <= most:
         if not done:
             shown = partial(_part, report, begun)
             if not in_parts(run, asked, whole, level, shown):
@@ -60,7 +68,7 @@ def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Ca
             begun += 0.5 * (1.0 - begun)
         done = False
         y, u = apart(run, pilot)
-        found, changed = accuracy.beside(pilot.accuracy, y, u, LONGER * 2**level)
+        found, changed = accuracy.beside(pilot.accuracy, y, u, longer * 2**level)
         accuracy.second = found
         if not accuracy.settled(rtol) and last is not None:
             accuracy.second = accuracy.at_least(accuracy.changed(last[0], run.record.y, last[2]), found, rtol)
@@ -73,6 +81,29 @@ def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Ca
         last = run.record.y.copy(), run.record.u.copy(), accuracy.gauge.error.copy()
         level += 1
     return False
+
+
+def _ahead(run: Run, rtol: float, done: bool) -> tuple[int, Run | None]:
+    """Return the pilot of a run, and how many times as long its steps are."""
+    if not done and run.t.size > EASIER * FEWEST:
+        first = in_longer_steps(run, EASIER)
+        if first is not None and first.accuracy.within(rtol):
+            return EASIER, first
+    return LONGER, in_longer_steps(run, LONGER)
+
+
+def smooth(setup: Setup, report: Callable[[float], None]) -> Run | None:
+    """Return the run of joints that are led smoothly in steps of generalised alpha, if these are as good as is asked.
+
+    The stages of SDIRK4 lose their order where joints are led: it takes several times the work at a tolerance of 1e-3.
+    """
+    from .run import Run
+
+    run = Run(replace(setup, method="generalised_alpha", scheme=SCHEMES["generalised_alpha"]()))
+    if not (run.compiled is not None and serves(run)):
+        return None
+    asked = run.plan._replace(rtol=setup.rtol / SURER)  # what is claimed is below the tolerance, else SDIRK4 takes over
+    return run if taken(run, asked, (run.q, run.v), report, HALVED + SMALL) else None
 
 
 def in_parts(
