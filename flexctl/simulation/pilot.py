@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 LONGER = 4
 """Steps of the pilot, in those of the grid. Chosen: with 2 all runs cost a quarter more; with 8 the pilot misses what
 swings, and 3 of 20 arms were taken in shorter steps for it."""
-EASIER = 8
-"""Steps of the first pilot, in those of the grid: where these are themselves as good as is asked, nothing is missed."""
 HALVED = 2
 """So often are the steps of a run without jumps of forces halved before they follow local errors. Chosen: both
 together cost six times the first run, a third time would cost eight more, and following them about as much."""
@@ -54,12 +52,12 @@ def taken(
     Returns whether some are. What the run has recorded before, if anything, is of steps of the grid.
     """
     accuracy, rtol, done = run.accuracy, asked.rtol, bool(np.isfinite(run.accuracy.gauge.low).any())
-    longer, pilot = _ahead(run, rtol, done)
+    pilot = in_longer_steps(run, LONGER)
     if pilot is None:
         return False
     if not done:
         accuracy.expect(pilot.accuracy)
-    level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, longer), 0.0, None
+    level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, LONGER), 0.0, None
     while level <= most:
         if not done:
             shown = partial(_part, report, begun)
@@ -68,7 +66,7 @@ def taken(
             begun += 0.5 * (1.0 - begun)
         done = False
         y, u = apart(run, pilot)
-        found, changed = accuracy.beside(pilot.accuracy, y, u, longer * 2**level)
+        found, changed = accuracy.beside(pilot.accuracy, y, u, LONGER * 2**level)
         accuracy.second = found
         if not accuracy.settled(rtol) and last is not None:
             accuracy.second = accuracy.at_least(accuracy.changed(last[0], run.record.y, last[2]), found, rtol)
@@ -81,15 +79,6 @@ def taken(
         last = run.record.y.copy(), run.record.u.copy(), accuracy.gauge.error.copy()
         level += 1
     return False
-
-
-def _ahead(run: Run, rtol: float, done: bool) -> tuple[int, Run | None]:
-    """Return the pilot of a run, and how many times as long its steps are."""
-    if not done and run.t.size > EASIER * FEWEST:
-        first = in_longer_steps(run, EASIER)
-        if first is not None and first.accuracy.within(rtol):
-            return EASIER, first
-    return LONGER, in_longer_steps(run, LONGER)
 
 
 def smooth(setup: Setup, report: Callable[[float], None]) -> Run | None:
