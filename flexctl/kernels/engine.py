@@ -125,7 +125,8 @@ class Plan(NamedTuple):
         The stages of a step have one matrix: there factors are kept.
         """
         s, t = self.scheme, self.tables.t
-        newton = {"auto": state.KEPT if s.stages > 1 else prefers, "full": state.FULL, "modified": state.KEPT, "broyden": state.BROYDEN}[s.newton]
+        auto = state.KEPT if s.stages > 1 else prefers
+        newton = {"auto": auto, "full": state.FULL, "modified": state.KEPT, "broyden": state.BROYDEN}[s.newton]
         iterations = min(s.iterations, MOST_UPDATES) if newton == state.BROYDEN else s.iterations
         smallest = SMALLEST * min(1.0, np.sqrt(self.rtol / USUAL)) if self.rtol else SMALLEST
         deepest = np.ceil(np.log2(max(float(self.tables.h.max()) / smallest, 1.0)))

@@ -56,8 +56,8 @@ from .commanded import commanded
 from .curved import compare_halves
 from .defaults import DEFAULT, LEAST_RTOL
 from .path_stability import warn_if_unstable
-from .response import Response
 from .pilot import smooth
+from .response import Response
 from .run import Run, Setup
 
 SMALL_RTOL = 3e-3

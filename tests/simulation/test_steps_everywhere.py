@@ -113,7 +113,7 @@ def test_kept_factors_lead_to_the_same_motion_in_few_corrections(name: str, moda
     for signal in full.outputs:
         if "acceleration" not in signal.name and np.ptp(full[signal.name]) > 1e-9:
             off = np.abs(full[signal.name] - kept[signal.name]).max()
-            assert off < 1e-6 * np.ptp(full[signal.name]) + 1e-12 * np.abs(full[signal.name]).max(), signal.name
+            assert off < 1e-6 * np.ptp(full[signal.name]) + 1e-12, signal.name  # rounding of places
     work = kept.provenance
     assert work["factorisations"] < 0.2 * work["iterations"]
     if not modal:  # whose tangent leaves the coupling out
