@@ -230,7 +230,8 @@ def simulate(
         run = Run(setup)
         try:
             with _bar(progress, duration) as report:
-                led = smooth(setup, report) if given == "auto" and method == "sdirk" and scheme is None else None
+                tight = given == "auto" and scheme is None and method == "sdirk" and rtol < SMALL_RTOL
+                led = smooth(setup, report) if tight else None
                 run = led or run
                 run.watched = bool(progress)
                 if led is None:
