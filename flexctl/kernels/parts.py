@@ -2,10 +2,10 @@
 
 So the loops are the same for all formulations, and compiled once (`shared`); and what a formulation brings is compiled
 once for all loops that use it, on a second processor while the loop is compiled. A loop finds the addresses in
-`motion.calls`, and knows of the form no more than where its row begins (`groups.row`). A call costs a few nanoseconds.
+`motion.calls`, and knows of the form no more than where its row begins (`groups.Row`). A call costs some nanoseconds.
 
-There are four: correction, readings, some of the readings (for continuous laws alone), and all the rest, small functions
-with a number each.
+There are four: correction, readings, some of the readings (for continuous laws alone), and all the rest, small
+functions with a number each.
 """
 
 from __future__ import annotations

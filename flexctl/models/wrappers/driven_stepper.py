@@ -68,8 +68,9 @@ class Driven(Stepper):
         """Return the row of which loops know where it begins."""
         if self.loops.form is None:
             return None
-        self.inner_row = Row(self.form.inner, self.inside.form)
-        return Row(self.form._replace(inner=self.inner_row.begin), AROUND)
+        inner = Row(self.form.inner, self.inside.form) if self.place is None else self.place.row
+        self.inner_row = inner  # it lasts as long
+        return Row(self.form._replace(inner=inner.begin), AROUND)
 
     def places(self, which: Any) -> list[tuple[state.Motion, tuple[Any, ...]]]:
         """Return each state of the run, that of the arm too, and what is called with it by its address."""
