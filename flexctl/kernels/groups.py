@@ -123,7 +123,7 @@ class Row:
             else:
                 words.append(int(np.float64(item).view(np.int64)) if field == types.float64 else int(item))
         row = np.array(words, np.int64)
-        self.begin = int(row.ctypes.data)
+        self.begin: int = int(row.ctypes.data)
         self.kept = row, value, *inner
 
 

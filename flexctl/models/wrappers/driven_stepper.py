@@ -98,10 +98,10 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         form, within, (made, prefers) = own.form, own.loops, _made(model.kind)
     else:
         from ...kernels import general
-        from ...kernels.ahead import ahead
+        from ...kernels.parts import soon
 
         within, made = general.LOOPS[False], loops_around(general.OPEN)
-        ahead(made[state.SDIRK if plan.scheme.stages > 1 else False])
+        soon(made, state.SDIRK if plan.scheme.stages > 1 else False)
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T
