@@ -1,4 +1,4 @@
-"""What a formulation brings to the step, compiled by itself and called by its address.
+"""The functions that a formulation brings to the step, compiled by themselves and called by their address.
 
 So the loops are the same for all formulations, and compiled once (`shared`); and what a formulation brings is compiled
 once for all loops that use it, on a second processor while the loop is compiled. A loop finds the addresses in
