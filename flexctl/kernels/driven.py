@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import int64
 
 from .drive_places import (
     ALL,
@@ -53,7 +54,7 @@ from .idle import never, no_foresight, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
 from .operations import Operations
-from .state import KEPT, MOTION, SHRUNK
+from .state import KEEPS, KEPT, MOTION, SHRUNK
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 
@@ -94,9 +95,8 @@ class Around(NamedTuple):
     set: Set
 
 
-def around_type(form: Any) -> Any:
-    """Return the type of `Around` for the type of a formulation's form."""
-    return group((form, MOTION, SET), Around)
+AROUND = group((int64, MOTION, SET), Around)
+"""Of any formulation: of its form is known where the row begins."""
 
 
 def joints(
@@ -285,7 +285,7 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
         if leave(joints):
             return SINGULAR, np.inf
         for j in range(joints.torques.size):
-            stiffen(form.inner, joints.torques[j], joints.left[j, 1])
+            stiffen(form.inner, inside, joints.torques[j], joints.left[j, 1])
         status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh)
         for i in range(inside.d.size):
             motion.d[i] = inside.d[i]
@@ -302,9 +302,8 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
     return solve
 
 
-def bordered(inner_solve: Any, keeps: bool, divide: Any) -> Any:
+def bordered(inner_solve: Any, divide: Any) -> Any:
     """Return the correction of a formulation with its joints at its border."""
-    yields = kernel(**INSIDE)(by_difference(inner_solve, keeps) if divide is None else by_factors(divide))
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
@@ -314,15 +313,18 @@ def bordered(inner_solve: Any, keeps: bool, divide: Any) -> Any:
         if leave(joints):
             return SINGULAR, np.inf
         n, d, largest = inside.q.size, inside.d, 0.0
-        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or not keeps)
+        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or inside.traits[KEEPS] == 0.0)
         if status != DONE or not np.isfinite(size):
             return status, size
         for i in range(n):
             motion.d[i] = d[i]
         if fresh:
-            status = yields(form, motion, ca, cv, cq)
-        if status != DONE or border(joints, motion.d):
-            return max(status, SINGULAR), np.inf
+            for j in range(joints.torques.size):
+                for i in range(n):
+                    joints.Z[j, i] = joints.columns[j, i]
+                divide(form.inner, inside, joints.Z[j])
+        if border(joints, motion.d):
+            return SINGULAR, np.inf
         for i in range(n):
             largest = max(largest, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
         for j in range(joints.torques.size):
@@ -332,47 +334,11 @@ def bordered(inner_solve: Any, keeps: bool, divide: Any) -> Any:
     return solve
 
 
-def by_factors(divide: Any) -> Any:
-    """Return what fills Z_j, where the factors can be asked."""
-
-    def yields(form, motion, ca, cv, cq):
-        """Fill what a torque in each joint moves."""
-        joints = form.set
-        for j in range(joints.torques.size):
-            for i in range(joints.columns.shape[1]):
-                joints.Z[j, i] = joints.columns[j, i]
-            divide(form.inner, joints.Z[j])
-        return DONE
-
-    return yields
-
-
-def by_difference(inner_solve: Any, keeps: bool) -> Any:
-    """Return what fills Z_j by corrections under other torques."""
-
-    def yields(form, motion, ca, cv, cq):
-        """Fill what a torque in each joint moves."""
-        joints, inside = form.set, form.motion
-        for j in range(joints.torques.size):
-            at = joints.torques[j]
-            joints.u[at] += 1.0
-            status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, not keeps)
-            joints.u[at] -= 1.0
-            if status != DONE or not np.isfinite(size):
-                return max(status, SINGULAR)
-            for i in range(inside.q.size):
-                joints.Z[j, i] = motion.d[i] - inside.d[i]
-        return DONE
-
-    return yields
-
-
-def driven(ops: Operations) -> Operations:
-    """Return the operations of a formulation with drives around its joints."""
+def driven(ops: Operations, stiff: bool) -> Operations:
+    """Return the operations of a formulation with drives around its joints, which can be stiffened or not."""
     inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
     inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
-    stiff = ops.stiffen is not None
-    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.keeps, ops.divide)
+    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide)
 
     @kernel(**INSIDE)
     def measure(form, motion, u, y):
@@ -433,8 +399,15 @@ def driven(ops: Operations) -> Operations:
             for i in range(motion.q.size - n):
                 record.q[k, behind + i], record.v[k, behind + i] = motion.q[n + i], motion.v[n + i]
 
+    return said(ops, stiff)._replace(
+        measure=measure, solve=solve, finish=finish, refresh=refresh, limit=limit, store=store, sense=sense, reach=reach
+    )
+
+
+def said(ops: Operations, stiff: bool) -> Operations:
+    """Return what there is to say of them but for the functions that are made; see `driven`."""
     return Operations(
-        measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
+        None, None, no_foresight, nothing, no_leap, None, None, None, None, None, never,
         keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
-        far=ops.far, foreseen=ops.foreseen, pays=ops.pays, reach=reach,
+        far=ops.far, foreseen=ops.foreseen, pays=ops.pays,
     )

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, types
 
-from .ahead import ahead
 from .groups import group
 from .jit import entry, kernel
 from .loops import loops
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from .operations import Operations
+from .parts import soon
 from .pointers import pointer
 from .state import KEPT, LOOSE, SDIRK, TIME
-from .tables import BARE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
 """[1/s^2]: what lasts 0.1 s."""
@@ -133,7 +133,7 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):
 
 
 @kernel(**INSIDE)
-def divide(form, x):
+def divide(form, motion, x):
     """Solve with the factors of the matrix of the step, without closures."""
     solve(form.room.S, form.room.pivots, form.room.w, x)
 
@@ -326,7 +326,7 @@ def store(form, motion, record, k):
 
 
 @kernel(**INSIDE)
-def linear(form):
+def linear(form, motion):
     """Whether the matrices are constant."""
     return form.room.constant == 1
 
@@ -364,15 +364,15 @@ GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)
 
 
 LOOPS = {
-    False: loops(OPEN, FORM, home=__name__, options=BARE),
-    True: loops(CLOSED, FORM, closed=True, stages=GIVEN, home=__name__, options=BARE),
+    False: loops(OPEN, FORM),
+    True: loops(CLOSED, FORM, closed=True, stages=GIVEN),
 }
 """Without and with closures."""
 
 
 def loop_soon(closed: bool, stages: bool, feeds: bool) -> None:
     """Let another process compile the loop of a run, while this one compiles the functions of the model."""
-    ahead(LOOPS[closed][SDIRK if stages else feeds])
+    soon(LOOPS[closed], SDIRK if stages else feeds)
 
 
 @entry(CLOSURE)

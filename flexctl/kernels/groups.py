@@ -18,14 +18,17 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from functools import cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.imputils import lower_builtin, lower_getattr_generic
 from numba.extending import NativeValue, register_model, typeof_impl, unbox
+from numba.np.numpy_support import as_dtype
 
 WORD = ir.IntType(64)
 ROW = WORD.as_pointer()
@@ -83,6 +86,51 @@ def _words(field: Any) -> int:
     if isinstance(field, Group | types.FunctionType) or field in (types.float64, types.int64, types.boolean):
         return 1
     raise TypeError(f"a group cannot hold {field}: 64-bit numbers, booleans, functions, arrays and groups")
+
+
+class Row:
+    """The row of a group, for compiled code that hands on where it begins without knowing more of it.
+
+    Parameters
+    ----------
+    value : NamedTuple
+        The group. Its arrays are kept as long as the row is.
+    kind : Group
+        Its type.
+
+    Attributes
+    ----------
+    begin : int
+        Address of the row.
+
+    Raises
+    ------
+    TypeError
+        If an array is not as the type says.
+    """
+
+    def __init__(self, value: Any, kind: Group) -> None:
+        words: list[int] = []
+        inner: list[Row] = []
+        for item, field, dtype in zip(value, kind.types, _dtypes(kind), strict=True):
+            if isinstance(field, types.Array):
+                if item.dtype != dtype or item.ndim != field.ndim or not (item.flags.carray or field.layout != "C"):
+                    raise TypeError(f"{type(value).__name__}: an array of {item.dtype}{item.shape}, not {field}")
+                words += [item.ctypes.data, *item.shape, *(() if field.layout == "C" else item.strides)]
+            elif isinstance(field, Group):
+                inner.append(Row(item, field))
+                words.append(inner[-1].begin)
+            else:
+                words.append(int(np.float64(item).view(np.int64)) if field == types.float64 else int(item))
+        row = np.array(words, np.int64)
+        self.begin: int = int(row.ctypes.data)
+        self.kept = row, value, *inner
+
+
+@cache
+def _dtypes(kind: Group) -> tuple[Any, ...]:
+    """Return what the entries of the arrays of a group are."""
+    return tuple(as_dtype(field.dtype) if isinstance(field, types.Array) else None for field in kind.types)
 
 
 @register_model(Group)

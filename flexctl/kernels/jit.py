@@ -70,7 +70,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     return _numba().njit(**options)(function)
 
 
-def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Entry]:
+def entry(
+    signature: Any, /, home: str | None = None, needs: tuple[Entry, ...] = (), glue: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Entry]:
     """Compile a function with a signature on its first call, and keep it on disk.
 
     Parameters
@@ -79,6 +81,10 @@ def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callabl
         Types of the arguments, and of the result.
     home : str, optional
         Module whose import makes the entry, if a factory makes it: there another process finds it (`ahead`).
+    needs : tuple of Entry
+        What it calls by its name in machine code; see `named`.
+    glue : bool
+        Whether it does little but call others: it is then compiled for size, in four fifths of the time.
     **options
         Options of `numba.njit`.
 
@@ -88,7 +94,7 @@ def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callabl
         Turns a function into an `Entry`.
     """
     _numba()
-    return lambda function: Entry(signature, function, options, home)
+    return lambda function: Entry(signature, function, options, home, needs, glue)
 
 
 class Entry:
@@ -106,13 +112,22 @@ class Entry:
         Options of `numba.njit`.
     home : str, optional
         Module whose import makes it.
+    needs : tuple of Entry
+        What it calls by its name in machine code.
+    glue : bool
+        Whether it does little but call others.
     """
 
+    ready: Callable[[], None]
+    """Gives it its name in machine code; only where others call it by that."""
+
     def __init__(
-        self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None
+        self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None,
+        needs: tuple[Entry, ...] = (), glue: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
         self.signature, self.py_func, self.options = signature, function, options
+        self.needs, self.glue = needs, glue
         self._dispatcher: Any = None
         self._ready = False
         self.home = home or function.__module__
@@ -138,6 +153,9 @@ class Entry:
             self._ready = True
         if not self._ready:
             from numba.core.compiler_lock import global_compiler_lock
+
+            for part in self.needs:
+                part.ready()
 
             with global_compiler_lock:  # two threads: the second one finds it done
                 if not dispatcher.overloads and not dispatcher._compiling_counter:
@@ -178,7 +196,7 @@ class Entry:
         if cache is None or not hasattr(dispatcher, "_cache"):
             return self._plain()
         try:
-            dispatcher._cache = cache.KernelCache(named, contents, self.options, self._announce)
+            dispatcher._cache = cache.KernelCache(named, contents, self.options | {"glue": self.glue}, self._announce)
         except cache.NoFolder as error:
             _warn_once(
                 f"compiled code cannot be kept ({error}) and is made again by every process; set NUMBA_CACHE_DIR to a "
@@ -210,7 +228,7 @@ class Entry:
 
     def _compile(self, dispatcher: Any) -> None:
         try:
-            with inside(dispatcher.py_func.__qualname__):
+            with inside(dispatcher.py_func.__qualname__, glue=self.glue):
                 dispatcher.compile(self.signature)
         finally:
             getattr(dispatcher._cache, "leave", lambda: None)()

@@ -39,7 +39,6 @@ from ...kernels.jit import kernel
 from ...kernels.joints import record_torques
 from ...kernels.loops import loops
 from ...kernels.operations import Operations
-from ...kernels.parts import apart
 from ...kernels.state import FULL, PRESCRIBED
 from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
@@ -292,10 +291,10 @@ def _outwards(seg, state, torque, W, n):
 
 
 @kernel(**FAST)
-def _pass(seg, state, u, ca, cv, cq, work, W, fresh):
+def _pass(seg, state, u, weights, work, W, fresh):
     """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
-    ca = ca + alpha * cv
+    ca, cv, cq = weights[0] + alpha * weights[1], weights[1], weights[2]
     _accelerations(alpha, state, W, n)
     if fresh:
         _slopes(ca, cv, cq, state.v, W, n)
@@ -351,11 +350,11 @@ def solve(form, motion, u, ca, cv, cq, fresh):
     """One correction; see `kernels.operations.Operations`."""
     W = form.work.rows
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
-    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W, fresh)
+    return DONE, _pass(form.segments, motion, u, (ca, cv, cq), form.work, W, fresh)
 
 
 @kernel(**INSIDE)
-def stiffen(form, k, value):
+def stiffen(form, motion, k, value):
     """Set how much a drive adds to the tangent of the hinge that input k turns."""
     form.work.stiff[form.segments.inputs[k]] = value * form.segments.gains[k] * form.segments.gains[k]
 
@@ -493,14 +492,8 @@ def sense(form, motion, u, rows, y):
     _measure(form.segments, motion, near, rows, y)
 
 
-OPERATIONS = apart(Operations(
+OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=FULL,
     foreseen=1e-5, stiffen=stiffen,  # `limit` is 100 times the tolerance
-), FORM)
+)
 LOOPS = loops(OPERATIONS, FORM)
-
-
-def work(bodies: int, joints: int, outputs: int) -> Work:
-    """Return scratch arrays for a chain with so many bodies, joints and outputs."""
-    push, commanded, stiff = np.zeros((3, joints))
-    return Work(np.zeros((ROWS, bodies)), np.zeros((2, bodies)), push, commanded, stiff, np.arange(outputs))

@@ -43,7 +43,7 @@ from .chain import (
     turned,
 )
 from .pack import pack
-from .sweep import sweep
+from .sweep import balanced, forces_part, sweep
 
 if TYPE_CHECKING:
     from .. import AssumedModes
@@ -54,13 +54,13 @@ def balance(q, v, a, u, reals, ints, out):
     """M a + h + G^T lam - B u; for coordinates driven by motion a - u."""
     room = spaces(reals, ints)
     led(a, u, ints, room.b)
-    sweep((q, v, room.b), u, (0.0, 0.0, 0.0), reals, ints, False, out, room.S)
+    balanced(q, v, room.b, u, reals, ints, out, room.S)
     for j in range(ints[DRIVEN]):
         i = ints[ints[DRIVEN_AT] + j]
         out[i] = a[i] - u[j]
 
 
-@entry(RESIDUAL, **ENTRY)
+@entry(RESIDUAL, needs=(forces_part,), **ENTRY)
 def residual(t, q, v, a, u, reals, ints, out):
     """See `balance`."""
     balance(q, v, a, u, reals, ints, out)
@@ -149,7 +149,7 @@ def readings(q, v, a, u, reals, ints, y):
     n, room = ints[N], spaces(reals, ints)
     x, dx, ddx, asked, J, D = room.x, room.dx, room.ddx, room.asked, room.one, room.other
     if ints[DRIVEN] > 0:
-        sweep((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, asked, room.S)
+        balanced(q, v, a, u, reals, ints, asked, room.S)
     angles(q, reals, ints, x)
     angles(v, reals, ints, dx)
     angles(a, reals, ints, ddx)
@@ -190,7 +190,7 @@ def readings(q, v, a, u, reals, ints, y):
         y[i] = (value.real if axis == 0 else value.imag) + base
 
 
-@entry(OUTPUT, **ENTRY)
+@entry(OUTPUT, needs=(forces_part,), **ENTRY)
 def output(q, v, a, u, reals, ints, y):
     """See `readings`."""
     readings(q, v, a, u, reals, ints, y)

@@ -15,6 +15,7 @@ from ....model import Compiled, FloatArray
 from .chain import DRIVEN, DRIVEN_AT, PINS, N, spaces
 from .functions import balance, band, gaps, readings, slopes
 from .pack import pack
+from .sweep import forces_part
 
 if TYPE_CHECKING:
     from .. import AssumedModes
@@ -28,7 +29,7 @@ def moved(v, u, ints, w):
         w[j] = v[ints[N] + j]
 
 
-@entry(RESIDUAL, **ENTRY)
+@entry(RESIDUAL, needs=(forces_part,), **ENTRY)
 def hydraulic_residual(t, q, v, a, u, reals, ints, out):
     """As `balance`, and z'' + c2 z' + c1 p' + c0 (p - p_ref) - b u of each cylinder."""
     n, k, w = ints[N], ints[DRIVEN], spaces(reals, ints).u
@@ -69,7 +70,7 @@ def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
         out[last + z - p, p] = cv * reals[at + 1] + cq * reals[at]
 
 
-@entry(OUTPUT, **ENTRY)
+@entry(OUTPUT, needs=(forces_part,), **ENTRY)
 def hydraulic_output(q, v, a, u, reals, ints, y):
     """As `readings`, and the accelerations of the joints that cylinders move."""
     n, k, w = ints[N], ints[DRIVEN], spaces(reals, ints).u

@@ -9,9 +9,11 @@ of products of two shape values: with their table P = sum_p phi phi^T of each li
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from ....kernels.jit import kernel
-from ....kernels.tables import FAST
+from ....kernels.jit import entry, kernel
+from ....kernels.named import named
+from ....kernels.tables import FAST, INT, MAT, PART, VEC
 from ....kernels.vectors import put
 from ...loads import ALONG
 from ...loads import X as LOAD_X
@@ -336,3 +338,19 @@ def sweep(state, u, weights, reals, ints, want, r, out):
         for i in range(n):
             for j in range(n):
                 S[i, j] += cq * reals[K + i * n + j] + cv * reals[C + i * n + j]
+
+
+@kernel(**FAST)
+def forces(q, v, a, u, reals, ints, r, scratch):
+    """M a + h + G^T lam - B u in r; see `sweep`."""
+    sweep((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, r, scratch)
+
+
+@entry(types.void(VEC, VEC, VEC, VEC, VEC, INT, VEC, MAT), **PART)
+def forces_part(q, v, a, u, reals, ints, r, scratch):
+    """See `forces`."""
+    forces(q, v, a, u, reals, ints, r, scratch)
+
+
+balanced = named(forces_part, forces)
+"""`forces`, for entries that need `forces_part`: two of them would make it twice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import float64, types
 
 from ....kernels.jit import entry, kernel
+from ....kernels.parts import by_address
 from ....kernels.pieces import aim
 from ....kernels.state import MOTION
 from ....kernels.tables import COURSE, DONE, ENTRY, FAST
@@ -14,7 +15,7 @@ from .operations import LINEARISED, finish, measure, store
 from .state import A0, FORM, LEN, W0, State
 from .vectors import add, cross, more, put, three
 
-solve = LINEARISED.solve
+solve = by_address(LINEARISED).solve
 
 
 @kernel(**FAST)
