@@ -213,7 +213,7 @@ def hold(joints):
     for j in range(k):
         joints.held[j] = joints.left[j, 1]
         for other in range(k):
-            A[j, other] = along(joints, j, joints.Z[other]) * (joints.held[other] - joints.inside[other])
+            A[j, other] = along(joints, j, joints.Z[other]) * (joints.left[other, 1] - joints.inside[other])
         A[j, j] += 1.0
     if factor_full(A, joints.pivots) != 0:
         return True
