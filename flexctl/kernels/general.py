@@ -93,7 +93,8 @@ def room(
         compiled.reals.copy(), compiled.ints, zeros((3 * w + 1, n)), zeros(n + m, np.int64),
         zeros((n + m, n + m) if m else (0, 0)), zeros((m, n)), zeros((m, n)), zeros((n, m)), zeros(m), zeros(m),
         zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs),
-        zeros(m, np.int64), zeros(m, np.int64), zeros((m, m)), columns, zeros(len(columns)), w, int(compiled.constant_tangent),
+        zeros(m, np.int64), zeros(m, np.int64), zeros((m, m)), columns, zeros(len(columns)), w,
+        int(compiled.constant_tangent),
     )
 
 
