@@ -119,6 +119,8 @@ class Contents:
             out.append(f"{getattr(value, '__module__', '')}.{value.__name__}")
         elif type(value).__module__.split(".")[0] in ("numba", "numpy"):  # types and signatures
             out.append(f"{type(value).__qualname__} {value}")
+        elif type(value).__name__ == "Group":
+            out.append(f"{type(value).__module__}.Group {value} {value.types}")
         else:
             raise Unknown(f"{type(value).__module__}.{type(value).__qualname__}")
 

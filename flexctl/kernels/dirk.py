@@ -85,20 +85,25 @@ from .stages import (
 from .state import (
     ALIKE,
     BEGUN,
+    CLOSED,
     CONVERGENCE,
     DEEPEST,
     ENOUGH,
     FACTORED,
+    FAR,
     FIRST,
     FLOOR,
     FULL,
+    KEEPS,
     LAST,
     LEVEL,
     LONGEST,
     LOOSE,
     PAUSE,
+    PREFERS,
     SHORTEST,
     SINCE,
+    STRIDE,
     TIME,
     WAIT,
     WORST,
@@ -113,7 +118,7 @@ EASY, SURELY = 0.15, 0.02
 or full. A doubling that failed makes those of the first kind wait."""
 TIRED, WORSE = 5e-4, 2.0
 """As in `stepper`. Chosen by time: every step has five stages, whose corrections all become dearer."""
-KEEPS = 0.95
+LASTS = 0.95
 """Of an error in modes beyond the step so much is left by the next one: |R| at w h = 5.5, of which a third lasts. What
 the order loses in stiff arms that turn stays that long too."""
 LEAST_RATE = 1e-4
@@ -123,22 +128,19 @@ LEAST_RATE = 1e-4
 COMPILED: Callable[[Any], Any] = kernel(**INSIDE)
 
 
-def dirk(
-    ops: Operations, made: Callable[[Any], Any] = COMPILED, *, closed: bool = False
-) -> Callable[..., Any]:
+def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[..., Any]:
     """Return the loop of a formulation; `made` compiles what it is made of, or not. See `stepper.stepper`."""
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
-    linear, keeps, stride, far = ops.linear, ops.keeps, ops.stride, ops.far
-    begin, close, reach = ops.begin, ops.close, ops.reach
+    linear, begin, close, reach = ops.linear, ops.begin, ops.close, ops.reach
     act = sampled if made is COMPILED else called
-    after_jump = 1e-3 if ops.prefers == FULL else REST
 
     @made
     def newton(form, motion, u, gh, scheme, limit, fresh):
         """Solve a stage; returns status, size of the last correction and iterations."""
-        number, d = motion.number, motion.d
-        ca, cv, full, exact = 1.0 / (gh * gh), 1.0 / gh, scheme.newton == FULL or not keeps, linear(form)
+        number, traits, d = motion.number, motion.traits, motion.d
+        full, exact, closed = scheme.newton == FULL or traits[KEEPS] == 0.0, linear(form, motion), traits[CLOSED] == 1.0
+        ca, cv, stride, far = 1.0 / (gh * gh), 1.0 / gh, traits[STRIDE], traits[FAR]
         iteration, previous, changed, rate = 0, np.inf, False, 1.0
         while True:
             status, size = solve(form, motion, u, ca, cv, 1.0, fresh)
@@ -186,6 +188,7 @@ def dirk(
     def settle(form, motion, u, filtered, scheme, limit):
         """Set the accelerations to those that the inputs ask for; returns status, size and iterations."""
         q, status, size, led, iteration, ahead = motion.q, DONE, 0.0, np.inf, 0, np.sqrt(filtered)
+        after_jump = 1e-3 if motion.traits[PREFERS] == FULL else REST
         looks = LOOKS if motion.number[BEGUN] == 0.0 and moving(motion) else 0  # see `stepper`
         if looks > 0:
             filtered *= 0.5
@@ -196,7 +199,7 @@ def dirk(
                 status = max(status, NOT_CONVERGED)
                 break
             correct(motion, (filtered, 0.0, 1.0, 0.0))
-            if closed:
+            if motion.traits[CLOSED] == 1.0:
                 for i in range(motion.lam.size):
                     motion.lam[i] -= motion.lift[i]
             iteration += 1
@@ -222,7 +225,8 @@ def dirk(
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         y, whole, k, place = gauge.readings[0], 1 << DEEPEST, first, 0
         arrived, pending, careful, told, chosen = first < last, first == last, False, False, False
-        exact, some = linear(form), any_commanded(motion.drive)
+        exact, some = linear(form, motion), any_commanded(motion.drive)
+        keeps, closed = motion.traits[KEEPS] == 1.0, motion.traits[CLOSED] == 1.0
         full = scheme.newton == FULL or not keeps
         euler = Scheme(0.0, 0.0, 1.0, 1.0, scheme.tolerance, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         refresh(form, motion)
@@ -342,12 +346,12 @@ def dirk(
                     refresh(form, motion)
                 number[LOOSE] = 0.0
                 bottom = number[LEVEL] >= scheme.deepest
-                ratio = weigh(gauge, scheme, dt, number[TIME], bottom and scheme.rtol > 0.0, split, KEEPS)
+                ratio = weigh(gauge, scheme, dt, number[TIME], bottom and scheme.rtol > 0.0, split, LASTS)
                 if scheme.rtol == 0.0 or bottom:
                     known[WORST] = max(known[WORST], ratio)
                     ratio = min(ratio, 1.0)
             if status == DONE and ratio <= 1.0:
-                add_up(gauge, dt, KEEPS)
+                add_up(gauge, dt, LASTS)
                 hand_on(motion, split)
                 number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                 known[SINCE] += dt

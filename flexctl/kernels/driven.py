@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import int64
 
 from .drive_places import (
     ALL,
@@ -49,11 +50,11 @@ from .drives import condense, drive
 from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
-from .idle import never, no_foresight, nothing
+from .idle import never, no_foresight, no_stiffness, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
 from .operations import Operations
-from .state import KEPT, MOTION, SHRUNK
+from .state import KEEPS, KEPT, MOTION, SHRUNK
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 
@@ -98,9 +99,8 @@ class Around(NamedTuple):
     set: Set
 
 
-def around_type(form: Any) -> Any:
-    """Return the type of `Around` for the type of a formulation's form."""
-    return group((form, MOTION, SET), Around)
+AROUND = group((int64, MOTION, SET), Around)
+"""Of any formulation: of its form is known where the row begins."""
 
 
 def joints(
@@ -313,7 +313,7 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
         if leave(joints):
             return SINGULAR, np.inf
         for j in range(joints.torques.size):
-            stiffen(form.inner, joints.torques[j], joints.left[j, 1])
+            stiffen(form.inner, form.motion, joints.torques[j], joints.left[j, 1])
         status, size = inner_solve(form.inner, form.motion, joints.u, ca, cv, cq, fresh)
         for i in range(form.motion.d.size):
             motion.d[i] = form.motion.d[i]
@@ -331,9 +331,7 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
 
 
 def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
-    """Return the correction of a formulation with its joints at its border."""
-    stiff = stiffen is not None
-    grow = stiffen or leave_soft
+    """Return the correction of a formulation with its joints at its border, but for what it can be stiffened by."""
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
@@ -345,10 +343,11 @@ def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
         if fresh:
             joints.outputs[BORDERED] = 0
             for j in range(joints.torques.size):
-                held = joints.left[j, 1] if stiff and joints.outputs[GROWS] == 1 else 0.0
-                joints.inside[j] = joints.held[j] = held
-                grow(form.inner, joints.torques[j], held)
-        status, size = inner_solve(form.inner, form.motion, joints.u, ca, cv, cq, fresh)
+                joints.inside[j] = joints.left[j, 1] if joints.outputs[GROWS] == 1 else 0.0
+                joints.held[j] = joints.inside[j]
+                stiffen(form.inner, form.motion, joints.torques[j], joints.inside[j])
+        new = fresh or form.motion.traits[KEEPS] == 0.0
+        status, size = inner_solve(form.inner, form.motion, joints.u, ca, cv, cq, new)
         if status != DONE or not np.isfinite(size):
             return status, size
         for i in range(n):
@@ -359,7 +358,7 @@ def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
                 joints.held[j] = np.nan
                 for i in range(n):
                     joints.Z[j, i] = joints.columns[j, i]
-                divide(form.inner, joints.Z[j])
+                divide(form.inner, form.motion, joints.Z[j])
         if joints.outputs[BORDERED] == 1:
             if not same(joints) and hold(joints):
                 return SINGULAR, np.inf
@@ -371,17 +370,11 @@ def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
     return solve
 
 
-@kernel(**INSIDE)
-def leave_soft(form, k, value):
-    """Of a formulation that cannot be stiffened."""
-
-
-def driven(ops: Operations) -> Operations:
-    """Return the operations of a formulation with drives around its joints."""
+def driven(ops: Operations, stiff: bool) -> Operations:
+    """Return the operations of a formulation with drives around its joints, which is made anew with them (stiff) or not."""
     inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
     inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
-    stiff = ops.divide is None
-    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide, ops.stiffen)
+    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide, ops.stiffen or no_stiffness)
 
     @kernel(**INSIDE)
     def measure(form, motion, u, y):
@@ -442,8 +435,15 @@ def driven(ops: Operations) -> Operations:
             for i in range(motion.q.size - n):
                 record.q[k, behind + i], record.v[k, behind + i] = motion.q[n + i], motion.v[n + i]
 
+    return said(ops, stiff)._replace(
+        measure=measure, solve=solve, finish=finish, refresh=refresh, limit=limit, store=store, sense=sense, reach=reach
+    )
+
+
+def said(ops: Operations, stiff: bool) -> Operations:
+    """Return what there is to say of them but for the functions that are made; see `driven`."""
     return Operations(
-        measure, solve, no_foresight, nothing, no_leap, finish, refresh, limit, store, sense, never,
+        None, None, no_foresight, nothing, no_leap, None, None, None, None, None, never,
         keeps=ops.keeps or not stiff, prefers=ops.prefers if stiff else KEPT, swing=ops.swing, stride=ops.stride,
-        far=ops.far, foreseen=ops.foreseen, pays=ops.pays, reach=reach,
+        far=ops.far, foreseen=ops.foreseen, pays=ops.pays,
     )

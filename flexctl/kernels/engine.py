@@ -24,13 +24,30 @@ MOST_UPDATES = 32
 class Loops(dict[Any, Any]):
     """Loops of a formulation: False without, True with a continuous law; SDIRK.
 
+    Parameters
+    ----------
+    traits : tuple of float
+        What they read in `Motion.traits`.
+
     Attributes
     ----------
-    parts : tuple of Entry
-        What they call by its address.
+    parts : dict
+        For each loop what it calls by its address, in the order of `Motion.calls`.
+    form : numba type
+        Of the formulation's own group of arrays, of which the loops know where its row begins; None where they are
+        called with the group itself.
+    text : callable
+        Makes the loop without a law as Python text with the functions themselves, of which C code is written.
     """
 
-    parts: tuple[Any, ...] = ()
+    form: Any = None
+    text: Any = None
+
+    def __init__(self, traits: tuple[float, ...]) -> None:
+        super().__init__()
+        self.traits = traits
+        self.parts: dict[Any, tuple[Any, ...]] = {}
+
 
 
 class Engine(Protocol):
@@ -139,8 +156,8 @@ class Stepper:
     ----------
     model : MechanicalModel
         The model.
-    loops : mapping from bool
-        The loop, compiled or not, without and with a continuous law.
+    loops : Loops
+        The loops, compiled or not.
     form, motion
         What the loop is called with.
     u : ndarray
@@ -154,11 +171,13 @@ class Stepper:
     """
 
     def __init__(
-        self, model: MechanicalModel, loops: Mapping[Any, Any], form: Any, motion: state.Motion, u: FloatArray,
+        self, model: MechanicalModel, loops: Loops, form: Any, motion: state.Motion, u: FloatArray,
         plan: Plan, first: int, *, prefers: float, place: Any = None,
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place = model, form, motion, plan, place
         self.loops, self.scheme = loops, plan.kernel(prefers)
+        motion.traits[:] = loops.traits
+        self.row = self.row_of_form()
         if plan.scheme.stages > 1 and state.SDIRK not in loops:
             raise NotAvailable(f'{model.kind} has no steps of SDIRK4; use method="generalised_alpha"')
         self.u, self.held = u.copy(), np.zeros(u.size)
@@ -195,23 +214,31 @@ class Stepper:
         loop = self.loops[which]
         if which not in self.linked:
             self.linked.add(which)
-            self.link(loop)
+            self.link(loop, which)
         result = loop(
-            self.form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
+            self.form if self.row is None else self.row.begin, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
         )
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
 
-    def link(self, loop: Any) -> None:
+    def row_of_form(self) -> Any:
+        """Return the row of which loops know where it begins; None if they are called with the form itself."""
+        if self.loops.form is None:
+            return None
+        from .groups import Row
+
+        return Row(self.form, self.loops.form)
+
+    def link(self, loop: Any, which: Any) -> None:
         """Make a loop ready, and what it calls by its address."""
-        places = self.places()
+        places = self.places(which)
         if any(parts for _, parts in places):
             from .parts import link  # the plain engine does without numba
 
-            link(loop, places)
+            link(loop, places, feeds=which is True)
 
-    def places(self) -> list[tuple[Motion, tuple[Any, ...]]]:
-        """Return, from outside inwards, each state of the run and what is called with it by its address."""
-        return [(self.motion, self.loops.parts if isinstance(self.loops, Loops) else ())]
+    def places(self, which: Any) -> list[tuple[Motion, tuple[Any, ...]]]:
+        """Return, from outside inwards, each state of the run and what a loop calls with it by its address."""
+        return [(self.motion, self.loops.parts.get(which, ()))]
 
     def check(self, result: tuple[float, float, float, float], h: float) -> None:
         """Raise an error unless the loop reports success."""

@@ -21,8 +21,8 @@ from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from .operations import Operations
 from .pointers import pointer
-from .state import KEPT, LOOSE, SDIRK, TIME
-from .tables import BARE, DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
+from .state import KEPT, LOOSE, SDIRK, SENSE, TIME
+from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
 """[1/s^2]: what lasts 0.1 s."""
@@ -151,13 +151,13 @@ def add_drives(r):
 
 
 @kernel(**INSIDE)
-def stiffen(form, k, value):
+def stiffen(form, motion, k, value):
     """Set how stiff the drive of the joint is that input k pushes."""
     form.room.stiff[k] = value
 
 
 @kernel(**INSIDE)
-def divide(form, x):
+def divide(form, motion, x):
     """Solve with the factors of the matrix of the step, without closures."""
     solve(form.room.S, form.room.pivots, form.room.w, x)
 
@@ -350,7 +350,7 @@ def store(form, motion, record, k):
 
 
 @kernel(**INSIDE)
-def linear(form):
+def linear(form, motion):
     """Whether the matrices are constant."""
     return form.room.constant == 1
 
@@ -388,15 +388,16 @@ GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)
 
 
 LOOPS = {
-    False: loops(OPEN, FORM, home=__name__, options=BARE),
-    True: loops(CLOSED, FORM, closed=True, stages=GIVEN, home=__name__, options=BARE),
+    False: loops(OPEN, FORM),
+    True: loops(CLOSED, FORM, closed=True, stages=GIVEN),
 }
 """Without and with closures."""
 
 
 def loop_soon(closed: bool, stages: bool, feeds: bool) -> None:
     """Let another process compile the loop of a run, while this one compiles the functions of the model."""
-    ahead(LOOPS[closed][SDIRK if stages else feeds])
+    found, which = LOOPS[closed], SDIRK if stages else feeds
+    ahead(found[which], *found.parts[which][: None if feeds else SENSE])
 
 
 @entry(CLOSURE)

@@ -20,8 +20,9 @@ import hashlib
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
+from numba import typeof, types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.imputils import lower_builtin, lower_getattr_generic
@@ -83,6 +84,45 @@ def _words(field: Any) -> int:
     if isinstance(field, Group | types.FunctionType) or field in (types.float64, types.int64, types.boolean):
         return 1
     raise TypeError(f"a group cannot hold {field}: 64-bit numbers, booleans, functions, arrays and groups")
+
+
+class Row:
+    """The row of a group, for compiled code that hands on where it begins without knowing more of it.
+
+    Parameters
+    ----------
+    value : NamedTuple
+        The group. Its arrays are kept as long as the row is.
+    kind : Group
+        Its type.
+
+    Attributes
+    ----------
+    begin : int
+        Address of the row.
+
+    Raises
+    ------
+    TypeError
+        If it is of another one.
+    """
+
+    def __init__(self, value: Any, kind: Group) -> None:
+        if typeof(value) != kind:
+            raise TypeError(f"{type(value).__name__} of {typeof(value)}, not {kind}")
+        words: list[int] = []
+        inner: list[Row] = []
+        for item, field in zip(value, kind.types, strict=True):
+            if isinstance(field, types.Array):
+                words += [item.ctypes.data, *item.shape, *(() if field.layout == "C" else item.strides)]
+            elif isinstance(field, Group):
+                inner.append(Row(item, field))
+                words.append(inner[-1].begin)
+            else:
+                words.append(int(np.float64(item).view(np.int64)) if field == types.float64 else int(item))
+        row = np.array(words, np.int64)
+        self.begin = int(row.ctypes.data)
+        self.kept = row, value, *inner
 
 
 @register_model(Group)

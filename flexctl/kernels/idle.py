@@ -17,7 +17,17 @@ def no_foresight(form, motion, h, scheme):
 
 
 @kernel(**INSIDE)
-def never(form):
+def no_stiffness(form, motion, k, value):
+    """What drives an input has no place in the matrix."""
+
+
+@kernel(**INSIDE)
+def whole(form, motion, x):
+    """There are no factors to ask."""
+
+
+@kernel(**INSIDE)
+def never(form, motion):
     """The arm is not linear."""
     return False
 

@@ -70,7 +70,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     return _numba().njit(**options)(function)
 
 
-def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Entry]:
+def entry(
+    signature: Any, /, home: str | None = None, needs: tuple[Entry, ...] = (), **options: Any
+) -> Callable[[Callable[..., Any]], Entry]:
     """Compile a function with a signature on its first call, and keep it on disk.
 
     Parameters
@@ -79,6 +81,8 @@ def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callabl
         Types of the arguments, and of the result.
     home : str, optional
         Module whose import makes the entry, if a factory makes it: there another process finds it (`ahead`).
+    needs : tuple of Entry
+        What it calls by its name in machine code; see `named`.
     **options
         Options of `numba.njit`.
 
@@ -88,7 +92,7 @@ def entry(signature: Any, /, home: str | None = None, **options: Any) -> Callabl
         Turns a function into an `Entry`.
     """
     _numba()
-    return lambda function: Entry(signature, function, options, home)
+    return lambda function: Entry(signature, function, options, home, needs)
 
 
 class Entry:
@@ -106,13 +110,19 @@ class Entry:
         Options of `numba.njit`.
     home : str, optional
         Module whose import makes it.
+    needs : tuple of Entry
+        What it calls by its name in machine code.
     """
 
+    ready: Callable[[], None]
+    """Gives it its name in machine code; only where others call it by that."""
+
     def __init__(
-        self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None
+        self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None,
+        needs: tuple[Entry, ...] = (),
     ) -> None:
         functools.update_wrapper(self, function)
-        self.signature, self.py_func, self.options = signature, function, options
+        self.signature, self.py_func, self.options, self.needs = signature, function, options, needs
         self._dispatcher: Any = None
         self._ready = False
         self.home = home or function.__module__
@@ -138,6 +148,9 @@ class Entry:
             self._ready = True
         if not self._ready:
             from numba.core.compiler_lock import global_compiler_lock
+
+            for part in self.needs:
+                part.ready()
 
             with global_compiler_lock:  # two threads: the second one finds it done
                 if not dispatcher.overloads and not dispatcher._compiling_counter:

@@ -1,27 +1,25 @@
-"""Entry points: the loop of a formulation without and with a continuous law, and that of SDIRK."""
+"""The loops of a formulation: those that all share, which call what it brings by its address."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from numba import float64, types
+from numba import config
 
-from .dirk import dirk
+from .dirk import COMPILED, dirk
 from .engine import Loops
-from .feedback import FEEDBACK
-from .jit import entry
 from .operations import Operations
-from .state import GAUGE, MOTION, SCHEME, SDIRK
+from .parts import parts
+from .shared import SHARED
+from .state import SDIRK
 from .stepper import stepper
-from .tables import ACTING, COURSE, ENTRY
 
 
 def loops(
     ops: Operations, form: Any, *, closed: bool = False, stages: Operations | None = None, home: str | None = None,
-    options: Mapping[str, Any] = ENTRY,
 ) -> Loops:
-    """Return the compiled loops of a formulation.
+    """Return the loops of a formulation without and with a continuous law, and that of SDIRK4.
 
     Parameters
     ----------
@@ -34,19 +32,17 @@ def loops(
     stages : Operations, optional
         What it brings to steps of SDIRK4; without it `ops`, and none of a closed arm.
     home : str, optional
-        Module whose import makes the loops, where another process is to compile them (`ahead`).
-    options : mapping
-        Of `numba.njit`.
+        Module whose import makes what is compiled for it, where another process finds it (`ahead`): if not that in
+        which its correction stands.
     """
-    def made(loop: Any, law: Any) -> Any:
-        found = types.UniTuple(float64, 4)(form, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
-        return entry(found, home, **options)(loop)
-
-    found = Loops({
-        feeds: made(stepper(ops, closed=closed, feeds=feeds), FEEDBACK if feeds else types.none)
-        for feeds in (False, True)
-    })
-    found.parts = ops.parts
-    if stages is not None or not closed:
-        found[SDIRK] = made(dirk(stages or ops, closed=closed), types.none)
+    found = Loops(ops.traits(closed))
+    found.text = partial(stepper, ops)
+    staged = stages or (None if closed else ops)
+    if config.DISABLE_JIT:
+        found |= {feeds: stepper(ops, feeds=feeds) for feeds in (False, True)}
+        return found | ({} if staged is None else {SDIRK: dirk(staged, COMPILED)})
+    home = home or getattr(ops.solve, "py_func", ops.solve).__module__
+    own, found.form = parts(ops, form, home), form
+    found |= {key: loop for key, loop in SHARED.items() if key != SDIRK or staged is not None}
+    found.parts = dict.fromkeys(found, own) | ({} if stages is None else {SDIRK: parts(stages, form, home)})
     return found

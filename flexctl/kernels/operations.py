@@ -40,7 +40,7 @@ class Operations(NamedTuple):
         Record coordinates and the torques of prescribed joints at grid point k.
     sense : (form, motion, u, rows, y)
         Readings of some outputs of the state as it is, for continuous laws.
-    linear : (form) -> bool
+    linear : (form, motion) -> bool
         Whether one correction solves a step exactly.
     keeps : bool
         Whether `solve` can do with the tangent of an earlier call.
@@ -58,16 +58,14 @@ class Operations(NamedTuple):
     pays : (float, float)
         Rate of convergence from which on new factors pay in place of kept ones, and how many times worse than with new
         ones: more where these take as long as many corrections.
-    stiffen : (form, k, value)
+    stiffen : (form, motion, k, value)
         Until it is set anew, what moves with input k has `value` times its column squared in S besides: what drives it.
-    divide : (form, x)
+    divide : (form, motion, x)
         Put S^-1 x in place of x, S as it was factored last; x has as many entries as motion.q. motion.d may be lost.
     reach : (form, motion, cv) -> float
         Part of a correction that is taken, up to where the friction of a joint turns round.
     begin, close : (form, motion)
         Of closures, for steps of SDIRK4: choose the coordinates that they give; put these where the others ask for.
-    parts : tuple of Entry
-        Those that are compiled by themselves, which `solve` and `measure` then call; see `parts`.
     """
 
     measure: Any
@@ -94,4 +92,10 @@ class Operations(NamedTuple):
     reach: Any = all_of_it
     begin: Any = None
     close: Any = None
-    parts: tuple[Any, ...] = ()
+
+    def traits(self, closed: bool) -> tuple[float, ...]:
+        """Return what `Motion.traits` says of them; `closed`: closures tie the coordinates."""
+        return (
+            float(self.keeps), self.prefers, self.swing, self.stride, self.far, float(self.spans), self.foreseen,
+            *self.pays, float(closed), 0.0, 0.0, 0.0, 0.0,
+        )

@@ -14,8 +14,14 @@ from .tables import INT, MAT, VEC
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 """How a joint is driven."""
 
-SOLVE, MEASURE = 0, 1
+SOLVE, MEASURE, REST, SENSE, PARTS = range(5)
 """Places in `Motion.calls`."""
+
+(
+    KEEPS, PREFERS, SWING, STRIDE, FAR, SPANS, FORESEEN, POOR, WORSE, CLOSED, ALPHA_M, ALPHA_F, BETA, GAMMA_OF, TRAITS,
+) = range(15)
+"""Places in `Motion.traits`: what `operations.Operations` says of a formulation, whether closures tie the coordinates,
+and the rule of the step where a formulation foresees its prediction."""
 
 FULL, KEPT, BROYDEN = 1.0, 0.0, 2.0
 """A fresh tangent in every iteration; kept over iterations and steps; kept, with Broyden's updates within a step."""
@@ -53,10 +59,11 @@ class Motion(NamedTuple):
     x: np.ndarray  # (5, n) local errors, now and before; accelerations meanwhile; what lasts, now and before
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
-    calls: np.ndarray  # (2,) addresses of correction and readings, see `parts`
+    calls: np.ndarray  # (PARTS,) addresses of what the formulation brings, see `parts`
+    traits: np.ndarray  # (TRAITS,) of the formulation, see above
 
 
-MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC, INT), Motion)
+MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC, INT, VEC), Motion)
 
 (
     LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, ALIKE,
@@ -133,7 +140,8 @@ def motion(
         x, rate, a, zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
         zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)),
-        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4), zeros(2, np.int64),
+        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4), zeros(PARTS, np.int64),
+        zeros(TRAITS),
     )
 
 

@@ -76,25 +76,35 @@ from .state import (
     BEGUN,
     BROYDEN,
     CHANGE,
+    CLOSED,
     CONVERGENCE,
     DEEPEST,
     ENOUGH,
     FACTORED,
+    FAR,
     FIRST,
     FLOOR,
+    FORESEEN,
     FROM,
     FULL,
+    KEEPS,
     LAST,
     LEVEL,
     LONGEST,
     PAUSE,
+    POOR,
+    PREFERS,
     SHORTEST,
     SHRUNK,
     SINCE,
     SLIDE,
     SOFT,
+    SPANS,
+    STRIDE,
+    SWING,
     TIME,
     WAIT,
+    WORSE,
     WORST,
     YOUNG,
 )
@@ -110,10 +120,11 @@ the last one showed; it is made every eighth step."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LASTING, LOOK = range(6)
 
 
-def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
+def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
     """Return the loop of a formulation, to be compiled by `jit.entry` (or, `plain`, called as it is).
 
-    closed: with closures; feeds: with a continuous law, which acts within steps.
+    feeds: with a continuous law, which acts within steps. Of the operations the functions are used; the rest is read
+    from motion.traits, so that one loop serves all formulations whose functions are called by their address.
 
     Its arguments are (form, motion, feedback, acting, course, scheme, gauge). It advances from course.span[0] to
     course.span[1] and returns (status, time, iteration, size of the last correction). With both equal the
@@ -121,19 +132,19 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
     """
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
-    after_jump, rest = (1e-3 if ops.prefers == FULL else REST), REST * (0.1 if closed else 1.0)
-    sense, linear, keeps, swing, stride, far = ops.sense, ops.linear, ops.keeps, ops.swing, ops.stride, ops.far
+    sense, linear, reach = ops.sense, ops.linear, ops.reach
     act = called if plain else within_steps if feeds else sampled
-    spans, foreseen, reach = ops.spans and not feeds, ops.foreseen, ops.reach
-    poor, worse = ops.pays
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
-        q, d, y = motion.q, motion.d, gauge.readings[0]
+        traits, q, d, y = motion.traits, motion.q, motion.d, gauge.readings[0]
+        keeps, closed, spans = traits[KEEPS] == 1.0, traits[CLOSED] == 1.0, traits[SPANS] == 1.0 and not feeds
+        swing, stride, far, foreseen = traits[SWING], traits[STRIDE], traits[FAR], traits[FORESEEN]
+        after_jump, rest = (1e-3 if traits[PREFERS] == FULL else REST), (0.1 * REST if closed else REST)
         whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
         arrived, pending, careful, told = first < last, first == last, False, False
-        exact, some = linear(form), any_commanded(motion.drive)
+        exact, some = linear(form, motion), any_commanded(motion.drive)
         full = scheme.newton == FULL or not keeps
         refresh(form, motion)
         if some and pending:
@@ -243,7 +254,7 @@ def stepper(ops: Operations, *, closed: bool = False, feeds: bool = False, plain
                     if feeds:
                         continuous.foresee(law, k, tables, (place / whole, part, dt, soft), u, acting.memory, feedback)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
-                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, poor, worse))
+                    aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, traits[POOR], traits[WORSE]))
                     # the direction in which closures are met is that of the tangent: of given steps that of this one
                     fresh = full or careful or (closed and scheme.slack == 0.0) or number[FACTORED] != key or aged
                     phase = NEWTON

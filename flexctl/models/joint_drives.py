@@ -58,8 +58,8 @@ class Static(Stepper):
         place: IntArray, parts: tuple[Any, ...] = (),
     ) -> None:
         self.model, self.form, self.motion, self.plan, self.place, self.run = model, form, motion, plan, place, run
-        self.loops = Loops()
-        self.loops.parts = parts  # what `run` calls by its address
+        self.loops = Loops(())
+        self.loops.parts[False] = parts  # what `run` calls by its address
         self.u, self.held = u.copy(), np.zeros(u.size)
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
@@ -67,7 +67,7 @@ class Static(Stepper):
         if law.drives.size:
             raise NotAvailable("a quasi-static run has no rates for a controller; use analysis nonlinear or linear")
         course = Course(self.plan.tables, self.plan.record, np.array([first, last]))
-        self.link(self.run)
+        self.link(self.run, False)
         self.check(self.run(self.form, self.motion, course), float(self.plan.tables.h[first]))
 
 

@@ -62,13 +62,12 @@ def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray
 
 def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
     """Return the engine that calls the plain methods of any model."""
-    from .plain import Plain, plain_loop, plain_stages
+    from .plain import Plain, plain_loops
 
     m = len(model.closures)
     motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
-    loops: dict[Any, Any] = {False: plain_loop(closed=m > 0), state.SDIRK: plain_stages(closed=m > 0)}
     form = Plain(model, plan.scheme.baumgarte)
-    return Stepper(model, loops, form, motion, u, plan, first, prefers=state.KEPT)
+    return Stepper(model, plain_loops(closed=m > 0), form, motion, u, plan, first, prefers=state.KEPT)
 
 
 class _Mechanical:

@@ -15,9 +15,10 @@ from scipy.linalg import lapack
 
 from ..abilities import reach
 from ..kernels.dirk import dirk
+from ..kernels.engine import Loops
 from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, NEARLY, YIELDS
 from ..kernels.operations import Operations
-from ..kernels.state import KEPT, LOOSE, TIME, Motion
+from ..kernels.state import KEPT, LOOSE, SDIRK, TIME, Motion
 from ..kernels.stepper import stepper
 from ..kernels.tables import DONE, SINGULAR, Record
 from ..model import FloatArray, MechanicalModel, balance, closure_forces, closure_turn
@@ -137,9 +138,16 @@ def _no(*arguments: Any) -> bool:
     return False
 
 
-def plain_loop(*, closed: bool) -> Callable[..., Any]:
+def plain_loops(*, closed: bool) -> Loops:
+    """Return the loops in Python, for `Plain`."""
+    found = Loops(_operations().traits(closed))
+    found |= {False: plain_loop(), SDIRK: plain_stages(closed=closed)}
+    return found
+
+
+def plain_loop() -> Callable[..., Any]:
     """Return the loop of `kernels.stepper` in Python, for `Plain`."""
-    return interpreted(stepper(_operations(), closed=closed, plain=True))
+    return interpreted(stepper(_operations(), plain=True))
 
 
 def plain_stages(*, closed: bool) -> Callable[..., Any]:
@@ -149,7 +157,7 @@ def plain_stages(*, closed: bool) -> Callable[..., Any]:
         ops = ops._replace(
             solve=lambda form, *step: form.solve_given(*step), begin=Plain.choose, close=Plain.close
         )
-    return interpreted(dirk(ops, interpreted, closed=closed))
+    return interpreted(dirk(ops, interpreted))
 
 
 def _operations() -> Operations:

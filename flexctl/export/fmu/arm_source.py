@@ -80,7 +80,7 @@ def loop_of(model: MechanicalModel, q: FloatArray, u: FloatArray, step: float) -
         engine.form, engine.motion, None, acting, course, engine.scheme, run.plan.gauge
     )
     return Loop(
-        engine.loops[False], arguments, _places(engine), np.array([q, np.zeros_like(q)]), u, step,
+        engine.loops.text(), arguments, _places(engine), np.array([q, np.zeros_like(q)]), u, step,
         bool(model.closures), engine.motion, run.plan.gauge, acting, course,
     )
 

@@ -39,7 +39,6 @@ from ...kernels.jit import kernel
 from ...kernels.joints import record_torques
 from ...kernels.loops import loops
 from ...kernels.operations import Operations
-from ...kernels.parts import apart
 from ...kernels.state import FULL, PRESCRIBED
 from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
@@ -334,7 +333,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 
 @kernel(**INSIDE)
-def stiffen(form, k, value):
+def stiffen(form, motion, k, value):
     """Set how much a drive adds to the tangent of the hinge that input k turns."""
     form.work.stiff[form.segments.inputs[k]] = value * form.segments.gains[k] * form.segments.gains[k]
 
@@ -472,10 +471,10 @@ def sense(form, motion, u, rows, y):
     _measure(form.segments, motion, near, rows, y)
 
 
-OPERATIONS = apart(Operations(
+OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL,
     foreseen=1e-5, stiffen=stiffen,  # `limit` is 100 times the tolerance
-), FORM)
+)
 LOOPS = loops(OPERATIONS, FORM)
 
 

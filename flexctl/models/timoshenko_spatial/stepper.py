@@ -16,7 +16,7 @@ from ...model import FloatArray
 from ..joint_drives import Static, check_analysis, driven
 from .kernel import sensors as channels
 from .kernel import state as kernels
-from .kernel.operations import EXACT, LINEARISED, LOOPS
+from .kernel.operations import EXACT, LOOPS
 from .mesh import IntArray
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def stepper(model: TimoshenkoSpatial, q: FloatArray, v: FloatArray, u: FloatArra
     if mode == kernels.QUASI_STATIC:
         from .kernel.static import run_static  # few runs need it
 
-        return _Static(model, run_static, form, motion, u, plan, place, LINEARISED.parts)
+        return _Static(model, run_static, form, motion, u, plan, place, LOOPS[False].parts[False])
     model._check_free(q, float(plan.tables.t[first]))
     loops = LOOPS[mode == kernels.NONLINEAR]
     return _Checked(model, loops, form, motion, u, plan, first, prefers=EXACT.prefers, place=place)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from ...abilities import Stepping, steps_itself
 from ...kernels import state
-from ...kernels.driven import Around, around_type, driven, joints
-from ...kernels.engine import Plan, Stepper
-from ...kernels.loops import loops
+from ...kernels.around import loops_around
+from ...kernels.driven import AROUND, Around, joints, said
+from ...kernels.engine import Loops, Plan, Stepper
+from ...kernels.groups import Row
 from ...kernels.state import KEPT
 from ...model import FloatArray
 
@@ -24,23 +24,19 @@ KINDS = ("ancf", "finite_segment", "timoshenko_planar", "timoshenko_spatial")
 
 
 @cache
-def _made(kind: str) -> tuple[Mapping[Any, Any], float]:
+def _made(kind: str) -> tuple[Loops, float]:
     """Return the loops of a formulation with drives around its joints, compiled when they are first used, and what
     "auto" means for its iteration.
     """
     if kind == "ancf":
         from ..ancf.kernel.operations import OPERATIONS
-        from ..ancf.kernel.state import FORM
     elif kind == "finite_segment":
-        from ..finite_segment.kernel import FORM, OPERATIONS
+        from ..finite_segment.kernel import OPERATIONS
     elif kind == "timoshenko_planar":
         from ..timoshenko_planar.kernel.operations import OPERATIONS
-        from ..timoshenko_planar.kernel.state import FORM
     else:
         from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
-        from ..timoshenko_spatial.kernel.state import FORM
-    made = driven(OPERATIONS)
-    return loops(made, around_type(FORM)), made.prefers
+    return loops_around(OPERATIONS), said(OPERATIONS, OPERATIONS.divide is None).prefers
 
 
 def has_stepper(model: DrivenJoints) -> bool:
@@ -54,11 +50,30 @@ def has_stepper(model: DrivenJoints) -> bool:
 
 
 class Driven(Stepper):
-    """The common step around an arm that keeps its own state."""
+    """The common step around an arm that keeps its own state.
 
-    def places(self) -> list[tuple[state.Motion, tuple[Any, ...]]]:
+    Parameters
+    ----------
+    *arguments, **named
+        As of `Stepper`.
+    inside : Loops
+        Those of the arm, which are not run: they say what it brings.
+    """
+
+    def __init__(self, *arguments: Any, inside: Loops, **named: Any) -> None:
+        self.inside = inside
+        super().__init__(*arguments, **named)
+
+    def row_of_form(self) -> Any:
+        """Return the row of which loops know where it begins."""
+        if self.loops.form is None:
+            return None
+        self.inner_row = Row(self.form.inner, self.inside.form)
+        return Row(self.form._replace(inner=self.inner_row.begin), AROUND)
+
+    def places(self, which: Any) -> list[tuple[state.Motion, tuple[Any, ...]]]:
         """Return each state of the run, that of the arm too, and what is called with it by its address."""
-        return super().places() + ([] if self.place is None else self.place.places())
+        return [*super().places(which), (self.form.motion, self.inside.parts.get(which, ()))]
 
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""
@@ -79,13 +94,13 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
     if isinstance(inner, Stepping):
         own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}, behind=behind), first)
         inside, columns = own.motion, _columns(own, model.columns)
-        form, (made, prefers) = own.form, _made(model.kind)
+        form, within, (made, prefers) = own.form, own.loops, _made(model.kind)
     else:
         from ...kernels import general
         from ...kernels.ahead import ahead
-        from ...kernels.driven_general import LOOPS
 
-        ahead(LOOPS[state.SDIRK if plan.scheme.stages > 1 else False])
+        within, made = general.LOOPS[False], loops_around(general.OPEN)
+        ahead(made[state.SDIRK if plan.scheme.stages > 1 else False])
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T
@@ -93,7 +108,8 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         pushed[model.replaced] = columns
         grows = all(np.ptp(np.flatnonzero(column)) <= compiled.bandwidth for column in columns if column.any())
         room = general.room(compiled, n, p, 0, len(inner.outputs), (), pushed)
-        form, made, prefers = general.form(compiled, room), LOOPS, KEPT
+        inside.traits[:] = within.traits
+        form, prefers = general.form(compiled, room), KEPT
     size = inside.q.size
     motion = state.around(inside, q[n:], v[n:], broyden=broyden)
     places = model.places.copy()
@@ -103,7 +119,8 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         model.constants, columns, places, len(inner.outputs), np.array(taken), np.array(model.replaced),
         np.array(model.kept), np.array(model.readings), p, model.kinks, grows,
     )
-    return Driven(model, made, Around(form, inside, drives), motion, u, plan, first, prefers=prefers, place=own)
+    around = Around(form, inside, drives)
+    return Driven(model, made, around, motion, u, plan, first, prefers=prefers, place=own, inside=within)
 
 
 def _columns(own: Any, columns: FloatArray) -> FloatArray:

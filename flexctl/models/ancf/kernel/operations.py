@@ -14,7 +14,6 @@ from ....kernels.jit import kernel
 from ....kernels.joints import any_prescribed, jump_with_command, put_on_command
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
-from ....kernels.parts import apart
 from ....kernels.state import KEPT, PRESCRIBED
 from ....kernels.tables import DONE, SINGULAR
 from .balance import expand, residual
@@ -48,7 +47,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 
 @kernel(**INSIDE)
-def divide(form, x):
+def divide(form, motion, x):
     """Solve with the factors of the matrix of the step; the last correction is lost."""
     work, n = form.work, form.beam.sizes[0]
     for i in range(n):
@@ -137,10 +136,10 @@ def sense(form, motion, u, rows, y):
         y[i] = motion.q[phi] if beam.inputs[at] == POSITION else motion.v[phi]
 
 
-OPERATIONS = apart(Operations(
+OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=KEPT,
     far=0.1, divide=divide, pays=(1e-2, 8.0),  # factors take as long as three corrections
-), FORM)
+)
 
 
 LOOPS = loops(OPERATIONS, FORM)

@@ -9,9 +9,11 @@ of products of two shape values: with their table P = sum_p phi phi^T of each li
 from __future__ import annotations
 
 import numpy as np
+from numba import boolean, float64, types
 
-from ....kernels.jit import kernel
-from ....kernels.tables import FAST
+from ....kernels.jit import entry, kernel
+from ....kernels.named import named
+from ....kernels.tables import FAST, INT, MAT, PART, VEC
 from ....kernels.vectors import put
 from ...loads import ALONG
 from ...loads import X as LOAD_X
@@ -336,3 +338,13 @@ def sweep(state, u, weights, reals, ints, want, r, out):
         for i in range(n):
             for j in range(n):
                 S[i, j] += cq * reals[K + i * n + j] + cv * reals[C + i * n + j]
+
+
+@entry(types.void(types.UniTuple(VEC, 3), VEC, types.UniTuple(float64, 3), VEC, INT, boolean, VEC, MAT), **PART)
+def sweep_part(state, u, weights, reals, ints, want, r, out):
+    """See `sweep`."""
+    sweep(state, u, weights, reals, ints, want, r, out)
+
+
+swept = named(sweep_part, sweep)
+"""`sweep`, for entries that need `sweep_part`: three of them would make it three times."""

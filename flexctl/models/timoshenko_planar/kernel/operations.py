@@ -21,7 +21,6 @@ from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
-from ....kernels.parts import apart
 from ....kernels.state import FULL
 from ....kernels.tables import DONE, INSIDE
 from .balance import residual, stiffness
@@ -78,7 +77,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
 
 
 @kernel(**INSIDE)
-def stiffen(form, k, value):
+def stiffen(form, motion, k, value):
     """Set how much a drive adds to the pivot of the joint that input k turns."""
     form.work.joint[form.beam.inputs[k], 6] = value * form.beam.gains[k] * form.beam.gains[k]
 
@@ -109,10 +108,10 @@ def sense(form, motion, u, rows, y):
     read_outputs(form.beam, form.nodes, rows, y)
 
 
-OPERATIONS = apart(Operations(
+OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, nothing, limit, store, sense, never, keeps=True, prefers=FULL,
     swing=0.02, stride=0.3, stiffen=stiffen,
-), FORM)
+)
 
 
 LOOPS = loops(OPERATIONS, FORM)

@@ -40,7 +40,6 @@ from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
 from ....kernels.loops import loops
 from ....kernels.operations import Operations
-from ....kernels.parts import apart
 from ....kernels.state import FULL, PRESCRIBED
 from ....kernels.tables import DONE, FAST, WITHIN
 from .bodies import add_bodies, add_loads
@@ -160,7 +159,7 @@ def leap(form, motion):
 
 
 @kernel(**WITHIN)
-def stiffen(form, k, value):
+def stiffen(form, motion, k, value):
     """Set how much a drive adds to the pivot of the joint that input k moves."""
     form.work.chain[form.beam.inputs[k], DRIVE] = value * form.beam.gains[k] * form.beam.gains[k]
 
@@ -273,10 +272,10 @@ def operations(exact: bool) -> Operations:
         fill_pulls(form.beam, state, form.work, form.stiffening)
         return jump
 
-    return apart(Operations(
+    return Operations(
         measure, solve, foresee, lead if exact else led, leap if exact else leapt, finish, nothing, limit, store, sense,
         never, keeps=False, prefers=FULL, swing=0.02, stride=0.3, stiffen=stiffen,
-    ), FORM)
+    )
 
 
 EXACT, LINEARISED = operations(True), operations(False)

@@ -10,11 +10,12 @@ from ....kernels.state import MOTION
 from ....kernels.tables import COURSE, DONE, ENTRY, FAST
 from .frames import axis_of, fill_frames, length_of
 from .linear import fill_pulls
+from ....kernels.parts import by_address
 from .operations import LINEARISED, finish, measure, store
 from .state import A0, FORM, LEN, W0, State
 from .vectors import add, cross, more, put, three
 
-solve = LINEARISED.solve
+solve = by_address(LINEARISED).solve
 
 
 @kernel(**FAST)
