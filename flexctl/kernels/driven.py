@@ -331,7 +331,7 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
 
 
 def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
-    """Return the correction of a formulation with its joints at its border, but for what it can be stiffened by."""
+    """Return the correction of a formulation with its joints at its border, but for what is in its factors."""
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
@@ -371,7 +371,7 @@ def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
 
 
 def driven(ops: Operations, stiff: bool) -> Operations:
-    """Return the operations of a formulation with drives around its joints, which is made anew with them (stiff) or not."""
+    """Return the operations of a formulation with drives around its joints; stiff: they are in its tangent."""
     inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
     inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
     solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide, ops.stiffen or no_stiffness)

@@ -137,9 +137,13 @@ class Plan(NamedTuple):
     slack: float = 0.0
 
     def kernel(self, prefers: float) -> state.Scheme:
-        """Return the numbers of the scheme; `prefers` is what "auto" means for a model."""
+        """Return the numbers of the scheme; `prefers` is what "auto" means for a model.
+
+        The stages of a step have one matrix: there factors are kept.
+        """
         s, t = self.scheme, self.tables.t
-        newton = {"auto": prefers, "full": state.FULL, "modified": state.KEPT, "broyden": state.BROYDEN}[s.newton]
+        auto = state.KEPT if s.stages > 1 else prefers
+        newton = {"auto": auto, "full": state.FULL, "modified": state.KEPT, "broyden": state.BROYDEN}[s.newton]
         iterations = min(s.iterations, MOST_UPDATES) if newton == state.BROYDEN else s.iterations
         smallest = SMALLEST * min(1.0, np.sqrt(self.rtol / USUAL)) if self.rtol else SMALLEST
         deepest = np.ceil(np.log2(max(float(self.tables.h.max()) / smallest, 1.0)))

@@ -17,7 +17,9 @@ import numpy as np
 
 from ..abilities import has_kinks
 from ..errors import ConvergenceError
+from ..kernels.schemes import SCHEMES
 from ..model import FloatArray
+from .accuracy import SURER
 from .given_steps import SEES
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ swings, and 3 of 20 arms were taken in shorter steps for it."""
 HALVED = 2
 """So often are the steps of a run without jumps of forces halved before they follow local errors. Chosen: both
 together cost six times the first run, a third time would cost eight more, and following them about as much."""
+SMALL = 2
+"""So many times more, for a tolerance below that of SDIRK4, of which stages lose their order where joints are led."""
 FEWEST = 64
 """Steps of the grid below which a run has no pilot. Chosen: its sums say nothing of a dozen steps."""
 
@@ -40,8 +44,10 @@ def serves(run: Run) -> bool:
     return plain and run.longest() <= SEES and run.t.size > FEWEST and not run.forces_jump()
 
 
-def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None]) -> bool:
-    """Take a run in the longest steps, of those of the grid, halves and quarters, that are good enough.
+def taken(
+    run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None], most: int = HALVED
+) -> bool:
+    """Take a run in the longest steps, of those of the grid, halved up to `most` times, that are good enough.
 
     Returns whether some are. What the run has recorded before, if anything, is of steps of the grid.
     """
@@ -52,7 +58,7 @@ def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Ca
     if not done:
         accuracy.expect(pilot.accuracy)
     level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, LONGER), 0.0, None
-    while level <= HALVED:
+    while level <= most:
         if not done:
             shown = partial(_part, report, begun)
             if not in_parts(run, asked, whole, level, shown):
@@ -73,6 +79,20 @@ def taken(run: Run, asked: Any, whole: tuple[FloatArray, FloatArray], report: Ca
         last = run.record.y.copy(), run.record.u.copy(), accuracy.gauge.error.copy()
         level += 1
     return False
+
+
+def smooth(setup: Setup, report: Callable[[float], None]) -> Run | None:
+    """Return the run of joints that are led smoothly in steps of generalised alpha, if these are as good as is asked.
+
+    The stages of SDIRK4 lose their order where joints are led: it takes several times the work at a tolerance of 1e-3.
+    """
+    from .run import Run
+
+    run = Run(replace(setup, method="generalised_alpha", scheme=SCHEMES["generalised_alpha"]()))
+    if not (run.compiled is not None and serves(run)):
+        return None
+    asked = run.plan._replace(rtol=setup.rtol / SURER)  # what is claimed is below the tolerance, else SDIRK4 takes over
+    return run if taken(run, asked, (run.q, run.v), report, HALVED + SMALL) else None
 
 
 def in_parts(

@@ -56,6 +56,7 @@ from .commanded import commanded
 from .curved import compare_halves
 from .defaults import DEFAULT, LEAST_RTOL
 from .path_stability import warn_if_unstable
+from .pilot import smooth
 from .response import Response
 from .run import Run, Setup
 
@@ -197,6 +198,7 @@ def simulate(
     if law is not None and law.sample_time == 0 and not (implicit and acts_within_steps(law, plant)):
         model, law = analog_loop(plant, law, references, signals), None
     # the method and the step that serve model and law
+    given = method
     if isinstance(model, StateModel):
         if method not in ("auto", "exact") or scheme is not None:
             told = f'{model.kind} is a plant in states, which is propagated exactly'
@@ -226,10 +228,13 @@ def simulate(
     started = time.perf_counter()
     with _room(setup):
         run = Run(setup)
-        run.watched = bool(progress)
         try:
             with _bar(progress, duration) as report:
-                run.go(report)
+                led = smooth(setup, report) if given == "auto" and method == "sdirk" and scheme is None else None
+                run = led or run
+                run.watched = bool(progress)
+                if led is None:
+                    run.go(report)
                 compare_halves(run, report)
         except ConvergenceError as error:
             raise explained(error, controller, run.t, run.record.y, plant, looped) from error

@@ -83,9 +83,9 @@ WORK = group((MAT, MAT, VEC, VEC, VEC, INT), Work)
 FORM = group((SEGMENTS, WORK), Form)
 
 # rows of the work array
-(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG) = range(18)
+(COS, SIN, ACC, EX, EY, PX, PY, GX, GY, NN, KAPPA, FREE, H0, H1, HH, RR, QQ, GG, C0, C1) = range(20)
 # what loads add to r, to H, to the force and to its change with the turn of the body
-LM, LH, LX, LY, SX, SY, ROWS = range(18, 25)
+LM, LH, LX, LY, SX, SY, ROWS = range(20, 27)
 
 
 @kernel(**FAST)
@@ -250,7 +250,23 @@ def _inwards(body, ca, cq, fx, fy, loaded, W, n):
         f0, f1, s0, s1 = f0 - qr * c0, f1 - qr * c1, g * c0, g * c1
         w0, w1, z, rest = -g * h0, -g * h1, -g * H, -g * r
         fx, fy, moment = fx + gx, fy + gy, W[NN, k]
-        W[H0, k], W[H1, k], W[HH, k], W[RR, k], W[QQ, k], W[GG, k] = h0, h1, H, r, q, g
+        W[H0, k], W[H1, k], W[HH, k], W[RR, k], W[QQ, k], W[GG, k], W[C0, k], W[C1, k] = h0, h1, H, r, q, g, c0, c1
+
+
+@kernel(**FAST)
+def _inwards_again(body, fx, fy, loaded, W, n):
+    """Take the residual through an elimination that was made before; (fx, fy) is the force beyond the tip."""
+    l, d, J = body[0], body[1], body[3]
+    f0 = f1 = rest = moment = 0.0
+    for k in range(n - 1, -1, -1):
+        c, s, gx, gy, L, D = W[COS, k], W[SIN, k], W[GX, k], W[GY, k], l[k], d[k]
+        r = J[k] * W[ACC, k] + D * (c * gy - s * gx) + L * (c * (fy + f1) - s * (fx + f0)) + W[NN, k] - moment - rest
+        if loaded:
+            r, gx, gy = r + W[LM, k], gx + W[LX, k], gy + W[LY, k]
+        qr = W[QQ, k] * r
+        f0, f1, rest = f0 - qr * W[C0, k], f1 - qr * W[C1, k], -W[GG, k] * r
+        fx, fy, moment = fx + gx, fy + gy, W[NN, k]
+        W[RR, k] = r
 
 
 @kernel(**FAST)
@@ -275,12 +291,13 @@ def _outwards(seg, state, torque, W, n):
 
 
 @kernel(**FAST)
-def _pass(seg, state, u, ca, cv, cq, work, W):
+def _pass(seg, state, u, ca, cv, cq, work, W, fresh):
     """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
     ca = ca + alpha * cv
     _accelerations(alpha, state, W, n)
-    _slopes(ca, cv, cq, state.v, W, n)
+    if fresh:
+        _slopes(ca, cv, cq, state.v, W, n)
     _loads(B, seg.numbers[1], seg.numbers[2], W, n)
     _hinges(cv, cq, B, state, W, n)
     if seg.coupled.size > 0:
@@ -291,7 +308,11 @@ def _pass(seg, state, u, ca, cv, cq, work, W):
         i = seg.inputs[j] - seg.joints.size
         fx -= u[j] if i == 0 else 0.0
         fy -= u[j] if i == 1 else 0.0
-    _inwards(B, ca, cq, fx, fy, _loaded(seg, u, cq, W, n), W, n)
+    loaded = _loaded(seg, u, cq, W, n)
+    if fresh:
+        _inwards(B, ca, cq, fx, fy, loaded, W, n)
+    else:
+        _inwards_again(B, fx, fy, loaded, W, n)
     return _outwards(seg, state, work.push, W, n)
 
 
@@ -329,7 +350,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
     """One correction; see `kernels.operations.Operations`."""
     W = form.work.rows
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
-    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W)
+    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W, fresh)
 
 
 @kernel(**INSIDE)
@@ -472,7 +493,7 @@ def sense(form, motion, u, rows, y):
 
 
 OPERATIONS = Operations(
-    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=False, prefers=FULL,
+    measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=FULL,
     foreseen=1e-5, stiffen=stiffen,  # `limit` is 100 times the tolerance
 )
 LOOPS = loops(OPERATIONS, FORM)

@@ -86,13 +86,14 @@ def exact_elements(beam, state, work, f, cq, ca):
         block[SIXTH] = ca * m
         if f != 0.0:
             element_tangent(block, E, l, f, (x, t, nn), (times(cq, N), times(cq, M), times(cq, p)), bend)
-        else:
+        elif ca != 0.0:
             for k in range(SIXTH):
                 block[k] = 0.0
-        t1, n1, t2, n2 = (
-            rotated(node1, TURN, t0), rotated(node1, TURN, n0), rotated(node2, TURN, t0), rotated(node2, TURN, n0)
-        )
-        E1 = three(node1, TURN), three(node1, TURN + 3), three(node1, TURN + 6)
-        E2 = three(node2, TURN), three(node2, TURN + 3), three(node2, TURN + 6)
-        add_rotary(block, E, ca * l / 6.0, (t1, n1), (t2, n2), E1, E2)
+        if ca != 0.0:
+            t1, n1, t2, n2 = (
+                rotated(node1, TURN, t0), rotated(node1, TURN, n0), rotated(node2, TURN, t0), rotated(node2, TURN, n0)
+            )
+            E1 = three(node1, TURN), three(node1, TURN + 3), three(node1, TURN + 6)
+            E2 = three(node2, TURN), three(node2, TURN + 3), three(node2, TURN + 6)
+            add_rotary(block, E, ca * l / 6.0, (t1, n1), (t2, n2), E1, E2)
         x1, v1, a1 = x2, v2, a2

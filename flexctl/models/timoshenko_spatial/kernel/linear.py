@@ -93,10 +93,11 @@ def linear_elements(beam, state, work, f, cq, ca):
             q, h = l * ga, f * inverse
             D = tensor(h * E[EI2], h * (E[GJ] - E[EI2]), h * (E[EI3] - E[EI2]), t, nn)
             turn_blocks(block, tensor(q, -q, 0.0, t, t), none, zero, D)
-        else:
+        elif ca != 0.0:
             for k in range(SIXTH):
                 block[k] = 0.0
-        add_rotary(block, E, ca * c, (t, nn), (t, nn), UNTURNED, UNTURNED)
+        if ca != 0.0:
+            add_rotary(block, E, ca * c, (t, nn), (t, nn), UNTURNED, UNTURNED)
         x1, v1, a1, psi1, u1, du1 = x2, v2, a2, psi2, u2, du2
 
 

@@ -252,9 +252,13 @@ def operations(exact: bool) -> Operations:
         """One correction; see `kernels.operations.Operations`."""
         beam, work, base = form.beam, form.work, motion.q.size - motion.drive.size
         state, whole = State(motion.q, motion.v, motion.a), ca + form.beam.numbers[0] * cv
-        if not evaluate(beam, state, work, u, whole, cv, cq):
+        for i in range(beam.prismatic.size):  # the border of a free length is that of the state
+            fresh = fresh or beam.prismatic[i] == 1
+        weights = (whole, cv, cq) if fresh else (0.0, 0.0, 0.0)
+        if not evaluate(beam, state, work, u, weights[0], weights[1], weights[2]):
             return RETRACTED, np.inf
-        factorise(beam, work, motion.drive, (whole, cv, cq), base)
+        if fresh:
+            factorise(beam, work, motion.drive, weights, base)
         correction(beam, work, motion.drive, base)
         return DONE, to_coordinates(beam, state, work, exact)
 
@@ -274,7 +278,7 @@ def operations(exact: bool) -> Operations:
 
     return Operations(
         measure, solve, foresee, lead if exact else led, leap if exact else leapt, finish, nothing, limit, store, sense,
-        never, keeps=False, prefers=FULL, swing=0.02, stride=0.3, stiffen=stiffen,
+        never, keeps=True, prefers=FULL, swing=0.02, stride=0.3, stiffen=stiffen,
     )
 
 
