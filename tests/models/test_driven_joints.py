@@ -356,6 +356,22 @@ def test_friction_that_turns_round_within_a_small_rate_is_solved(kind: str) -> N
     assert runs[0]["joint1_friction"].max() == pytest.approx(0.3, rel=0.2)
 
 
+def test_steps_are_not_halved_for_what_none_can_follow() -> None:
+    """A torque that jumps on joints without hubs rings far beyond the steps: that is warned of, the rest is right."""
+    joint = fx.Joint(friction=0.05, friction_law=fx.Friction("tanh", coulomb=0.3, creep_rate=1e-3))
+    arm = replace(fx.load_plant("planar_2r_flexible").arm, joints=(joint, joint))
+    model = fx.build(arm, "timoshenko_planar")
+    with pytest.warns(fx.AccuracyWarning, match=r"elbow_strain.* not resolved above"):
+        run = fx.simulate(model, inputs={"joint1_torque": step(2.0)}, duration=0.1)
+    assert run.provenance["steps"] < 25000  # with six halvings 200000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        finer = fx.simulate(model, inputs={"joint1_torque": step(2.0)}, duration=0.1, step=5e-6)
+    for name in ("joint1_angle", "joint2_angle", "chord1_angle", "tip_x", "tip_y"):
+        off = np.abs(run[name] - np.interp(run.t, finer.t, finer[name])).max()
+        assert off <= run.error[name] < 0.015 * np.ptp(run[name])
+
+
 def test_a_correction_ends_where_friction_turns_round() -> None:
     tanh, lossy = rigid("torque", friction_law=TANH), rigid("current", motor={"gear_efficiency": 0.9})
     rate, away = np.array([0.5]), np.array([-2.0])
