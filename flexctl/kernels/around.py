@@ -13,12 +13,12 @@ from .state import SDIRK
 from .stepper import stepper
 
 PARTS = {stiff: parts(driven(ANY, stiff), AROUND, __name__) for stiff in (True, False)}
-"""By whether the formulation's joints can be stiffened."""
+"""By whether the formulation has no factors to ask, but makes its tangent anew."""
 
 
 def loops_around(ops: Operations) -> Loops:
     """Return the loops of a formulation with drives around its joints."""
-    stiff = ops.stiffen is not None
+    stiff = ops.divide is None
     found = Loops(said(ops, stiff).traits(closed=False))
     found.text = lambda: stepper(driven(ops, stiff))
     if config.DISABLE_JIT:

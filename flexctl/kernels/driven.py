@@ -50,7 +50,7 @@ from .drives import condense, drive
 from .drives import reach as reach_of
 from .general import no_leap
 from .groups import group
-from .idle import never, no_foresight, nothing
+from .idle import never, no_foresight, no_stiffness, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
 from .operations import Operations
@@ -65,7 +65,8 @@ class Set(NamedTuple):
     columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
     spans: np.ndarray  # (2 k,) where the entries of each column that are not zero begin and end
     slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
-    outputs: np.ndarray  # (3,) how many the arm has; 1 while the joints have just been asked about this state; `rough`
+    outputs: np.ndarray  # (5,) how many the arm has; 1 while the joints have just been asked about this state; `rough`;
+    # 1: Z is that of these factors; 1: the arm can be stiffened
     own: np.ndarray  # (2 k,) inputs of each joint, or -1
     torques: np.ndarray  # (k,) input of the arm inside
     kept: np.ndarray  # (2 m,) inputs that stay: inside, around
@@ -81,10 +82,13 @@ class Set(NamedTuple):
     A: np.ndarray  # (k, k)
     pivots: np.ndarray
     right: np.ndarray  # (k,)
+    held: np.ndarray  # (k,) stiffnesses that the factors and `holds` have
+    inside: np.ndarray  # (k,) those of them in the factors
+    holds: np.ndarray  # (k, k) torques that hold back a turn of one joint, by the stiffnesses of all
     care: np.ndarray  # (1,) by what a correction must be smaller where a joint is rough
 
 
-SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC, VEC, VEC, MAT, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -101,7 +105,7 @@ AROUND = group((int64, MOTION, SET), Around)
 
 def joints(
     constants: np.ndarray, columns: np.ndarray, slots: np.ndarray, outputs: int, own: np.ndarray, torques: np.ndarray,
-    kept: np.ndarray, readings: np.ndarray, inputs: int, kinks: bool,
+    kept: np.ndarray, readings: np.ndarray, inputs: int, kinks: bool, grows: bool,
 ) -> Set:
     """Return the set of driven joints with its scratch."""
     (k, n), zeros = columns.shape, np.zeros
@@ -112,12 +116,14 @@ def joints(
     spans = [(x[0], x[:-1].max(initial=-1) + 1) for x in filled]
     return Set(
         np.ascontiguousarray(constants), np.ascontiguousarray(columns), whole(spans), whole(slots),
-        whole([outputs, 0, 1]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
+        whole([outputs, 0, 1, 0, grows]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
         zeros(inputs), zeros((4, SLOTS)), zeros((k, SLOTS)), zeros((k, ALL)), zeros((k, 2)), zeros((k, READINGS)),
-        zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k), np.ones(1),
+        zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k), zeros(k), zeros(k), zeros((k, k)), np.ones(1),
     )
 
 
+BORDERED, GROWS = 3, 4
+"""Places in `Set.outputs`."""
 SMOOTH = 1e-9
 """Part of its torque by which a joint may differ from its tangent. As a force that is always there, it would change a
 motion by as much."""
@@ -192,22 +198,53 @@ def along(joints, j, d):
 
 
 @kernel(**PLAIN)
-def border(joints, d):
-    """Take what the stiffnesses of the joints hold back off the correction of the arm; returns whether that failed."""
-    A, p, k = joints.A, joints.right, joints.torques.size
+def same(joints):
+    """Whether all stiffnesses are those that the factors hold."""
+    for j in range(joints.torques.size):
+        if joints.left[j, 1] != joints.held[j]:
+            return False
+    return True
+
+
+@kernel(**PLAIN)
+def hold(joints):
+    """Fill `holds` for the stiffnesses as they are; returns whether that failed."""
+    A, k = joints.A, joints.torques.size
     for j in range(k):
-        p[j] = along(joints, j, d)
+        joints.held[j] = joints.left[j, 1]
         for other in range(k):
-            A[j, other] = along(joints, j, joints.Z[other]) * joints.left[other, 1]
+            A[j, other] = along(joints, j, joints.Z[other]) * (joints.left[other, 1] - joints.inside[other])
         A[j, j] += 1.0
     if factor_full(A, joints.pivots) != 0:
         return True
-    solve_full(A, joints.pivots, p)
-    for j in range(k):
-        torque = joints.left[j, 1] * p[j]
-        for i in range(joints.columns.shape[1]):
-            d[i] -= joints.Z[j, i] * torque
+    for other in range(k):
+        column = joints.holds[other]
+        for j in range(k):
+            column[j] = 0.0
+        column[other] = 1.0
+        solve_full(A, joints.pivots, column)
+        for j in range(k):
+            column[j] *= joints.held[j] - joints.inside[j]
     return False
+
+
+@kernel(**PLAIN)
+def border(joints, d):
+    """Take what the stiffnesses of the joints hold back off the correction of the arm; returns its largest entry."""
+    torques, Z, k, largest = joints.right, joints.Z, joints.torques.size, 0.0
+    for j in range(k):
+        torques[j] = 0.0
+    for other in range(k):
+        turned = along(joints, other, d)
+        for j in range(k):
+            torques[j] += joints.holds[other, j] * turned
+    for i in range(joints.columns.shape[1]):
+        x = d[i]
+        for j in range(k):
+            x -= Z[j, i] * torques[j]
+        d[i] = x
+        largest = max(largest, abs(x)) if np.isfinite(x) else np.inf
+    return largest
 
 
 @kernel(**PLAIN)
@@ -265,30 +302,21 @@ def reach(form, motion, cv):
     return part
 
 
-@kernel(**INSIDE)
-def ready(form, motion, u, ca, cv, cq):
-    """Ask the joints for their part of the tangent; let the arm know the time, and how old its factors are."""
-    ask(form.set, motion, u, (ca, cv, cq))
-    inside = form.motion
-    for i in range(inside.number.size):
-        inside.number[i] = motion.number[i]
-
-
 def condensed(inner_solve: Any, stiffen: Any) -> Any:
     """Return the correction of a formulation whose joints can be stiffened."""
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
-        ready(form, motion, u, ca, cv, cq)
-        joints, inside = form.set, form.motion
+        joints = form.set
+        ask(joints, motion, u, (ca, cv, cq))
         if leave(joints):
             return SINGULAR, np.inf
         for j in range(joints.torques.size):
-            stiffen(form.inner, inside, joints.torques[j], joints.left[j, 1])
-        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh)
-        for i in range(inside.d.size):
-            motion.d[i] = inside.d[i]
+            stiffen(form.inner, form.motion, joints.torques[j], joints.left[j, 1])
+        status, size = inner_solve(form.inner, form.motion, joints.u, ca, cv, cq, fresh)
+        for i in range(form.motion.d.size):
+            motion.d[i] = form.motion.d[i]
         for j in range(joints.torques.size):
             size = follow(joints, j, motion.d, size)
         if joints.kinks[0] == 1:
@@ -302,43 +330,51 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
     return solve
 
 
-def bordered(inner_solve: Any, divide: Any) -> Any:
-    """Return the correction of a formulation with its joints at its border."""
+def bordered(inner_solve: Any, divide: Any, stiffen: Any) -> Any:
+    """Return the correction of a formulation with its joints at its border, but for what is in its factors."""
 
     @kernel(**INSIDE)
     def solve(form, motion, u, ca, cv, cq, fresh):
         """One correction; see the module docstring."""
-        ready(form, motion, u, ca, cv, cq)
-        joints, inside = form.set, form.motion
+        joints, d, n = form.set, motion.d, form.motion.q.size
+        ask(joints, motion, u, (ca, cv, cq))
         if leave(joints):
             return SINGULAR, np.inf
-        n, d, largest = inside.q.size, inside.d, 0.0
-        status, size = inner_solve(form.inner, inside, joints.u, ca, cv, cq, fresh or inside.traits[KEEPS] == 0.0)
+        if fresh:
+            joints.outputs[BORDERED] = 0
+            for j in range(joints.torques.size):
+                joints.inside[j] = joints.left[j, 1] if joints.outputs[GROWS] == 1 else 0.0
+                joints.held[j] = joints.inside[j]
+                stiffen(form.inner, form.motion, joints.torques[j], joints.inside[j])
+        new = fresh or form.motion.traits[KEEPS] == 0.0
+        status, size = inner_solve(form.inner, form.motion, joints.u, ca, cv, cq, new)
         if status != DONE or not np.isfinite(size):
             return status, size
         for i in range(n):
-            motion.d[i] = d[i]
-        if fresh:
+            d[i] = form.motion.d[i]
+        if joints.outputs[BORDERED] == 0 and not same(joints):
+            joints.outputs[BORDERED] = 1
             for j in range(joints.torques.size):
+                joints.held[j] = np.nan
                 for i in range(n):
                     joints.Z[j, i] = joints.columns[j, i]
-                divide(form.inner, inside, joints.Z[j])
-        if border(joints, motion.d):
-            return SINGULAR, np.inf
-        for i in range(n):
-            largest = max(largest, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
+                divide(form.inner, form.motion, joints.Z[j])
+        if joints.outputs[BORDERED] == 1:
+            if not same(joints) and hold(joints):
+                return SINGULAR, np.inf
+            size = border(joints, d)
         for j in range(joints.torques.size):
-            largest = follow(joints, j, motion.d, largest)
-        return DONE, largest
+            size = follow(joints, j, d, size)
+        return DONE, size
 
     return solve
 
 
 def driven(ops: Operations, stiff: bool) -> Operations:
-    """Return the operations of a formulation with drives around its joints, which can be stiffened or not."""
+    """Return the operations of a formulation with drives around its joints; stiff: they are in its tangent."""
     inner_measure, inner_finish, inner_limit = ops.measure, ops.finish, ops.limit
     inner_refresh, inner_store, inner_sense = ops.refresh, ops.store, ops.sense
-    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide)
+    solve = condensed(ops.solve, ops.stiffen) if stiff else bordered(ops.solve, ops.divide, ops.stiffen or no_stiffness)
 
     @kernel(**INSIDE)
     def measure(form, motion, u, y):

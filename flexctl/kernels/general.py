@@ -53,11 +53,13 @@ class Room(NamedTuple):
     given: np.ndarray  # (m,) coordinates that the closures give, in steps of SDIRK4
     turns: np.ndarray
     D: np.ndarray  # (m, m) their columns of G, factored
+    columns: np.ndarray  # (p, n) what inputs push, of those that drive joints; or empty
+    stiff: np.ndarray  # (p,) see `stiffen`; or empty
     w: int
     constant: int
 
 
-ROOM = group((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, INT, INT, MAT, int64, int64), Room)
+ROOM = group((VEC, INT, MAT, INT, MAT, MAT, MAT, MAT, *(VEC,) * 8, INT, INT, MAT, MAT, VEC, int64, int64), Room)
 
 
 class Form(NamedTuple):
@@ -81,14 +83,18 @@ def form(compiled: Any, room: Room) -> Form:
     return Form(residual, tangent, output, closure, room)
 
 
-def room(compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[float, ...]) -> Room:
-    """Return the room of a model with `Compiled` functions."""
+def room(
+    compiled: Any, n: int, p: int, m: int, outputs: int, baumgarte: tuple[float, ...], columns: Any = None
+) -> Room:
+    """Return the room of a model with `Compiled` functions; columns (p, n): of joints to be stiffened."""
     w, zeros = compiled.bandwidth, np.zeros
+    columns = zeros((0, n)) if columns is None else columns
     return Room(
         compiled.reals.copy(), compiled.ints, zeros((3 * w + 1, n)), zeros(n + m, np.int64),
         zeros((n + m, n + m) if m else (0, 0)), zeros((m, n)), zeros((m, n)), zeros((n, m)), zeros(m), zeros(m),
         zeros(n + m), zeros(n + m), zeros(p + m), np.array(baumgarte, float), np.ones(1), zeros(outputs),
-        zeros(m, np.int64), zeros(m, np.int64), zeros((m, m)), w, int(compiled.constant_tangent),
+        zeros(m, np.int64), zeros(m, np.int64), zeros((m, m)), columns, zeros(len(columns)), w,
+        int(compiled.constant_tangent),
     )
 
 
@@ -122,6 +128,7 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):
     r, t = form.room, motion.number[TIME]
     if fresh:
         form.tangent(t, motion.q, motion.v, motion.a, u, ca, cv, cq, r.reals, r.ints, r.S)
+        add_drives(r)
         if factor(r.S, r.pivots, r.w) != 0:
             return SINGULAR, np.inf
     form.residual(t, motion.q, motion.v, motion.a, u, r.reals, r.ints, motion.d)
@@ -130,6 +137,23 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):
     for i in range(motion.d.size):
         size = max(size, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
     return DONE, size
+
+
+@kernel(**PLAIN)
+def add_drives(r):
+    """Add what drives add to the matrix of the step."""
+    for k in range(r.stiff.size):
+        if r.stiff[k] != 0.0:
+            for j in range(r.columns.shape[1]):
+                x = r.stiff[k] * r.columns[k, j]
+                for i in range(max(0, j - r.w), min(r.columns.shape[1] - 1, j + r.w) + 1):
+                    r.S[2 * r.w + i - j, j] += r.columns[k, i] * x
+
+
+@kernel(**INSIDE)
+def stiffen(form, motion, k, value):
+    """Set how stiff the drive of the joint is that input k pushes."""
+    form.room.stiff[k] = value
 
 
 @kernel(**INSIDE)
@@ -356,7 +380,7 @@ CLOSED = Operations(
     measure, solve_closed, no_foresight, nothing, no_leap, finish, nothing, limit, store, sense, linear, keeps=True,
     prefers=KEPT, spans=True,
 )
-OPEN = CLOSED._replace(solve=solve_open, divide=divide)
+OPEN = CLOSED._replace(solve=solve_open, divide=divide, stiffen=stiffen)
 
 
 GIVEN = CLOSED._replace(solve=solve_given, begin=choose, close=close)

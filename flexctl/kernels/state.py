@@ -146,13 +146,13 @@ def motion(
 
 
 def around(inside: Motion, q: np.ndarray, v: np.ndarray, *, broyden: bool) -> Motion:
-    """Return the state of `inside` and what stands behind it at q, v; both have the same memory for q, v, a."""
+    """Return the state of `inside` and what stands behind it at q, v; both share the memory of q, v, a and numbers."""
     n, size = inside.q.size, inside.q.size + q.size
     rows = inside.q.base  # of `motion`
     assert rows is not None
     rows[0, n:], rows[1, n:] = q, v
     found = motion(np.zeros(size), np.zeros(size), 0, 0, gap=False, broyden=broyden)
-    return found._replace(q=rows[0], v=rows[1], a=rows[2])
+    return found._replace(q=rows[0], v=rows[1], a=rows[2], number=inside.number)
 
 
 def gauge(kind: np.ndarray, group: np.ndarray, memory: float) -> Gauge:

@@ -110,6 +110,7 @@ OTHERS: dict[str, tuple[Any, float]] = {
     "spatial": (lambda: fx.load_plant("spatial_3r"), 0.2),
     "spring": (lambda: fx.load_plant("quanser_flexible_joint"), 0.05),
     "motor": (lambda: fx.load_plant("quanser_flexible_link"), 0.05),
+    "motor on modes": (lambda: fx.load_plant("quanser_flexible_link", model="assumed_modes"), 0.05),
 }
 
 

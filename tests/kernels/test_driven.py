@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import flexctl as fx
+from flexctl.kernels.driven import BORDERED, Set
+from flexctl.models.wrappers import driven_stepper
 from flexctl.motion.moves import Sine
 
 MESH = {"assumed_modes": {"modes": 2}, "ancf": {"elements": 2}}
@@ -49,3 +53,46 @@ def test_smooth_stretches_of_joints_with_kinks_cost_no_corrections(kind: str) ->
         work.append(run.provenance["iterations"] / run.provenance["steps"])
     assert work[1] <= 1.1 * work[0]
     assert work[2] <= 1.6 * work[0]  # it begins at rest
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.AccuracyWarning")  # given steps
+def test_stiffnesses_in_the_factors_and_at_the_border_give_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Springs that stiffen, limits and friction move away from what was factored: the border has the difference."""
+    motor = fx.Motor(torque_constant=0.05, resistance=1.0, rotor_inertia=1e-5, gear_ratio=50.0, max_current=2.0)
+    friction = fx.Friction(kind="lugre", coulomb=0.05, bristle_stiffness=50.0, bristle_damping=0.05)
+    spring = fx.Joint(hub_inertia=0.02, stiffness=50.0, cubic_stiffness=1e5, damping=0.05, rotor_inertia=0.02)
+    limited = fx.Joint(hub_inertia=0.02, drive="voltage", motor=motor, friction=0.1, friction_law=friction)
+    plain = fx.load_plant("planar_2r_flexible").arm
+    model = fx.build(replace(plain, joints=(limited, spring)), "assumed_modes", modes=1)
+    pushes = {s.name: Sine(5.0 - 6.0 * i, 2.0) for i, s in enumerate(model.inputs[:2])}
+
+    def outputs() -> np.ndarray:
+        return fx.simulate(model, inputs=pushes, duration=0.3, step=1e-3).y
+
+    inside, made = outputs(), driven_stepper.joints
+
+    def soft(*given: Any) -> Any:
+        return made(*given[:-1], False)
+
+    monkeypatch.setattr(driven_stepper, "joints", soft)
+    assert np.abs(inside - outputs()).max() < 1e-7 * np.abs(inside).max()
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.AccuracyWarning")  # given steps
+def test_drives_of_constant_stiffness_leave_no_border(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Motors and linear springs are in the factors: a correction takes nothing besides."""
+    sets: list[Set] = []
+    made = driven_stepper.joints
+
+    def kept(*given: Any) -> Set:
+        sets.append(made(*given))
+        return sets[-1]
+
+    monkeypatch.setattr(driven_stepper, "joints", kept)
+    motor = fx.Motor(torque_constant=0.05, back_emf_constant=0.05, resistance=1.0, rotor_inertia=1e-5, gear_ratio=50.0)
+    joint = fx.Joint(hub_inertia=0.02, drive="voltage", motor=motor, friction=0.1, stiffness=200.0, damping=0.2)
+    arm = replace(fx.load_plant("planar_2r_flexible").arm, joints=(joint, joint))
+    model = fx.build(arm, "assumed_modes", modes=1)
+    fx.simulate(model, inputs={s.name: Sine(2.0, 1.0) for s in model.inputs[:2]}, duration=0.05, step=1e-3)
+    assert sets
+    assert all(drives.outputs[BORDERED] == 0 and drives.held.all() for drives in sets)

@@ -319,7 +319,7 @@ class TestFormulations:
         fine = fx.trapezoidal(tolerance=1e-11)  # what Newton leaves at 1e-10 differs by 3e-7 of the range in rates
         run = [
             fx.simulate(one, inputs={name: step(3.0)}, duration=0.02, step=5e-4, scheme=fine)
-            for one in (model, _plain(model))
+            for one in (model, plain(model))
         ]
         scale = np.abs(run[1].y).max(axis=0)
         rough = [s.unit.endswith("/s^2") for s in model.outputs]
@@ -336,35 +336,9 @@ def test_a_smooth_drive_takes_no_second_correction(kind: str) -> None:
     assert run.provenance["iterations"] <= 1.2 * run.provenance["steps"]
 
 
-def _plain(model: Any) -> Any:
+def plain(model: Any) -> Any:
     public = {name: property(lambda self, name=name: getattr(model, name)) for name in dir(model) if name[0] != "_"}
     return type("Plain", (), {**public, "own_stepper": False, "compiled": lambda self: None})()
-
-
-@pytest.mark.filterwarnings("ignore::flexctl.AccuracyWarning")  # given steps, the same in both runs
-@pytest.mark.parametrize("kind", ["timoshenko_planar", "assumed_modes"])
-def test_friction_that_turns_round_within_a_small_rate_is_solved(kind: str) -> None:
-    """Two joints without hubs, on nodes so light that a step's rates lie far on either side of the friction's slope."""
-    joint = fx.Joint(friction=0.05, friction_law=fx.Friction("tanh", coulomb=0.3, creep_rate=1e-3))
-    arm = replace(fx.load_plant("planar_2r_flexible").arm, joints=(joint, joint), sensors=())
-    model = fx.build(arm, kind, **{key: 3 if key != "modes" else 2 for key in FORMULATIONS[kind]})
-    fine = fx.trapezoidal(tolerance=1e-11)
-    inputs = {"joint1_torque": fx.PiecewiseConstant((0.0, 4e-3), (0.0, 2.0, -2.0))}
-    runs = [fx.simulate(one, inputs=inputs, duration=8e-3, step=5e-4, scheme=fine) for one in (model, _plain(model))]
-    for name in ("joint1_angle", "joint2_angle", "tip_y"):
-        assert np.abs(runs[0][name] - runs[1][name]).max() <= 1e-6 * np.abs(runs[1][name]).max()
-    assert runs[0]["joint1_friction"].max() == pytest.approx(0.3, rel=0.2)
-
-
-def test_a_correction_ends_where_friction_turns_round() -> None:
-    tanh, lossy = rigid("torque", friction_law=TANH), rigid("current", motor={"gear_efficiency": 0.9})
-    rate, away = np.array([0.5]), np.array([-2.0])
-    for model in (tanh, lossy):
-        assert model.reach(rate, away) == pytest.approx(0.25)
-        assert model.reach(-rate, -away) == pytest.approx(0.25)
-        assert model.reach(rate, -rate) == model.reach(rate, rate) == model.reach(np.zeros(1), away) == 1.0
-    bristles = rigid("torque", friction_law=LUGRE)
-    assert bristles.reach(np.array([0.5, 0.0]), np.array([-2.0, 0.0])) == 1.0
 
 
 def test_the_long_arm_sticks_and_slides() -> None:

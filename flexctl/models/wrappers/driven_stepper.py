@@ -36,7 +36,7 @@ def _made(kind: str) -> tuple[Loops, float]:
         from ..timoshenko_planar.kernel.operations import OPERATIONS
     else:
         from ..timoshenko_spatial.kernel.operations import EXACT as OPERATIONS
-    return loops_around(OPERATIONS), said(OPERATIONS, OPERATIONS.stiffen is not None).prefers
+    return loops_around(OPERATIONS), said(OPERATIONS, OPERATIONS.divide is None).prefers
 
 
 def has_stepper(model: DrivenJoints) -> bool:
@@ -90,7 +90,7 @@ class Driven(Stepper):
 def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, plan: Plan, first: int) -> Stepper:
     """Return the engine of a run; see `engine.Plan`."""
     inner: Any = model.inner
-    n, broyden = model.n, plan.scheme.newton == "broyden"
+    n, broyden, grows = model.n, plan.scheme.newton == "broyden", False
     p, behind = len(inner.inputs), q.size - n
     if isinstance(inner, Stepping):
         own = inner.stepper(q[:n], v[:n], np.zeros(p), plan._replace(begins=False, commands={}, behind=behind), first)
@@ -105,7 +105,10 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T
-        room = general.room(compiled, n, p, 0, len(inner.outputs), ())
+        pushed = np.zeros((p, n))
+        pushed[model.replaced] = columns
+        grows = all(np.ptp(np.flatnonzero(column)) <= compiled.bandwidth for column in columns if column.any())
+        room = general.room(compiled, n, p, 0, len(inner.outputs), (), pushed)
         inside.traits[:] = within.traits
         form, prefers = general.form(compiled, room), KEPT
     size = inside.q.size
@@ -115,7 +118,7 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
     taken = [[*own_inputs, -1, -1][:2] for own_inputs in model.own]
     drives = joints(
         model.constants, columns, places, len(inner.outputs), np.array(taken), np.array(model.replaced),
-        np.array(model.kept), np.array(model.readings), p, model.kinks,
+        np.array(model.kept), np.array(model.readings), p, model.kinks, grows,
     )
     around = Around(form, inside, drives)
     return Driven(model, made, around, motion, u, plan, first, prefers=prefers, place=own, inside=within)
