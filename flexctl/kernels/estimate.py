@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .state import CONTROLLED, FLOOR, OWN, PATIENCE, PAUSE, SINCE, WAIT
+from .state import CONTROLLED, FLOOR, FULL, OWN, PATIENCE, PAUSE, SINCE, WAIT
 from .tables import FAST
 
 SOON = 1e-3
@@ -107,7 +107,7 @@ def weigh(gauge, scheme, h, t, deepest, split, keeps):
         if split:
             passing = abs(gauge.readings[1, j] - gauge.readings[2, j])
             e = min(e, raised * abs(gauge.readings[2, j] - gauge.readings[0, j]))
-        soon = gauge.number[SINCE] < SOON
+        soon = gauge.number[SINCE] + h <= SOON * (1.0 + 1e-9)
         gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
         gauge.passing[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else passing
         if gauge.kind[j] != CONTROLLED:
@@ -203,7 +203,10 @@ def may_leave(motion, scheme, ratio, h, memory):
     runs away at a constant rate, and 1 / (w T) of that in what swings. It is a part of what the arm's coordinates are
     off: a state of a cylinder is off by hundreds of times as much, and the arm would be left so.
     """
-    largest, part = 0.0, scheme.slack * h / min(scheme.length, LASTS * memory)
+    length = min(scheme.length, LASTS * memory)
+    largest, part = 0.0, scheme.slack * h / length
+    if scheme.sampled == 1.0 and scheme.newton != FULL:  # whose steps may take another share
+        part *= min(3.0 * h / (LOOPED * length), 1.0)
     for i in range(int(motion.number[OWN])):
         largest = max(largest, abs(motion.x[0, i]))
     return largest * min(part / max(ratio, 1e-300), PART if part > 0.0 else 0.0)

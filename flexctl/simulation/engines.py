@@ -74,7 +74,7 @@ def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, p
 
 
 def _of_the_arm(model: MechanicalModel, q: FloatArray) -> int:
-    """Return how many coordinates are those of the arm, which come first, and of a law around it, but not of cylinders."""
+    """Return how many coordinates are those of the arm, which come first, or of a law around it: all but cylinders."""
     return q.size if isinstance(model, ContinuousLoop) else min(len(innermost(model).coordinates), q.size)
 
 
