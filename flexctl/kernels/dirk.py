@@ -51,14 +51,17 @@ from .operations import Operations
 from .pieces import (
     LOOKS,
     MORE,
+    UNKNOWN,
     aim,
     any_commanded,
     bounded,
     correct,
     jump_found,
+    learn,
     look,
     look_on,
     moving,
+    rate_now,
     restore,
     save,
     scale,
@@ -116,7 +119,7 @@ from .tables import DIVERGED, DONE, INSIDE, NOT_CONVERGED
 EASY, SURELY = 0.15, 0.02
 """Parts of what is allowed below which steps are doubled: where the order is reduced, as in stiff arms that turn,
 or full. A doubling that failed makes those of the first kind wait."""
-TIRED, WORSE = 5e-4, 2.0
+TIRED, WORSE = 0.05, 2.0
 """As in `stepper`. Chosen by time: every step has five stages, whose corrections all become dearer."""
 LASTS = 0.95
 """Of an error in modes beyond the step so much is left by the next one: |R| at w h = 5.5, of which a third lasts. What
@@ -148,8 +151,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                 return max(status, NOT_CONVERGED), size, iteration
             if fresh:
                 motion.counts[2] += 1.0
-                number[CONVERGENCE] = min(2.0 * number[FIRST], 0.02) if number[FIRST] > 0.0 else 0.02
-                number[FACTORED], number[YOUNG], number[FIRST] = gh, 0.0, 0.0
+                number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = gh, 0.0, UNKNOWN, 0.0
                 changed = iteration > 0
             iteration += 1
             motion.counts[1] += 1.0
@@ -165,11 +167,10 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
             if full:
                 done = size <= limit
             else:
-                rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
+                rate = rate_now(number)
                 if taken < 1.0 or iteration > 1:
                     rate = shrinking(size, previous, taken, LEAST_RATE)
-                    number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
-                    number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
+                    learn(number, rate)
                 done = rate < 0.5 and size * rate <= max(REST * limit, number[ENOUGH]) * (1.0 - rate)
                 done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)
                 slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))

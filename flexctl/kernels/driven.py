@@ -200,10 +200,10 @@ def along(joints, j, d):
 @kernel(**PLAIN)
 def same(joints):
     """Whether all stiffnesses are those that the factors hold."""
+    alike = True
     for j in range(joints.torques.size):
-        if joints.left[j, 1] != joints.held[j]:
-            return False
-    return True
+        alike = alike and joints.left[j, 1] == joints.held[j]
+    return alike
 
 
 @kernel(**PLAIN)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .state import CONTROLLED, FLOOR, PATIENCE, PAUSE, SINCE, WAIT
+from .state import CONTROLLED, FLOOR, FULL, OWN, PATIENCE, PAUSE, SINCE, WAIT
 from .tables import FAST
 
 SOON = 1e-3
@@ -41,6 +41,9 @@ tenth of its share adds up to less than a tenth of rtol whatever it is."""
 PART = 0.1
 """Of a local error that hardly matters, more than this part is not left by Newton either. Chosen: the estimate is made
 of corrections, and is known to about a tenth then."""
+LASTS = 10.0
+"""So many times longer than errors of a sampled loop are remembered may what Newton leaves swing on: rests are in time
+with the motion, and a loop that hardly damps a mode does not correct them. Chosen."""
 LEAST = 0.1
 """Of the usual share is always left to a step. Chosen, or a sum that is nearly spent would stop the run: at most a
 tenth of rtol is spent on top of it."""
@@ -104,7 +107,7 @@ def weigh(gauge, scheme, h, t, deepest, split, keeps):
         if split:
             passing = abs(gauge.readings[1, j] - gauge.readings[2, j])
             e = min(e, raised * abs(gauge.readings[2, j] - gauge.readings[0, j]))
-        soon = gauge.number[SINCE] < SOON
+        soon = gauge.number[SINCE] + h <= SOON * (1.0 + 1e-9)
         gauge.local[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else e
         gauge.passing[j] = 0.0 if soon and gauge.kind[j] != CONTROLLED else passing
         if gauge.kind[j] != CONTROLLED:
@@ -197,10 +200,14 @@ def may_leave(motion, scheme, ratio, h, memory):
     A rest d moves the rates by d / (g h), g about 1/2. With a kept tangent rests are in time with the motion: N of them
     move a mode of w by N d / (g h w), 1 / (g h w) times as far as N local errors of that size do, and a rigid arm by
     N^2 d / g. So the part that may be left goes with h / T: all of them together then cost 3 slack / g of rtol in what
-    runs away at a constant rate, and 1 / (w T) of that in what swings.
+    runs away at a constant rate, and 1 / (w T) of that in what swings. It is a part of what the arm's coordinates are
+    off: a state of a cylinder is off by hundreds of times as much, and the arm would be left so.
     """
-    largest, part = 0.0, scheme.slack * h / min(scheme.length, memory)
-    for i in range(motion.q.size):
+    length = min(scheme.length, LASTS * memory)
+    largest, part = 0.0, scheme.slack * h / length
+    if scheme.sampled == 1.0 and scheme.newton != FULL:  # whose steps may take another share
+        part *= min(3.0 * h / (LOOPED * length), 1.0)
+    for i in range(int(motion.number[OWN])):
         largest = max(largest, abs(motion.x[0, i]))
     return largest * min(part / max(ratio, 1e-300), PART if part > 0.0 else 0.0)
 

@@ -21,7 +21,7 @@ from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from .operations import Operations
 from .parts import soon
 from .pointers import pointer
-from .state import KEPT, LOOSE, SDIRK, TIME
+from .state import KEPT, LOOSE, OWN, SDIRK, TIME
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
@@ -123,6 +123,22 @@ def sense(form, motion, u, rows, y):
 
 
 @kernel(**INSIDE)
+def size_of(motion, d):
+    """Largest entry of a correction of the arm; inf if any entry is not finite.
+
+    Cylinders behind it follow at once what the arm does, by corrections that may be a thousand times larger: how fast
+    these shrink says nothing of those of the arm.
+    """
+    size = 0.0
+    for i in range(motion.q.size):
+        if not np.isfinite(d[i]):
+            return np.inf
+        if i < motion.number[OWN]:
+            size = max(size, abs(d[i]))
+    return size
+
+
+@kernel(**INSIDE)
 def solve_open(form, motion, u, ca, cv, cq, fresh):
     """One correction without closures."""
     r, t = form.room, motion.number[TIME]
@@ -133,10 +149,7 @@ def solve_open(form, motion, u, ca, cv, cq, fresh):
             return SINGULAR, np.inf
     form.residual(t, motion.q, motion.v, motion.a, u, r.reals, r.ints, motion.d)
     solve(r.S, r.pivots, r.w, motion.d)
-    size = 0.0
-    for i in range(motion.d.size):
-        size = max(size, abs(motion.d[i])) if np.isfinite(motion.d[i]) else np.inf
-    return DONE, size
+    return DONE, size_of(motion, motion.d)
 
 
 @kernel(**PLAIN)
@@ -219,11 +232,10 @@ def solve_closed(form, motion, u, ca, cv, cq, fresh):
     solve_full(r.A, r.pivots, r.right)
     if cv != 0.0 and r.baumgarte.size == 0:
         solve_full(r.A, r.pivots, r.other)
-    size = 0.0
     for i in range(n):
         motion.d[i], motion.gap[i] = r.right[i], r.other[i]
-        both = abs(r.right[i]) + abs(r.other[i])
-        size = max(size, both) if np.isfinite(both) else np.inf
+        r.other[i] = abs(r.right[i]) + abs(r.other[i])
+    size = size_of(motion, r.other)
     for i in range(motion.lam.size):
         motion.lift[i] = r.scale[0] * r.right[n + i]
     return DONE, size
@@ -323,13 +335,11 @@ def solve_given(form, motion, u, ca, cv, cq, fresh):
             opening += r.G[k, i] * motion.a[i]
         r.right[n + k] = r.scale[0] * opening / ca if motion.number[LOOSE] == 0.0 else 0.0
     solve_full(r.A, r.pivots, r.right)
-    size = 0.0
     for i in range(n):
         motion.d[i] = r.right[i]
-        size = max(size, abs(r.right[i])) if np.isfinite(r.right[i]) else np.inf
     for k in range(motion.lam.size):
         motion.lift[k] = r.scale[0] * r.right[n + k]
-    return DONE, size
+    return DONE, size_of(motion, motion.d)
 
 
 @kernel(**INSIDE)

@@ -10,7 +10,7 @@ from .idle import all_of_it
 
 FORESEEN = 1e-3
 """Part of the tolerance below which a second correction is left out, where nothing else is said."""
-PAYS = 5e-4, 2.0
+PAYS = 0.05, 2.0
 """Rate of convergence from which on new factors pay, and how many times worse than at first it must be; chosen by time.
 ANCF, of which settled steps took 23 % longer with these, says its own."""
 

@@ -10,6 +10,8 @@ LOOKS = 6
 """Looks ahead and behind, by turns, with which a run begins that begins in motion."""
 MORE = 40.0
 """A jump may take so many more iterations than a step: the tangent at its end is not the one where it begins."""
+UNKNOWN = 0.02
+"""Rate of convergence that is expected of new factors. Chosen."""
 ROUNDING = 1e-10
 """Largest rest of a jump, beside the arm, that is accepted when corrections shrink no more."""
 
@@ -181,13 +183,35 @@ def aim(motion, k, part, h):
 
 
 @kernel(**FAST)
+def worn(age):
+    """How many times slower corrections shrink with kept factors of this age, in steps, than with new ones.
+
+    The arm moves away from where they were made, by as much in every step, and faster where it begins to move.
+    """
+    return (1.0 + age) * 1.1**age
+
+
+@kernel(**FAST)
+def rate_now(number):
+    """Rate of convergence that is expected of the factors at their age."""
+    return number[CONVERGENCE] * worn(number[YOUNG])
+
+
+@kernel(**FAST)
+def learn(number, rate):
+    """Take a rate of convergence that was seen; that of new factors is one of Newton's, and says nothing of later."""
+    least = UNKNOWN if number[YOUNG] == 0.0 else 0.0
+    number[CONVERGENCE] = min(max(rate, least), 0.9) / worn(number[YOUNG])
+    number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
+
+
+@kernel(**FAST)
 def tired(number, least, worse):
     """Whether kept factors have become so poor that new ones take less time than the corrections they cost.
 
     From a rate of convergence of `least` on new ones pay, where it was so many times better when they were new.
     """
-    rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
-    return number[FIRST] > 0.0 and rate > max(worse * number[FIRST], least)
+    return number[FIRST] > 0.0 and rate_now(number) > max(worse * number[FIRST], least)
 
 
 @kernel(**FAST)

@@ -67,13 +67,14 @@ MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC, INT, VEC), Motion)
 
 (
     LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, ALIKE,
-    NUMBERS,
-) = range(16)
+    OWN, NUMBERS,
+) = range(17)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
 1 while a correction is an error, which leaves closures as they are; the first rate with these factors; by what the
 last second correction with a fresh tangent was smaller, and than which; what may be left of a correction, by the local
 error; by what the second correction of the last jump was smaller; so many steps of one length were the last (2: or
-more)."""
+more); so many coordinates are those of the arm, whose local errors say what Newton may leave: states of motors and
+cylinders behind them have other units, and are as large as they like."""
 
 
 class Scheme(NamedTuple):
@@ -133,14 +134,15 @@ def motion(
 ) -> Motion:
     """Return the state of n coordinates at q, v, with room for so many more behind q, v, a for `around`."""
     n, zeros = q.size, np.zeros
-    d = zeros(n + closures)
+    d, number = zeros(n + closures), zeros(NUMBERS)
+    number[OWN] = n
     x, rate, a = (whole[:n] for whole in zeros((3, n + behind)))
     x[:], rate[:] = q, v
     return Motion(
         x, rate, a, zeros(n), zeros(n), zeros(closures), d, zeros(n if gap else 0), d[n:],
         zeros(joints), zeros(joints, np.int64), zeros((1, 4 * joints)), zeros((joints, 4)), zeros((6, n)),
         zeros((2, max(closures, joints))), zeros((32 if broyden else 0, n + closures)),
-        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), zeros(NUMBERS), zeros(4), zeros(PARTS, np.int64),
+        zeros((ROWS, max(n + closures, 4))), zeros((5, n)), number, zeros(4), zeros(PARTS, np.int64),
         zeros(TRAITS),
     )
 

@@ -56,16 +56,19 @@ from .operations import Operations
 from .pieces import (
     LOOKS,
     MORE,
+    UNKNOWN,
     aim,
     any_commanded,
     bounded,
     broyden,
     correct,
     jump_found,
+    learn,
     look,
     look_on,
     moving,
     predict,
+    rate_now,
     restore,
     save,
     scale,
@@ -271,7 +274,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     size_now *= over
                 if fresh and phase != ESTIMATE and phase != LASTING:
                     motion.counts[2] += 1.0
-                    number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = key, 0.0, 0.02, 0.0
+                    number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = key, 0.0, UNKNOWN, 0.0
                     changed = iteration > 0
                 if feeds:
                     begin_at = law.drives.size
@@ -379,11 +382,10 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         expected = number[SHRUNK] * size * max(size / number[FROM], 1.0)
                         done = done or (not careful and expected <= max(foreseen * limit, number[ENOUGH]))
                 else:  # what is left after a correction, by the rate at which they shrink; or they shrink no more
-                    rate = number[CONVERGENCE] * 1.1 ** number[YOUNG]
+                    rate = rate_now(number)
                     if taken < 1.0 or iteration > 1:
                         rate = shrinking(size, previous, taken, 1e-3)
-                        number[CONVERGENCE] = min(rate, 0.9) / 1.1 ** number[YOUNG]
-                        number[FIRST] = rate if number[FIRST] == 0.0 else number[FIRST]
+                        learn(number, rate)
                     done = rate < 0.5 and size * rate <= max(rest * limit, number[ENOUGH]) * (1.0 - rate)
                     done = done or (iteration > 1 and size <= limit and rate >= 0.5 and fresh)  # rounding
                     slow = not done and iteration > 1 and (rate > 0.5 or (rate > 0.1 and not changed))

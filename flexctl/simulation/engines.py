@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.linalg as sla
 
-from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping, Wrapping
+from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping, Wrapping, innermost
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels import explicit, state
 from ..kernels import linear as linear_kernels
@@ -55,6 +55,7 @@ def implicit(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray
         raise NotAvailable(f"{model.kind} has no compiled functions; use the plain engine")
     n, m, closed = q.size, len(model.closures), compiled.closure is not None
     motion = state.motion(q, v, m, 0, gap=closed, broyden=plan.scheme.newton == "broyden")
+    motion.number[state.OWN] = _of_the_arm(model, q)
     room = general.room(compiled, n, u.size, m, len(model.outputs), plan.scheme.baumgarte)
     form = general.form(compiled, room)
     return Stepper(model, general.LOOPS[closed], form, motion, u, plan, first, prefers=state.KEPT)
@@ -66,8 +67,14 @@ def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, p
 
     m = len(model.closures)
     motion = state.motion(q, v, m, 0, gap=m > 0, broyden=plan.scheme.newton == "broyden")
+    motion.number[state.OWN] = _of_the_arm(model, q)
     form = Plain(model, plan.scheme.baumgarte)
     return Stepper(model, plain_loops(closed=m > 0), form, motion, u, plan, first, prefers=state.KEPT)
+
+
+def _of_the_arm(model: MechanicalModel, q: FloatArray) -> int:
+    """Return how many coordinates are those of the arm, which come first, or of a law around it: all but cylinders."""
+    return q.size if isinstance(model, ContinuousLoop) else min(len(innermost(model).coordinates), q.size)
 
 
 class _Mechanical:

@@ -18,7 +18,7 @@ from ..kernels.dirk import dirk
 from ..kernels.engine import Loops
 from ..kernels.general import CLOSED_ENOUGH, CLOSINGS, NEARLY, YIELDS
 from ..kernels.operations import Operations
-from ..kernels.state import KEPT, LOOSE, SDIRK, TIME, Motion
+from ..kernels.state import KEPT, LOOSE, OWN, SDIRK, TIME, Motion
 from ..kernels.stepper import stepper
 from ..kernels.tables import DONE, SINGULAR, Record
 from ..model import FloatArray, MechanicalModel, balance, closure_forces, closure_turn
@@ -68,8 +68,7 @@ class Plain:
         motion.d[:n] = correction[:n, 0]
         if m:
             motion.gap[:], motion.lift[:] = correction[:n, 1], scale * correction[n:, 0]
-        size = float(np.abs(correction[:n]).max(initial=0.0))
-        return DONE, size if np.isfinite(size) else np.inf
+        return DONE, _size(motion, correction[:n])
 
     def choose(self, motion: Motion) -> None:
         """Choose the coordinates that closures give; see `kernels.general.choose`."""
@@ -109,8 +108,7 @@ class Plain:
         opening = np.zeros(lam.size) if loose else G @ a + model.closure_bias(q, v)
         found = sla.lu_solve(lu, np.concatenate([residual, scale * opening / ca]), check_finite=False)
         motion.d[:n], motion.lift[:] = found[:n], scale * found[n:]
-        size = float(np.abs(found[:n]).max(initial=0.0))
-        return DONE, size if np.isfinite(size) else np.inf
+        return DONE, _size(motion, found[:n])
 
     def reach(self, motion: Motion, cv: float) -> float:
         """Return the part of a correction that is taken at once; see `kernels.operations.Operations`."""
@@ -119,6 +117,13 @@ class Plain:
     def measure(self, motion: Motion, u: FloatArray, y: FloatArray) -> None:
         """Fill the sensor readings."""
         y[:] = self.model.output(motion.q, motion.v, motion.a, u)
+
+
+def _size(motion: Motion, d: FloatArray) -> float:
+    """Return the largest entry of a correction of the arm; see `kernels.general.size_of`."""
+    if not np.isfinite(d).all():
+        return np.inf
+    return float(np.abs(d[: int(motion.number[OWN])]).max(initial=0.0))
 
 
 def _limit(form: Plain, motion: Motion, tolerance: float, h: float) -> float:

@@ -49,6 +49,11 @@ ROUNDED = 1e-13
 """Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
 RINGS = 0.6
 """Part of rtol from which on it matters what a ringing puts off. Chosen: what is raised of the sums covers less."""
+DIVIDED = 1.05
+"""So many times the steps of the grid are those of a run that was divided somewhere. Chosen."""
+WITHIN = 0.99
+"""Part of rtol up to which is claimed what jumps of a law may hide from steps that follow the error: no more is known
+of them, and they were as short as was asked for."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -202,7 +207,7 @@ class Run:
         if not good:
             self._follow(asked, whole, report)
             if self.looped and first is not None:
-                self.accuracy.temper(first[0], self.record.y, first[1])
+                self._after_following(first)
         if self.sticks:
             self._refine(asked, whole)
         report(1.0)
@@ -212,6 +217,17 @@ class Run:
         self.accuracy.again()
         (self.q, self.v), self.plan = whole, asked._replace(gauge=self.accuracy.gauge)
         self._pass(lambda part: report(PILOT + (1.0 - PILOT) * part))
+
+    def _after_following(self, first: tuple[FloatArray, FloatArray]) -> None:
+        """Take what a run in steps of the grid tells of one whose steps followed the error; outputs, sums of the first.
+
+        That of one whose steps were hardly divided is the same run: it says nothing, and jumps of a law hide as much.
+        """
+        if self.work.get("steps", 0) > DIVIDED * (self.t.size - 1):
+            self.accuracy.temper(first[0], self.record.y, first[1])
+        else:
+            self.accuracy.hides[:] = largest_jump(self)
+            self.accuracy.hides = np.minimum(hidden_parts(self), WITHIN * self.setup.rtol)
 
     def _halve(self, asked: Any, whole: tuple[FloatArray, FloatArray]) -> bool:
         """Run in half steps, which change what can be seen by so much that the rest is known; return if it is little.
