@@ -29,12 +29,12 @@ Spong 1987 (flexible joints).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import DefinitionError, caution, require
+from ...errors import DefinitionError, NotAvailable, caution, require
 from ...kernels import drive_places as kernel
 from ...machine.arm import Arm, Joint
 from ...machine.drives import DriveCaution
@@ -113,8 +113,13 @@ def check_joint(joint: Joint, name: str) -> None:
 
 
 def layered(joint: Joint, known: Collection[str]) -> bool:
-    """Whether a joint needs this layer around a model that knows these features."""
+    """Whether a joint needs this layer around a model that knows these features.
+
+    A flexible joint does around every model, so that its angle is that of the link and the motor's is read beside it in
+    all of them; but one whose motor's side follows a commanded motion, which is the joint of the model that knows it.
+    """
     own = any(getattr(joint, key) for key in _OWN) or joint.drive in ("voltage", "current")
+    own = own or (joint.stiffness > 0 and joint.drive != "motion")
     shared = any(getattr(joint, key) and feature not in known for key, feature in _SHARED.items())
     return own or shared or _DRIVES.get(joint.drive, "") not in {"", *known}
 
@@ -146,13 +151,38 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
             raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
         if arm.closures and "closure" not in known:
             continue  # the arm is refused for its loops
+        _check_led(joint, i + 1, known)
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
             f"joint {i + 1} is free and in a loop of {kind}, where it has no friction and no spring; leave them out",
         )
-        inner[i], drives[i] = bare(joint, known)
+        inner[i], around = bare(joint, known)
+        # D = alpha M of the whole arm: of rotors that stand in this layer too
+        alpha = arm.damping.alpha if arm.damping.kind == "rayleigh" else 0.0
+        drives[i] = replace(around, friction=around.friction + alpha * around.total_rotor_inertia)
+    _say_what_is_not_damped(arm, drives)
     return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})
+
+
+def _check_led(joint: Joint, number: int, known: Collection[str]) -> None:
+    """Refuse a flexible joint whose motor's side is to follow a motion, where the model does not have that itself."""
+    if joint.drive == "motion" and joint.stiffness > 0 and not {"motion_drive", "joint_stiffness"} <= set(known):
+        raise NotAvailable(
+            f'joint {number}: a flexible joint with drive = "motion" is of finite_segment and transfer_matrix alone; '
+            'lead its motor by a spring, drive = "servo" with servo_stiffness and servo_damping, or use one of them'
+        )
+
+
+def _say_what_is_not_damped(arm: Arm, drives: Mapping[int, Joint]) -> None:
+    """Warn of joint springs that a modal ratio leaves out and that have no damper."""
+    bare_springs = [i + 1 for i, joint in drives.items() if joint.stiffness > 0 and joint.damping == 0]
+    if bare_springs and arm.damping.kind == "modal" and arm.damping.ratio > 0:
+        caution(
+            f"[damping] ratio = {arm.damping.ratio:g} is that of the arm's modes without the springs of its joints, "
+            f"which have dampers of their own; modes that bend joint {', '.join(map(str, bare_springs))} are damped "
+            "less: give its damping [N m s/rad], about 2 ratio stiffness / (2 pi frequency in Hz)"
+        )
 
 
 _UNLOADED = 1e-9
