@@ -151,6 +151,9 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
             raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
         if arm.closures and "closure" not in known:
             continue  # the arm is refused for its loops
+        if joint.drive == "motion" and "motion_drive" not in known:
+            inner[i] = replace(bare(joint, known)[0], drive="motion")  # refused for that, not for what is put around
+            continue
         _check_led(joint, i + 1, known)
         loop = bool(arm.closures) and joint.drive == "free"
         require(
@@ -162,7 +165,7 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         alpha = arm.damping.alpha if arm.damping.kind == "rayleigh" else 0.0
         drives[i] = replace(around, friction=around.friction + alpha * around.total_rotor_inertia)
     _say_what_is_not_damped(arm, drives)
-    return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})
+    return (replace(arm, joints=tuple(inner)), drives) if inner != list(arm.joints) else (arm, {})
 
 
 def _check_led(joint: Joint, number: int, known: Collection[str]) -> None:
