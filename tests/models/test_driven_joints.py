@@ -240,6 +240,27 @@ class TestUnused:
         with pytest.warns(DriveCaution, match=f'^{named} of the motor: no effect .* drive = "{drive}"'):
             fx.Joint(drive=drive, motor=motor)
 
+    @pytest.mark.parametrize(("table", "key"), [("motor", "motor"), ("friction", "friction_law")])
+    def test_a_table_that_no_joint_names(self, tmp_path: Any, table: str, key: str) -> None:
+        own = "gear_ratio = 50.0" if table == "motor" else "coulomb = 0.1"
+        link = "[[link]]\nlength = 0.5\nbending_stiffness = 2.0\nmass_per_length = 0.2\n"
+        rest = f'[{table}.one]\n{own}\n[model]\nkind = "timoshenko_planar"\n'
+        (tmp_path / "arm.toml").write_text(f"{link}[[joint]]\nhub_inertia = 0.01\n{rest}")
+        with pytest.warns(DriveCaution, match=rf"^\[{table}.one\] has no effect: .* {key} = "):
+            fx.load_plant(tmp_path / "arm.toml")
+        (tmp_path / "arm.toml").write_text(f'{link}[[joint]]\nhub_inertia = 0.01\n{key} = "one"\n{rest}')
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fx.load_plant(tmp_path / "arm.toml")
+
+    def test_static_friction_that_creeping_hides(self) -> None:
+        law = {"coulomb": 0.1, "static": 0.15, "stribeck_rate": 0.05}
+        with pytest.warns(DriveCaution, match=r"static = 0.15 N m is not reached: .* at most 0.101 N m"):
+            fx.Friction("tanh", creep_rate=0.04, **law)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fx.Friction("tanh", creep_rate=0.005, **law)
+
     def test_an_amplifier_for_currents_has_no_limit_of_voltage(self) -> None:
         motor = fx.Motor(torque_constant=0.1, resistance=2.0, max_current=3.0, max_voltage=5.0)
         with pytest.warns(DriveCaution, match="^max_voltage of the motor"):
@@ -480,6 +501,7 @@ class TestRefusals:
             (lambda: fx.Joint(drive="voltage", motor=fx.Motor(torque_constant=0.1)), "needs a motor with resistance"),
             (lambda: fx.Joint(backlash=0.01), "has no effect without stiffness"),
             (lambda: fx.Joint(cubic_stiffness=1.0), "has no effect without stiffness"),
+            (lambda: fx.Joint(stiffness=1.0, backlash=0.01, backlash_rounding=0.02), "no play would be left"),
             (lambda: fx.Friction("lugre", coulomb=0.1), "needs bristle_stiffness"),
             (lambda: fx.Friction("tanh", coulomb=0.1, static=0.05), "is below coulomb"),
             (lambda: fx.Friction("tanh"), "coulomb"),
