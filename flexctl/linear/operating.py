@@ -71,7 +71,7 @@ def rest_point(
         The arm.
     pose : mapping or sequence, optional
         Joint variables by coordinate, ``{"joint2": 0.5}`` [rad; m of prismatic joints], or of all driven joints in
-        order; those of the reference pose by default.
+        order; those of the reference pose by default. Of a flexible joint that of its motor's side: its link sags.
     load : mapping or ndarray, optional
         Other inputs that act, ``{"tip_force_y": 5.0}`` [unit of the input].
 
@@ -108,7 +108,7 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
     if not isinstance(pose, Mapping):
         values = np.atleast_1d(real_array("pose", pose)).tolist()
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
-        return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
+        return dict(zip(_in_order(model, held), values, strict=True))
     own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor
     only = next((s for s in model.coordinates if s.name in held), None)
     if "joint1" in own and own["joint1"] not in held and len(held) == 1 and only is not None and only.unit == "rad":
@@ -119,6 +119,12 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
     chosen = {own[name]: float(value) for name, value in pose.items()}
     require(bool(np.isfinite(list(chosen.values())).all()), f"pose {chosen} must be finite")
     return chosen
+
+
+def _in_order(model: MechanicalModel, held: Mapping[str, str]) -> list[str]:
+    """Return the coordinates that are held in the order of the joints: motors of flexible ones stand behind the arm."""
+    place = {name: i for i, name in enumerate(names(model.coordinates))}
+    return sorted(held, key=lambda name: place.get(name.removesuffix("_motor"), place[name]))
 
 
 def _as_it_stands(model: MechanicalModel) -> OperatingPoint | None:
