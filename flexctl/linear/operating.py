@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..abilities import ArmModel, KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
-from ..errors import Caution, ConvergenceError, caution, require, unknown
+from ..abilities import ArmModel, KnowsRestPoint, Restable, Resting, commands_of, joints_of, lags_of, led_of, within
+from ..errors import Caution, ConvergenceError, FlexctlError, caution, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
@@ -99,7 +99,34 @@ def rest_point(
     hold = {s.name: chosen.get(s.name, float(q[i])) for i, s in enumerate(model.coordinates) if s.name in held}
     taken = [name for name in held.values() if given[names(model.inputs).index(name)]]
     require(not taken, f"{', '.join(taken)} holds a joint of {model.kind} and takes what this needs: leave it out")
-    return equilibrium(model, hold=hold, balance=[held[name] for name in hold], load=given, guess=q)
+    balance = [held[name] for name in hold]
+    try:
+        return equilibrium(model, hold=hold, balance=balance, load=given, guess=q)
+    except ConvergenceError:
+        near = _wound(model, hold)
+        if near is None:
+            raise
+    return equilibrium(model, hold=hold, balance=balance, load=given, guess=near)
+
+
+def _wound(model: MechanicalModel, hold: Mapping[str, float]) -> FloatArray | None:
+    """Return coordinates with the springs of flexible joints wound by what they carry, their motors as they are held.
+
+    Out of the undeformed arm no equilibrium grows where a joint has play: within it nothing carries the weight.
+    """
+    place = {name: i for i, name in enumerate(names(model.coordinates))}
+    joints = [name.removesuffix("_motor") for name in _in_order(model, dict.fromkeys(hold, ""))]
+    motors = {joint: f"{joint}_motor" for joint in joints if f"{joint}_motor" in hold and joint in place}
+    if not motors or not isinstance(model, Restable):
+        return None
+    try:
+        q = np.array(model.rest([hold.get(motors.get(joint, joint), 0.0) for joint in joints]), float)
+    except (FlexctlError, ValueError):
+        return None  # it has joints that nothing holds, or a spring that does not carry them
+    for joint, motor in motors.items():
+        turn = q[place[motor]] - hold[motor]
+        q[[place[motor], place[joint]]] -= turn
+    return q
 
 
 def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | None) -> dict[str, float]:
