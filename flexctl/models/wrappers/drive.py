@@ -113,13 +113,8 @@ def check_joint(joint: Joint, name: str) -> None:
 
 
 def layered(joint: Joint, known: Collection[str]) -> bool:
-    """Whether a joint needs this layer around a model that knows these features.
-
-    A flexible joint does around every model, so that its angle is that of the link and the motor's is read beside it in
-    all of them; but one whose motor's side follows a commanded motion, which is the joint of the model that knows it.
-    """
+    """Whether a joint needs this layer around a model that knows these features."""
     own = any(getattr(joint, key) for key in _OWN) or joint.drive in ("voltage", "current")
-    own = own or (joint.stiffness > 0 and joint.drive != "motion")
     shared = any(getattr(joint, key) and feature not in known for key, feature in _SHARED.items())
     return own or shared or _DRIVES.get(joint.drive, "") not in {"", *known}
 
@@ -143,9 +138,14 @@ def bare(joint: Joint, known: Collection[str]) -> tuple[Joint, Joint]:
 
 def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, Joint]]:
     """Return the arm that a model knowing these features is built of, and the drives around its joints, by index."""
+    from .. import REGISTRY
+
     inner, drives = list(arm.joints), {}
     for i, joint in enumerate(arm.joints):
-        if not layered(joint, known):
+        # a flexible joint in every formulation, so that its angle is that of the link and the motor's is read beside it
+        # in all of them; not one whose motor's side follows a motion, nor in models from outside that know it
+        both_sides = joint.stiffness > 0 and joint.drive != "motion" and kind in REGISTRY
+        if not both_sides and not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
             raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
