@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import models
-from ..errors import DefinitionError, require, unknown
+from ..errors import DefinitionError, caution, require, unknown
 from ..machine import arm as machine
 from ..machine import drives
 from ..machine.measured import Measured, link_of
@@ -228,6 +228,13 @@ def _assemble(name: str, parts: Mapping[str, Any]) -> machine.Arm:
                     raise unknown(table, _printable(joint[key]), parts[table])
             found = {key: parts[table][joint[key]] for key, table in named.items() if key in joint}
             joints.append(machine.Joint(**{**joint, **found}))
+    for key, table in (("motor", "motor"), ("friction_law", "friction")):
+        for unused in sorted(parts[table].keys() - {joint.get(key) for joint in parts["joint"]}):
+            caution(
+                f"[{table}.{unused}] has no effect: no joint names it; "
+                f'write {key} = "{unused}" in a [[joint]], or leave it out',
+                drives.DriveCaution,
+            )
     return machine.Arm(
         name, tuple(links), tuple(joints), parts["payload"], parts["damping"],
         tuple(parts["sensor"]), tuple(parts["actuator"]), parts["gravity"],

@@ -298,10 +298,8 @@ def _refuse_lookalikes(record: Record, given: Mapping[str, Any]) -> None:
             raise DefinitionError(f'unknown matrix "{key}" (did you mean "{missing[0]}"?)')
     if "A" not in given:
         lacking = [name for name in ("M", "K") if name not in given]
-        require(
-            not lacking,
-            f"{' and '.join(lacking)} missing among {sorted(record) or 'no matrices'}; give M and K, or A, B, C, D",
-        )
+        there = sorted(record) or "no matrices (structures and objects are not looked into)"
+        require(not lacking, f"{' and '.join(lacking)} missing among {there}; give M and K, or A, B, C, D")
 
 
 def from_control(system: Any) -> FirstOrder:

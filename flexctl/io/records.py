@@ -53,7 +53,8 @@ def record_bytes(suffix: str, record: Mapping[str, Value]) -> bytes:
 def read_record(path: str | Path) -> Record:
     """Read a record, or any .mat, .npz or .json file of matrices, or a group of .mtx files by one of them."""
     try:
-        return {key: _real(value) if isinstance(value, np.ndarray) else value for key, value in read_raw(path).items()}
+        raw = read_raw(path)
+        return {key: _real(value, key) if isinstance(value, np.ndarray) else value for key, value in raw.items()}
     except DefinitionError as error:
         named = str(error).startswith(str(path))
         raise DefinitionError(str(error) if named else f"{path}: {error}") from error
@@ -109,8 +110,12 @@ def _read_mat(stream: IO[bytes]) -> dict[str, Any]:
     return dict(read_hdf5(data) if is_hdf5(data) else read_mat(data))
 
 
-def _real(value: np.ndarray[Any, Any]) -> FloatArray:
-    require(value.dtype.kind != "c" or not np.any(value.imag), "a matrix is complex; plants are real")
+def _real(value: np.ndarray[Any, Any], key: str) -> FloatArray:
+    require(
+        value.dtype.kind != "c" or not np.any(value.imag),
+        f"{key} is complex; plants are real. Of a stiffness with a loss factor give the real part as K and a damping D "
+        "beside it; a measured response is one with omega, which fx.load_plant and identify.read_frf take",
+    )
     return np.ascontiguousarray(value.real, dtype=float)
 
 

@@ -198,7 +198,8 @@ def _free(model: MechanicalModel, hold: Mapping[str, float]) -> list[str]:
 def _refusal(model: MechanicalModel, hold: Mapping[str, float], found: Outcome) -> str:
     joints = [name for name in joints_of(model).values() if name not in hold]
     free = _free(model, hold)
-    remedy = f"hold the joints too ({', '.join(joints)})" if joints else "reduce the load, or give a guess (guess=...)"
+    near = "reduce the load, or give fx.equilibrium a guess near it (guess=...)"
+    remedy = f"hold the joints too ({', '.join(joints)})" if joints else near
     if free and not joints:
         remedy = f"{', '.join(free)} of the arm turns freely: begin near where it hangs (its angle in the plant file)"
     part = f"{100.0 * found.last.s:.4g} % of the way from the start to the full load and pose"

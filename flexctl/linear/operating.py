@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..abilities import ArmModel, KnowsRestPoint, Resting, commands_of, joints_of, lags_of, led_of, within
-from ..errors import Caution, ConvergenceError, caution, require, unknown
+from ..abilities import ArmModel, KnowsRestPoint, Restable, Resting, commands_of, joints_of, lags_of, led_of, within
+from ..errors import Caution, ConvergenceError, FlexctlError, caution, require, unknown
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
 from ..models.continuation import largest
@@ -71,7 +71,7 @@ def rest_point(
         The arm.
     pose : mapping or sequence, optional
         Joint variables by coordinate, ``{"joint2": 0.5}`` [rad; m of prismatic joints], or of all driven joints in
-        order; those of the reference pose by default.
+        order; those of the reference pose by default. Of a flexible joint that of its motor's side: its link sags.
     load : mapping or ndarray, optional
         Other inputs that act, ``{"tip_force_y": 5.0}`` [unit of the input].
 
@@ -99,7 +99,34 @@ def rest_point(
     hold = {s.name: chosen.get(s.name, float(q[i])) for i, s in enumerate(model.coordinates) if s.name in held}
     taken = [name for name in held.values() if given[names(model.inputs).index(name)]]
     require(not taken, f"{', '.join(taken)} holds a joint of {model.kind} and takes what this needs: leave it out")
-    return equilibrium(model, hold=hold, balance=[held[name] for name in hold], load=given, guess=q)
+    balance = [held[name] for name in hold]
+    try:
+        return equilibrium(model, hold=hold, balance=balance, load=given, guess=q)
+    except ConvergenceError:
+        near = _wound(model, hold)
+        if near is None:
+            raise
+    return equilibrium(model, hold=hold, balance=balance, load=given, guess=near)
+
+
+def _wound(model: MechanicalModel, hold: Mapping[str, float]) -> FloatArray | None:
+    """Return coordinates with the springs of flexible joints wound by what they carry, their motors as they are held.
+
+    Out of the undeformed arm no equilibrium grows where a joint has play: within it nothing carries the weight.
+    """
+    place = {name: i for i, name in enumerate(names(model.coordinates))}
+    joints = [name.removesuffix("_motor") for name in _in_order(model, dict.fromkeys(hold, ""))]
+    motors = {joint: f"{joint}_motor" for joint in joints if f"{joint}_motor" in hold and joint in place}
+    if not motors or not isinstance(model, Restable):
+        return None
+    try:
+        q = np.array(model.rest([hold.get(motors.get(joint, joint), 0.0) for joint in joints]), float)
+    except (FlexctlError, ValueError):
+        return None  # it has joints that nothing holds, or a spring that does not carry them
+    for joint, motor in motors.items():
+        turn = q[place[motor]] - hold[motor]
+        q[[place[motor], place[joint]]] -= turn
+    return q
 
 
 def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | None) -> dict[str, float]:
@@ -108,7 +135,7 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
     if not isinstance(pose, Mapping):
         values = np.atleast_1d(real_array("pose", pose)).tolist()
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
-        return dict(zip((s.name for s in model.coordinates if s.name in held), values, strict=True))
+        return dict(zip(_in_order(model, held), values, strict=True))
     own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor
     only = next((s for s in model.coordinates if s.name in held), None)
     if "joint1" in own and own["joint1"] not in held and len(held) == 1 and only is not None and only.unit == "rad":
@@ -119,6 +146,12 @@ def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | Non
     chosen = {own[name]: float(value) for name, value in pose.items()}
     require(bool(np.isfinite(list(chosen.values())).all()), f"pose {chosen} must be finite")
     return chosen
+
+
+def _in_order(model: MechanicalModel, held: Mapping[str, str]) -> list[str]:
+    """Return the coordinates that are held in the order of the joints: motors of flexible ones stand behind the arm."""
+    place = {name: i for i, name in enumerate(names(model.coordinates))}
+    return sorted(held, key=lambda name: place.get(name.removesuffix("_motor"), place[name]))
 
 
 def _as_it_stands(model: MechanicalModel) -> OperatingPoint | None:

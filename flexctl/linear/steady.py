@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Spinning, kind_of
+from ..abilities import Spinning, kind_of, within
 from ..errors import ConvergenceError, NotAvailable, require
 from ..machine.given import LinearGiven, as_model, as_second_order, opened
 from ..model import FloatArray, OperatingPoint, index_of
@@ -156,6 +156,12 @@ def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
 
 
 def _check(model: Any, rates: Sequence[float]) -> None:
+    if not isinstance(model, Spinning) and isinstance(within(model), Spinning):
+        raise NotAvailable(
+            f"{kind_of(model)} with motors, springs, dry friction or leads in its joints has no plant about steady "
+            "rotation; leave these out, or linearise about a motion that you give: fx.linearise(model, "
+            "fx.OperatingPoint(q, v, a, u))"
+        )
     if not isinstance(model, Spinning):
         raise NotAvailable(f"{kind_of(model)} has no frames that turn with its links")
     array = real_array("joint rates", several("joint rates", rates, "[6.0], one for every joint"))

@@ -154,7 +154,8 @@ class Damping(Checked):
         str,
         Choice(
             ("none", "modal", "rayleigh"),
-            "none; modal: the same ratio in every flexible mode (servos left out); rayleigh: D = alpha M + beta K",
+            "none; modal: the same ratio in every flexible mode (servos and springs of joints left out); rayleigh: D = "
+            "alpha M + beta K",
         ),
     ] = "none"
     ratio: Annotated[float, Quantity("1", 0.0, 1.0, "zeta: damping ratio of every flexible mode (modal)")] = 0.0

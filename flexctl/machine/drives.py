@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from ..errors import Caution, caution, require
 from .schema import Choice, Quantity, check
 
+HIDDEN = 0.5
+"""Part of the static friction above Coulomb friction that tanh friction has to reach, or else it is told."""
+
 
 class DriveCaution(Caution):
-    """The numbers of a joint's drive contradict each other: they would create energy.
+    """The numbers of a joint's drive contradict each other: they would create energy, or have no effect.
 
     Examples
     --------
@@ -150,6 +155,23 @@ class Friction:
             plain = {"static": self.breakaway == self.coulomb, "bristle_damping": not self.bristle_damping}
             for key, left_out in plain.items():
                 require(left_out, f'{key} has no effect with kind = "dahl"; leave it out, or say kind = "lugre"')
+        self._say_what_creep_hides()
+
+    def _say_what_creep_hides(self) -> None:
+        """Warn of tanh friction that is full only where it has fallen already: its static friction is not reached."""
+        excess = self.breakaway - self.coulomb
+        if self.kind != "tanh" or excess == 0.0:
+            return
+        w = np.linspace(0.0, 4.0, 401) * self.stribeck_rate
+        g = self.coulomb + excess * np.exp(-((w / self.stribeck_rate) ** 2))
+        largest = max(self.coulomb, float((g * np.tanh(w / self.creep_rate)).max()))
+        if largest < self.coulomb + HIDDEN * excess:
+            caution(
+                f"static = {self.breakaway:g} N m is not reached: with creep_rate = {self.creep_rate:g} rad/s the "
+                f"friction is at most {largest:.3g} N m, for it is full only where it has fallen to coulomb; take "
+                f"creep_rate <= stribeck_rate / 10 = {self.stribeck_rate / 10.0:.3g} rad/s",
+                DriveCaution,
+            )
 
     @property
     def breakaway(self) -> float:

@@ -117,6 +117,11 @@ class Joint:
         for key, needs in needed.items():
             value, there = getattr(self, key), getattr(self, needs) > 0
             require(value == 0 or there, f"{key} = {value:g} has no effect without {needs}; give it too")
+        require(
+            self.backlash_rounding <= self.backlash,
+            f"backlash_rounding = {self.backlash_rounding:g} rad is above backlash = {self.backlash:g} rad: no play "
+            "would be left; a hundredth of it is usual",
+        )
         for drive, keys in (("voltage", ("torque_constant", "resistance")), ("current", ("torque_constant",))):
             for key in keys if self.drive == drive else ():
                 given = self.motor is not None and getattr(self.motor, key) > 0

@@ -161,3 +161,12 @@ def test_names_with_units_as_records_have_them() -> None:
     plant = fx.from_matrices(A=[[-1.0]], B=[[1.0]], C=[[1.0]], inputs=["hub torque [N m]"], outputs=["y[0]"])
     assert [(s.name, s.unit) for s in plant.inputs] == [("hub torque", "N m")]
     assert fx.names(plant.outputs) == ["y[0]"]
+
+
+def test_complex_matrices_and_structures_are_named(tmp_path) -> None:
+    sio.savemat(tmp_path / "loss.mat", {"M": M, "K": K * (1.0 + 0.02j)})
+    with pytest.raises(fx.DefinitionError, match=r"K is complex.*loss factor.*a damping D"):
+        fx.load_linear(tmp_path / "loss.mat")
+    sio.savemat(tmp_path / "struct.mat", {"sys": {"A": K, "B": B}})
+    with pytest.raises(fx.DefinitionError, match="structures and objects are not looked into"):
+        fx.load_linear(tmp_path / "struct.mat")

@@ -18,6 +18,7 @@ from analytical import ALPHA, HUB, RHO, L, beam_frequencies, tokhi_arm
 from flexctl.machine.arm import Actuator, Arm, Body, Closure, Damping, Joint, Link, Material, Payload, Section, Sensor
 from flexctl.model import MechanicalModel
 from flexctl.models import REGISTRY, build
+from flexctl.models.finite_segment import FiniteSegment
 from flexctl.testing import Case, conformance
 from flexctl.testing.checks import free_directions
 from flexctl.testing.differences import Array
@@ -84,6 +85,8 @@ def planar(*arguments: Any, **tables: Any) -> Build:
 def chain_of_segments(*arguments: Any, closure: str = "base", **tables: Any) -> Build:
     """Turned by 0.4 rad: along the arm itself a chain cannot be pulled, and does not move at first order."""
     arm = planar_arm(*arguments, angle=0.4, **tables)
+    if any(joint.stiffness for joint in arm.joints):  # the class has such joints itself; `build` puts drives around it
+        return lambda n: FiniteSegment(arm, segments=n, closure=closure)
     return lambda n: build(arm, "finite_segment", segments=n, closure=closure)
 
 

@@ -20,7 +20,6 @@ from flexctl.laws.controller import LinearLaw
 from flexctl.linear.equilibrium import accelerations
 from flexctl.linear.linear_model import LinearModel
 from flexctl.machine.arm import Body
-from flexctl.machine.drives import DriveCaution
 from flexctl.model import balance
 from flexctl.testing.differences import check_tangent, some_motion
 
@@ -231,24 +230,6 @@ class TestFriction:
         assert np.abs(x[late]).max() == pytest.approx(0.0639, abs=1e-4)
 
 
-class TestUnused:
-    """What a plant file says of a motor is used, or named."""
-
-    @pytest.mark.parametrize(("drive", "named"), [("torque", "resistance, max_current"), ("motion", "max_current")])
-    def test_a_winding_that_no_voltage_drives(self, drive: str, named: str) -> None:
-        motor = fx.Motor(torque_constant=0.1, resistance=2.0 * (drive == "torque"), max_current=3.0)
-        with pytest.warns(DriveCaution, match=f'^{named} of the motor: no effect .* drive = "{drive}"'):
-            fx.Joint(drive=drive, motor=motor)
-
-    def test_an_amplifier_for_currents_has_no_limit_of_voltage(self) -> None:
-        motor = fx.Motor(torque_constant=0.1, resistance=2.0, max_current=3.0, max_voltage=5.0)
-        with pytest.warns(DriveCaution, match="^max_voltage of the motor"):
-            fx.Joint(drive="current", motor=motor)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            fx.Joint(drive="voltage", motor=motor)
-
-
 class TestLinearPlants:
     """What a linear plant takes of dry friction and play, and that it says so."""
 
@@ -454,6 +435,7 @@ class TestRefusals:
             (lambda: fx.Joint(drive="voltage", motor=fx.Motor(torque_constant=0.1)), "needs a motor with resistance"),
             (lambda: fx.Joint(backlash=0.01), "has no effect without stiffness"),
             (lambda: fx.Joint(cubic_stiffness=1.0), "has no effect without stiffness"),
+            (lambda: fx.Joint(stiffness=1.0, backlash=0.01, backlash_rounding=0.02), "no play would be left"),
             (lambda: fx.Friction("lugre", coulomb=0.1), "needs bristle_stiffness"),
             (lambda: fx.Friction("tanh", coulomb=0.1, static=0.05), "is below coulomb"),
             (lambda: fx.Friction("tanh"), "coulomb"),

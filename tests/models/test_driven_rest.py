@@ -69,3 +69,32 @@ def test_springs_of_joints_carry_the_weight(spring: dict[str, float]) -> None:
 def test_a_free_joint_has_no_rest_in_any_pose() -> None:
     model, _ = arm(drive="free", friction=0.1)
     assert not hasattr(model, "rest")
+
+
+def two_joints(*joints: fx.Joint, gravity: float = -9.81) -> Any:
+    """A stiff arm of two links that hangs in some pose."""
+    link = fx.measured_link(0.5, bending_stiffness=1e5, mass_per_length=1.0)
+    arm = fx.Arm("two", (link, link), joints, gravity=fx.Gravity(y=gravity))
+    return fx.build(arm, "assumed_modes", modes=0)
+
+
+@pytest.mark.parametrize("flexible", [(0,), (1,), (0, 1)])
+def test_a_pose_given_as_a_list_is_that_of_the_joints_in_order(flexible: tuple[int, ...]) -> None:
+    """Motors stand behind the arm: with a flexible first joint alone the list was taken crosswise."""
+    soft = {"stiffness": 30.0, "rotor_inertia": 0.01}
+    model = two_joints(*(fx.Joint(**(soft if i in flexible else {})) for i in range(2)), gravity=0.0)
+    by_list, by_name = fx.rest_point(model, [0.3, 1.1]), fx.rest_point(model, {"joint1": 0.3, "joint2": 1.1})
+    assert by_list.q == pytest.approx(by_name.q, abs=1e-12)
+    assert by_list.q[:2] == pytest.approx([0.3, 1.1], abs=1e-12)
+
+
+@pytest.mark.parametrize("cubic", [0.0, 2000.0])
+def test_a_joint_with_play_rests_against_it_in_any_pose(cubic: float) -> None:
+    """Within the play nothing carries the weight: no equilibrium grows out of the undeformed arm."""
+    spring = {"stiffness": 20.0, "cubic_stiffness": cubic, "backlash": 0.01, "rotor_inertia": 0.01}
+    model = two_joints(fx.Joint(), fx.Joint(**spring))
+    q = fx.rest_point(model, [0.3, 1.1]).q
+    load = 0.5 * 1.0 * 0.5**2 * 9.81 * np.cos(q[0] + q[1])
+    turn = 1.1 - q[1] - 0.01  # beyond the play
+    assert 20.0 * turn + cubic * turn**3 == pytest.approx(load, rel=2e-3)
+    assert q[0] == pytest.approx(0.3, abs=1e-12)

@@ -100,3 +100,53 @@ def test_a_law_brings_the_tip_of_finite_differences_to_a_height(sample_time: flo
     run = fx.simulate(model, law, {"tip_y": fx.Cycloid(0.0, 0.4, 1.0)}, duration=8.0, step=2e-3)
     assert run["tip_y"][-1] == pytest.approx(0.4, abs=1e-3)
     assert run["chord1_angle"][-1] == pytest.approx(np.arcsin(0.4 / arm.links[0].length), abs=1e-3)
+
+
+SPRING = fx.Joint(hub_inertia=0.05, rotor_inertia=0.08, stiffness=40.0, damping=0.05, friction=0.1)
+READ = ("joint1_angle", "joint1_motor_angle", "joint1_motor_rate", "chord1_angle", "tip_y", "tip_error_y")
+
+
+@pytest.mark.parametrize("kind", [*REGISTRY, "transfer_matrix"])
+def test_the_angle_of_a_flexible_joint_is_that_of_its_link(kind: str) -> None:
+    """Segments and transfer matrices read the motor's, where the arm had no motor or friction law as well."""
+    flexible = replace(arm(), joints=(SPRING,))
+    s = 1j * np.array([2.0, 8.0, 15.0])
+
+    def read(model: Any, H: Any) -> Any:
+        return H[[fx.names(model.outputs).index(name) for name in READ], 0]
+
+    def linear(kind: str) -> Any:
+        model = fx.build(flexible, kind, **(MESH | {"ancf": {"elements": 20}})[kind])
+        return read(model, fx.linearise(model).transfer(s))
+
+    exact = fx.TransferMatrixArm(flexible)
+    found = read(exact, exact.transfer(s)) if kind == "transfer_matrix" else linear(kind)
+    assert found == pytest.approx(linear(REFERENCE), rel=3e-2)
+    assert abs(found[0] / found[1] - 1.0).max() > 0.2  # the two sides are apart
+
+
+@pytest.mark.parametrize("kind", [*REGISTRY, "transfer_matrix"])
+def test_a_stiff_joint_is_a_rigid_one(kind: str) -> None:
+    """Damping by mass acts on a rotor beyond the spring too."""
+    damping = fx.Damping("rayleigh", alpha=3.0)
+    s, answers = np.array([2j]), []
+    for spring in ({}, {"stiffness": 1e7}):
+        made = replace(arm(), joints=(fx.Joint(hub_inertia=0.05, rotor_inertia=0.8, **spring),), damping=damping)
+        model = fx.TransferMatrixArm(made) if kind == "transfer_matrix" else fx.build(made, kind, **MESH[kind])
+        plant = model if kind == "transfer_matrix" else fx.linearise(model)
+        answers.append(plant.transfer(s)[fx.names(model.outputs).index("joint1_rate"), 0, 0])
+    assert answers[1] == pytest.approx(answers[0], rel=1e-4)
+
+
+def test_springs_of_joints_that_a_modal_ratio_leaves_out_are_told() -> None:
+    made = replace(arm(), joints=(replace(SPRING, damping=0.0),), damping=fx.Damping("modal", ratio=0.01))
+    with pytest.warns(fx.Caution, match="without the springs of its joints.*joint 1 are damped less"):
+        fx.build(made, "timoshenko_planar", elements=4)
+
+
+def test_a_flexible_joint_that_follows_a_motion_says_which_side_it_is_or_is_refused() -> None:
+    led = replace(arm(), joints=(replace(SPRING, drive="motion"),))
+    angle = next(s for s in fx.build(led, "finite_segment", segments=4).outputs if s.name == "joint1_angle")
+    assert "motor's side" in angle.description
+    with pytest.raises(fx.NotAvailable, match=r'joint 1: a flexible joint with drive = "motion".*drive = "servo"'):
+        fx.build(led, "timoshenko_planar", elements=4)

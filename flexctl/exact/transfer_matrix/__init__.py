@@ -181,8 +181,8 @@ class TransferMatrixArm:
     def modal_plant(self, count: int) -> SecondOrder:
         """Return the plant of the rigid and the lowest `count` flexible modes, exact but for the modes left out.
 
-        Any damping of the arm is in it, a modal ratio too; joints driven by motion and dampers beside joint springs are
-        not available.
+        Any damping of the arm is in it, a modal ratio too, here of modes that bend the springs of joints as well.
+        Joints driven by motion and dampers beside joint springs are not available.
         """
         return transfer_modes.modal_plant(self, count)
 

@@ -1,7 +1,9 @@
 """Inputs and outputs of a transfer-matrix arm: the names, units and frames of `timoshenko_planar.sensors`, and how the
 states of a sweep give them.
 
-With a flexible joint the joint angle is that of its drive; the twist of the spring counts as deformation.
+The angle of a flexible joint is that of its link's side, as in the models of the registry; that of its motor's side
+stands behind the sensors. A joint that follows a commanded motion has the commanded angle, which is its motor's: the
+twist of its spring then counts as deformation.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...machine.arm import Arm, Sensor
+from ...machine.arm import Arm, Joint, Sensor
 from ...model import ComplexArray, Signal
 from ...models.loads import TIP_TORQUE, load_signals
 from ...models.sensors import chord_signals, gauge, sensor_signal
@@ -46,16 +48,26 @@ def input_signals(arm: Arm, held: Sequence[int]) -> tuple[Signal, ...]:
 def output_signals(arm: Arm) -> tuple[Signal, ...]:
     """Return the outputs, those of the sensors after the others, torques of motion-driven joints last."""
     signals = []
-    for i in range(1, len(arm.joints) + 1):
-        signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
+    for i, joint in enumerate(arm.joints, 1):
+        side = "of the link's side" if springy(joint) else ""
+        signals += [Signal(f"joint{i}_angle", "rad", side), Signal(f"joint{i}_rate", "rad/s")]
     for i in range(1, len(arm.links) + 1):
         signals += chord_signals(i)
     for name, unit in (("tip", "m"), ("tip_acceleration", "m/s^2"), ("tip_error", "m")):
         signals += [Signal(f"{name}_{letter}", unit) for letter in "xy"]
     for sensor in arm.sensors:
         signals.append(sensor_signal(sensor, signals))
+    side = "of the motor's side, at the joint side of the gear"
+    for i, joint in enumerate(arm.joints, 1):
+        if springy(joint):
+            signals += [Signal(f"joint{i}_motor_angle", "rad", side), Signal(f"joint{i}_motor_rate", "rad/s", side)]
     motions = [i for i, joint in enumerate(arm.joints, 1) if joint.drive == "motion"]
     return (*signals, *(Signal(f"joint{i}_torque", "N m") for i in motions))
+
+
+def springy(joint: Joint) -> bool:
+    """Whether the two sides of a joint turn by themselves, and its angle is that of the link's side."""
+    return joint.stiffness > 0 and joint.drive != "motion"
 
 
 def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:
@@ -88,14 +100,18 @@ def output_rows(
     angle = dict(zip(chain.drives, found.turns, strict=True))
     still = np.zeros_like(states[0, 0])
     rows = []
-    for i in range(links):
-        rows += [angle.get(i, still), s * angle.get(i, still)]
+    for i, joint in enumerate(arm.joints):
+        turned = _link_side(chain, states, i, angle.get(i, still)) if springy(joint) else angle.get(i, still)
+        rows += [turned, s * turned]
     rows += _chords(arm, chain, states, [angle.get(i, still) for i in range(links)], s)
     tip = _turned(chain, states[chain.places[links - 1, 1.0], [U, W]], links - 1)
-    error = _tip_error(chain, states)
+    error = _tip_error(arm, chain, states)
     rows += [*tip, *(s**2 * tip), *error]
     for sensor in arm.sensors:
         rows.append(_sensor(arm, chain, sensor, states, angle.get(sensor.link - 1, still), s, softening))
+    for i, joint in enumerate(arm.joints):
+        if springy(joint):
+            rows += [angle.get(i, still), s * angle.get(i, still)]
     for i, joint in enumerate(arm.joints):
         if joint.drive == "motion":
             moment = states[chain.places["joint", i], MOMENT]
@@ -137,14 +153,28 @@ def _turned(chain: Chain, across: ComplexArray, link: int) -> ComplexArray:
     return np.array([c * across[0] - d * across[1], d * across[0] + c * across[1]])
 
 
-def _tip_error(chain: Chain, states: ComplexArray) -> ComplexArray:
-    """Return the tip from that of the rigid arm: what each link and flexible joint adds, its lever included."""
+def _link_side(chain: Chain, states: ComplexArray, i: int, motor: ComplexArray) -> ComplexArray:
+    """Return the angle of a flexible joint on its link's side: the motor's and the twist, or root from link before."""
+    root = states[chain.places[i, 0.0]]
+    before = [-states[chain.places[i - 1, 1.0], THETA]] if i else []
+    return _exactest([motor, root[GAP_THETA]], [root[THETA], *before])
+
+
+def _tip_error(arm: Arm, chain: Chain, states: ComplexArray) -> ComplexArray:
+    """Return the tip from that of the rigid arm with the same joint angles: what each link adds, its lever included.
+
+    A joint that follows a motion has the angle of its motor's side, so that its spring adds too.
+    """
     ends, error = chain.ends, np.zeros_like(states[0, :2])
-    for i in range(len(ends)):
-        gap = states[chain.places[i, 1.0]]
-        lever = ends[-1] - ends[i]
-        error += _turned(chain, gap[[GAP_U, GAP_W]], i)
-        error += np.array([-lever[1] * gap[GAP_THETA], lever[0] * gap[GAP_THETA]])
+    for i, (link, joint) in enumerate(zip(arm.links, arm.joints, strict=True)):
+        gap, lever = states[chain.places[i, 1.0]], ends[-1] - ends[i]
+        along, across, turn = gap[GAP_U], gap[GAP_W], gap[GAP_THETA]
+        if springy(joint):
+            root = states[chain.places[i, 0.0]]
+            across = _exactest([across, -link.length * root[GAP_THETA]], [gap[W], -root[W], -link.length * root[THETA]])
+            turn = _exactest([turn, -root[GAP_THETA]], [gap[THETA], -root[THETA]])
+        error += _turned(chain, np.array([along, across]), i)
+        error += np.array([-lever[1] * turn, lever[0] * turn])
     return error
 
 

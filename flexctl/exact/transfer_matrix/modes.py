@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import NotAvailable, require
 from ...machine.arm import Sensor
 from ...model import FloatArray, Signal, index_of
+from .channels import springy
 from .roots import axis
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from . import TransferMatrixArm
     from .drives import Winding
 
-U, W, GAP_U, GAP_W = 0, 1, 6, 7  # rows of the states of a sweep
+U, W, GAP_U, GAP_W, GAP_THETA = 0, 1, 6, 7, 8  # rows of the states of a sweep
 FREE = ("torque", "free")  # drives that leave a joint free to turn
 POINTS = 32  # on a circle; the error is (radius / distance to the next pole)^POINTS
 
@@ -101,8 +102,9 @@ def mode_shapes(model: TransferMatrixArm, count: int, stations: int = 41) -> tup
     require(stations >= 2, f"stations = {stations}: a link has at least its two ends")
     omega, B, _ = _modes(model, count)
     arm, links = model.arm, len(model.arm.links)
-    at = [i / (stations - 1) for i in range(stations)]
-    sensors = tuple(Sensor(f"at{i}_{k}", "displacement", x, i + 1) for i in range(links) for k, x in enumerate(at))
+    at = np.arange(stations) / (stations - 1)
+    numbered = [(i, k, float(x)) for i in range(links) for k, x in enumerate(at)]
+    sensors = tuple(Sensor(f"at{i}_{k}", "displacement", x, i + 1) for i, k, x in numbered)
     fine = model.undamped().like(replace(model.undamped().arm, sensors=sensors))
     found = fine.sweep(axis(omega[model.rigid_modes :]), free=True)
     place = np.array([[fine.chain.places[i, x] for x in at] for i in range(links)])
@@ -118,10 +120,15 @@ def mode_shapes(model: TransferMatrixArm, count: int, stations: int = 41) -> tup
         moved = np.einsum("lsa,acl->lsc", local, along)
         joints = np.zeros(links, complex)
         joints[list(fine.chain.drives)] = found.turns[:, 0, k]
+        deflection = states[:, :, [GAP_U, GAP_W]]
+        for i, joint in enumerate(arm.joints):
+            if springy(joint):  # its angle is that of the link's side, its twist no deflection
+                joints[i] += states[i, 0, GAP_THETA]
+                deflection[i, :, 1] -= states[i, 0, GAP_THETA] * length[i] * at
         seen = np.array([*found.turns[:, 0, k], *moved[-1, -1]])  # what the inputs act on
         b = B[model.rigid_modes + k, : seen.size]
         scale = (seen.conj() @ b) / (seen.conj() @ seen)
-        parts = (moved, states[:, :, [GAP_U, GAP_W]], joints)
+        parts = (moved, deflection, joints)
         shapes.append(ModeShape(float(omega[model.rigid_modes + k]), position, *((scale * x).real for x in parts)))
     return tuple(shapes)
 
@@ -145,7 +152,8 @@ def _modes(model: TransferMatrixArm, count: int) -> tuple[FloatArray, FloatArray
     plain = _driven(model.undamped())
     omega, rigid = plain.natural_frequencies(count + 1), plain.rigid_modes
     # angle or displacement that each input works on, but for the moment at the tip: its section has no output
-    moved = [f"joint{i + 1}_angle" for i in plain.chain.drives] + ["tip_x", "tip_y"]
+    driven = [(i + 1, "motor_angle" if springy(plain.arm.joints[i]) else "angle") for i in plain.chain.drives]
+    moved = [f"joint{number}_{side}" for number, side in driven] + ["tip_x", "tip_y"]
     own = [index_of("output", name, plain.outputs) for name in moved]
     B, C = [np.zeros((0, len(own) + 1 + len(plain.arm.actuators)))], [np.zeros((0, len(plain.outputs)))]
     if rigid:

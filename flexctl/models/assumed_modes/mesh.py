@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ...machine.arm import Arm, Link
 from ...model import FloatArray
 from . import shapes
+from .pieces import PieceShapes
 
 NODES = 48  # Gauss nodes of a piece of a link: exact to rounding for the highest shapes allowed
 
@@ -67,11 +68,16 @@ class LinkShapes:
         self.attachment = how.attachment[i] and self.modes > 0
         self.nb = self.modes + (len(shapes.ATTACHMENT[self.shape]) if self.attachment else 0)
         self.size = self.nb + self.na
+        own = (self.shape, self.modes, self.mass_ratio, self.attachment)
+        self.pieces = PieceShapes(link, *own) if self.modes and not link.uniform else None
 
     def _bending(self, s: FloatArray, derivative: int = 0) -> FloatArray:
         """Return bending shapes, derivatives with respect to x [1/m^derivative], (.., k) with zeros for axial ones."""
-        psi = shapes.bending(self.shape, self.modes, s, derivative, self.mass_ratio)
-        if self.attachment:
+        if self.pieces is not None:
+            psi = self.pieces(s, derivative)
+        else:
+            psi = shapes.bending(self.shape, self.modes, s, derivative, self.mass_ratio)
+        if self.attachment and self.pieces is None:
             more = shapes.attachment(self.shape, self.modes, s, derivative, self.mass_ratio)
             psi = np.concatenate([psi, more], axis=-1)
         psi = psi / self.length**derivative

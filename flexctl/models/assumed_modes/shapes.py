@@ -1,4 +1,4 @@
-"""Shape functions of a uniform beam: its own modes under simple boundary conditions.
+"""Shape functions of a uniform beam: its own modes under simple boundary conditions (`pieces` has others).
 
     y'''' = z^4 y  on 0 <= x <= 1,    y = c . (exp(-z x), exp(-z (1 - x)), cos z x, sin z x)
 

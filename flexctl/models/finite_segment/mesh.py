@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ...errors import DefinitionError, unknown
 from ...machine.arm import Arm, Joint, Link
 from ...model import FloatArray, Signal
-from ..bodies import inner_bodies, lumped
+from ..bodies import NEAR, inner_bodies, lumped
 from ..sections import link_stations
 
 IntArray = npt.NDArray[np.int64]
@@ -115,13 +115,19 @@ def build_chain(arm: Arm, segments: int | Sequence[int], closure: str) -> Chain:
     joints, roots = [], []
     for i, (link, stations) in enumerate(zip(arm.links, link_stations(arm, segments, "segments"), strict=True)):
         joint = arm.joints[i]
-        own, attached = _link_bodies(link, stations, closure), _attached(arm, i)
+        turning = sorted({b.position for b in inner_bodies(arm) if b.link == i and b.inertia > 0})
+        own, attached = _link_bodies(link, stations, closure, turning), _attached(arm, i)
         own[0] = own[0]._replace(inertia=own[0].inertia + joint.hub_inertia)
         own[-1] = _with_mass(own[-1], *attached)
         for body in inner_bodies(arm):
             if body.link == i:
                 k = next(k for k, x in enumerate(own) if x.length > 0 and body.position <= x.end + 1e-12)
-                own[k] = _with_mass(own[k], body.mass, body.inertia, (body.position - own[k].begin) * link.length)
+                section = k + 1 < len(own) - 1 and own[k + 1].length == 0.0  # of its own, between two segments
+                own[k] = _with_mass(
+                    own[k], body.mass, 0.0 if section else body.inertia, (body.position - own[k].begin) * link.length
+                )
+                if section:
+                    own[k + 1] = own[k + 1]._replace(inertia=own[k + 1].inertia + body.inertia)
         joints.append(len(bodies))
         if joint.stiffness > 0:
             bodies.append(_point(0.0))
@@ -142,17 +148,22 @@ def _attached(arm: Arm, i: int) -> tuple[float, float]:
     return arm.payload.mass, arm.payload.inertia
 
 
-def _link_bodies(link: Link, stations: FloatArray, closure: str) -> list[_Body]:
+def _link_bodies(link: Link, stations: FloatArray, closure: str, turning: Sequence[float]) -> list[_Body]:
+    """Return the bodies of a link; with "base" sections where something turns with it are among them."""
     middles = 0.5 * (stations[:-1] + stations[1:])
     ends, borders = stations, np.concatenate([[0.0], middles, [1.0]])
     if closure == "half":
         ends, borders = borders, stations
     elif closure == "paper":
         borders = middles
+    inside = [x for x in turning if closure == "base" and float(np.abs(stations[1:-1] - x).min(initial=1.0)) < NEAR]
+    borders = np.sort(np.concatenate([borders, inside]))
     springs = [_spring(link, a, b) for a, b in pairwise(borders)]
     rigid = [_segment(link, a, b) for a, b in pairwise(ends)]
     if closure == "base":
         l1, l2 = (link.length * (stations[k + 1] - stations[k]) for k in (0, -2))
+        for x in inside:
+            rigid.insert(next(k for k, body in enumerate(rigid) if body.begin > x - NEAR), _point(0.0, x))
         rigid = [_point(_rotary(link, 0.0) * l1 / 2.0), *rigid, _point(_rotary(link, 1.0) * l2 / 2.0, 1.0)]
     return [
         rigid[0],

@@ -40,7 +40,8 @@ def build_channels(chain: Chain, arm: Arm) -> tuple[tuple[Signal, ...], tuple[Ch
     """Return the outputs of an arm and their records."""
     signals, channels = [], []
     for i, k in enumerate(chain.joint, 1):
-        signals += [Signal(f"joint{i}_angle", "rad"), Signal(f"joint{i}_rate", "rad/s")]
+        side = "" if k == chain.root[i - 1] else "of the motor's side, before the joint's spring"
+        signals += [Signal(f"joint{i}_angle", "rad", side), Signal(f"joint{i}_rate", "rad/s")]
         channels += [Channel(kind, int(k), 0, 0, 0.0, 1.0) for kind in (ANGLE, RATE)]
     end = np.append(chain.joint[1:], chain.length.size) - 1
     for i, (joint, root) in enumerate(zip(chain.joint, chain.root, strict=True)):

@@ -29,12 +29,12 @@ Spong 1987 (flexible joints).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import DefinitionError, caution, require
+from ...errors import DefinitionError, NotAvailable, caution, require
 from ...kernels import drive_places as kernel
 from ...machine.arm import Arm, Joint
 from ...machine.drives import DriveCaution
@@ -138,21 +138,54 @@ def bare(joint: Joint, known: Collection[str]) -> tuple[Joint, Joint]:
 
 def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, Joint]]:
     """Return the arm that a model knowing these features is built of, and the drives around its joints, by index."""
+    from .. import REGISTRY
+
     inner, drives = list(arm.joints), {}
     for i, joint in enumerate(arm.joints):
-        if not layered(joint, known):
+        # a flexible joint in every formulation, so that its angle is that of the link and the motor's is read beside it
+        # in all of them; not one whose motor's side follows a motion, nor in models from outside that know it
+        both_sides = joint.stiffness > 0 and joint.drive != "motion" and kind in REGISTRY
+        if not both_sides and not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
             raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
         if arm.closures and "closure" not in known:
             continue  # the arm is refused for its loops
+        if joint.drive == "motion" and "motion_drive" not in known:
+            inner[i] = replace(bare(joint, known)[0], drive="motion")  # refused for that, not for what is put around
+            continue
+        _check_led(joint, i + 1, known)
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
             f"joint {i + 1} is free and in a loop of {kind}, where it has no friction and no spring; leave them out",
         )
-        inner[i], drives[i] = bare(joint, known)
-    return (replace(arm, joints=tuple(inner)), drives) if drives else (arm, {})
+        inner[i], around = bare(joint, known)
+        # D = alpha M of the whole arm: of rotors that stand in this layer too
+        alpha = arm.damping.alpha if arm.damping.kind == "rayleigh" else 0.0
+        drives[i] = replace(around, friction=around.friction + alpha * around.total_rotor_inertia)
+    _say_what_is_not_damped(arm, drives)
+    return (replace(arm, joints=tuple(inner)), drives) if inner != list(arm.joints) else (arm, {})
+
+
+def _check_led(joint: Joint, number: int, known: Collection[str]) -> None:
+    """Refuse a flexible joint whose motor's side is to follow a motion, where the model does not have that itself."""
+    if joint.drive == "motion" and joint.stiffness > 0 and not {"motion_drive", "joint_stiffness"} <= set(known):
+        raise NotAvailable(
+            f'joint {number}: a flexible joint with drive = "motion" is of finite_segment and transfer_matrix alone; '
+            'lead its motor by a spring, drive = "servo" with servo_stiffness and servo_damping, or use one of them'
+        )
+
+
+def _say_what_is_not_damped(arm: Arm, drives: Mapping[int, Joint]) -> None:
+    """Warn of joint springs that a modal ratio leaves out and that have no damper."""
+    bare_springs = [i + 1 for i, joint in drives.items() if joint.stiffness > 0 and joint.damping == 0]
+    if bare_springs and arm.damping.kind == "modal" and arm.damping.ratio > 0:
+        caution(
+            f"[damping] ratio = {arm.damping.ratio:g} is that of the arm's modes without the springs of its joints, "
+            f"which have dampers of their own; modes that bend joint {', '.join(map(str, bare_springs))} are damped "
+            "less: give its damping [N m s/rad], about 2 ratio stiffness / (2 pi frequency in Hz)"
+        )
 
 
 _UNLOADED = 1e-9
