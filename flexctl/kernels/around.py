@@ -25,7 +25,8 @@ def loops_around(ops: Operations) -> Loops:
         from .dirk import COMPILED, dirk
 
         own = driven(ops, stiff)
-        return found | {False: stepper(own), True: stepper(own, feeds=True), SDIRK: dirk(own, COMPILED)}
+        found |= {False: stepper(own), True: stepper(own, feeds=True), SDIRK: dirk(own, COMPILED)}
+        return found
     found.form, found.parts = AROUND, dict.fromkeys(SHARED, PARTS[stiff])
     found |= SHARED
     return found

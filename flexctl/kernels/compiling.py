@@ -24,16 +24,23 @@ from typing import Any
 WRAPPER = "_ZN7cpython"
 """Prefix of the names of what Python calls, in machine code."""
 
+LARGE = 10
+"""Blocks of a helper that is not made a part of `glue`."""
+
 _entries: list[str] = []
 """Names of the entries that are being compiled: one, and those that it calls."""
+_glue: set[str] = set()
+"""Those that do little but call others."""
 _signatures: dict[Any, Any] = {}
 """Result of an operator for types that were met before."""
 
 
 @contextlib.contextmanager
-def inside(name: str) -> Iterator[None]:
-    """Compile an entry of this name, and what it calls."""
+def inside(name: str, *, glue: bool = False) -> Iterator[None]:
+    """Compile an entry of this name, and what it calls; `glue`: it does little but call others."""
     _entries.append(name)
+    if glue:
+        _glue.add(name)
     try:
         if len(_entries) > 1:
             yield
@@ -48,7 +55,7 @@ def inside(name: str) -> Iterator[None]:
                 stack.callback(gc.enable)
             yield
     finally:
-        _entries.pop()
+        _glue.discard(_entries.pop())
 
 
 def redirect(stack: contextlib.ExitStack) -> None:
@@ -91,9 +98,22 @@ def _optimised(optimise: Any) -> Any:
         for function in library._final_module.functions:
             if not function.is_declaration and function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
+        if library.name in _glue:
+            _keep_apart(library._final_module)
         optimise(library)
 
     return optimised
+
+
+def _keep_apart(module: Any) -> None:
+    """Let helpers of some size stay functions, in which loops take several numbers at a time; the entry be short."""
+    for function in module.functions:
+        if function.is_declaration:
+            continue
+        if function.linkage.name != "internal":
+            function.add_function_attribute("optsize")
+        elif sum(1 for _ in function.blocks) >= LARGE:
+            function.add_function_attribute("noinline")
 
 
 def _any_number(get_call_type: Any) -> Any:

@@ -219,9 +219,8 @@ class Stepper:
         if which not in self.linked:
             self.linked.add(which)
             self.link(loop, which)
-        result = loop(
-            self.form if self.row is None else self.row.begin, self.motion, self.known[1], acting, course, self.scheme, plan.gauge
-        )
+        form = self.form if self.row is None else self.row.begin
+        result = loop(form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge)
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
 
     def row_of_form(self) -> Any:

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, types
 
-from .ahead import ahead
 from .groups import group
 from .jit import entry, kernel
 from .loops import loops
 from .lu import factor, factor_full, solve, solve_full
 from .model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from .operations import Operations
+from .parts import soon
 from .pointers import pointer
-from .state import KEPT, LOOSE, SDIRK, SENSE, TIME
+from .state import KEPT, LOOSE, SDIRK, TIME
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 YIELDS = 100.0
@@ -396,8 +396,7 @@ LOOPS = {
 
 def loop_soon(closed: bool, stages: bool, feeds: bool) -> None:
     """Let another process compile the loop of a run, while this one compiles the functions of the model."""
-    found, which = LOOPS[closed], SDIRK if stages else feeds
-    ahead(found[which], *found.parts[which][: None if feeds else SENSE])
+    soon(LOOPS[closed], SDIRK if stages else feeds)
 
 
 @entry(CLOSURE)

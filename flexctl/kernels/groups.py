@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import typeof, types
+from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.imputils import lower_builtin, lower_getattr_generic
 from numba.extending import NativeValue, register_model, typeof_impl, unbox
+from numba.np.numpy_support import as_dtype
 
 WORD = ir.IntType(64)
 ROW = WORD.as_pointer()
@@ -104,16 +106,16 @@ class Row:
     Raises
     ------
     TypeError
-        If it is of another one.
+        If an array is not as the type says.
     """
 
     def __init__(self, value: Any, kind: Group) -> None:
-        if typeof(value) != kind:
-            raise TypeError(f"{type(value).__name__} of {typeof(value)}, not {kind}")
         words: list[int] = []
         inner: list[Row] = []
-        for item, field in zip(value, kind.types, strict=True):
+        for item, field, dtype in zip(value, kind.types, _dtypes(kind), strict=True):
             if isinstance(field, types.Array):
+                if item.dtype != dtype or item.ndim != field.ndim or not (item.flags.carray or field.layout != "C"):
+                    raise TypeError(f"{type(value).__name__}: an array of {item.dtype}{item.shape}, not {field}")
                 words += [item.ctypes.data, *item.shape, *(() if field.layout == "C" else item.strides)]
             elif isinstance(field, Group):
                 inner.append(Row(item, field))
@@ -121,8 +123,14 @@ class Row:
             else:
                 words.append(int(np.float64(item).view(np.int64)) if field == types.float64 else int(item))
         row = np.array(words, np.int64)
-        self.begin = int(row.ctypes.data)
+        self.begin: int = int(row.ctypes.data)
         self.kept = row, value, *inner
+
+
+@cache
+def _dtypes(kind: Group) -> tuple[Any, ...]:
+    """Return what the entries of the arrays of a group are."""
+    return tuple(as_dtype(field.dtype) if isinstance(field, types.Array) else None for field in kind.types)
 
 
 @register_model(Group)

@@ -18,7 +18,7 @@ def no_foresight(form, motion, h, scheme):
 
 @kernel(**INSIDE)
 def no_stiffness(form, motion, k, value):
-    """What drives an input has no place in the matrix."""
+    """Nothing that drives an input has a place in the matrix."""
 
 
 @kernel(**INSIDE)

@@ -71,7 +71,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
 
 def entry(
-    signature: Any, /, home: str | None = None, needs: tuple[Entry, ...] = (), **options: Any
+    signature: Any, /, home: str | None = None, needs: tuple[Entry, ...] = (), glue: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], Entry]:
     """Compile a function with a signature on its first call, and keep it on disk.
 
@@ -83,6 +83,8 @@ def entry(
         Module whose import makes the entry, if a factory makes it: there another process finds it (`ahead`).
     needs : tuple of Entry
         What it calls by its name in machine code; see `named`.
+    glue : bool
+        Whether it does little but call others: it is then compiled for size, in four fifths of the time.
     **options
         Options of `numba.njit`.
 
@@ -92,7 +94,7 @@ def entry(
         Turns a function into an `Entry`.
     """
     _numba()
-    return lambda function: Entry(signature, function, options, home, needs)
+    return lambda function: Entry(signature, function, options, home, needs, glue)
 
 
 class Entry:
@@ -112,6 +114,8 @@ class Entry:
         Module whose import makes it.
     needs : tuple of Entry
         What it calls by its name in machine code.
+    glue : bool
+        Whether it does little but call others.
     """
 
     ready: Callable[[], None]
@@ -119,10 +123,11 @@ class Entry:
 
     def __init__(
         self, signature: Any, function: Callable[..., Any], options: dict[str, Any], home: str | None = None,
-        needs: tuple[Entry, ...] = (),
+        needs: tuple[Entry, ...] = (), glue: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
-        self.signature, self.py_func, self.options, self.needs = signature, function, options, needs
+        self.signature, self.py_func, self.options = signature, function, options
+        self.needs, self.glue = needs, glue
         self._dispatcher: Any = None
         self._ready = False
         self.home = home or function.__module__
@@ -191,7 +196,7 @@ class Entry:
         if cache is None or not hasattr(dispatcher, "_cache"):
             return self._plain()
         try:
-            dispatcher._cache = cache.KernelCache(named, contents, self.options, self._announce)
+            dispatcher._cache = cache.KernelCache(named, contents, self.options | {"glue": self.glue}, self._announce)
         except cache.NoFolder as error:
             _warn_once(
                 f"compiled code cannot be kept ({error}) and is made again by every process; set NUMBA_CACHE_DIR to a "
@@ -223,7 +228,7 @@ class Entry:
 
     def _compile(self, dispatcher: Any) -> None:
         try:
-            with inside(dispatcher.py_func.__qualname__):
+            with inside(dispatcher.py_func.__qualname__, glue=self.glue):
                 dispatcher.compile(self.signature)
         finally:
             getattr(dispatcher._cache, "leave", lambda: None)()

@@ -40,8 +40,9 @@ def loops(
     staged = stages or (None if closed else ops)
     if config.DISABLE_JIT:
         found |= {feeds: stepper(ops, feeds=feeds) for feeds in (False, True)}
-        return found | ({} if staged is None else {SDIRK: dirk(staged, COMPILED)})
-    home = home or getattr(ops.solve, "py_func", ops.solve).__module__
+        found |= {} if staged is None else {SDIRK: dirk(staged, COMPILED)}
+        return found
+    home = home or ops.solve.py_func.__module__
     own, found.form = parts(ops, form, home), form
     found |= {key: loop for key, loop in SHARED.items() if key != SDIRK or staged is not None}
     found.parts = dict.fromkeys(found, own) | ({} if stages is None else {SDIRK: parts(stages, form, home)})

@@ -1,11 +1,11 @@
-"""What a formulation brings to the step, compiled by itself and called by its address.
+"""The functions that a formulation brings to the step, compiled by themselves and called by their address.
 
 So the loops are the same for all formulations, and compiled once (`shared`); and what a formulation brings is compiled
 once for all loops that use it, on a second processor while the loop is compiled. A loop finds the addresses in
-`motion.calls`, and knows of the form no more than where its row begins (`groups.row`). A call costs a few nanoseconds.
+`motion.calls`, and knows of the form no more than where its row begins (`groups.Row`). A call costs some nanoseconds.
 
-There are four: correction, readings, some of the readings (for continuous laws alone), and all the rest, small functions
-with a number each.
+There are four: correction, readings, some of the readings (for continuous laws alone), and all the rest, small
+functions with a number each.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 
 from .ahead import ahead
 from .contents import CALLS
+from .engine import Loops
 from .idle import no_stiffness, nothing, whole
 from .jit import Entry, entry, kernel
 from .operations import Operations
@@ -258,6 +259,12 @@ def by_address(ops: Operations) -> Operations:
     for called, itself in ((solve, ops.solve), (measure, ops.measure)):
         setattr(called.py_func, CALLS, itself)  # C code calls it by its name
     return ops._replace(solve=solve, measure=measure)
+
+
+def soon(loops: Loops, which: Any) -> None:
+    """Let another process compile a loop and what it calls by its address, while this one compiles something else."""
+    if loops.parts:  # not where nothing is compiled
+        ahead(loops[which], *loops.parts[which][: None if which is True else SENSE])
 
 
 def link(loop: Any, places: Sequence[tuple[Motion, tuple[Entry, ...]]], *, feeds: bool = False) -> None:

@@ -17,7 +17,7 @@ from .tables import ACTING, COURSE, ENTRY
 
 def _made(loop: Any, law: Any = types.none) -> Any:
     found = types.UniTuple(float64, 4)(int64, MOTION, law, ACTING, COURSE, SCHEME, GAUGE)
-    return entry(found, __name__, **ENTRY)(loop)
+    return entry(found, __name__, glue=True, **ENTRY)(loop)
 
 
 SHARED = {

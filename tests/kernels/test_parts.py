@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.kernels import jit
+from flexctl.kernels import around, general, jit, shared
+from flexctl.models.ancf.kernel import operations as ancf
 from flexctl.models.finite_segment import kernel as segments
 from flexctl.models.timoshenko_planar.kernel import operations as planar
 from flexctl.models.timoshenko_spatial.kernel import operations as spatial
@@ -25,16 +26,29 @@ for module, name, index in json.loads(sys.argv[1]):
     import_module(module)
     print(jit.made[module, name][index].signature)
 """
+LOOPS = {
+    "segments": segments.LOOPS, "planar": planar.LOOPS, "spatial": spatial.LOOPS[True],
+    "spatial linearised": spatial.LOOPS[False], "ancf": ancf.LOOPS, "general": general.LOOPS[False],
+    "general with closures": general.LOOPS[True],
+}
 
 
-@pytest.mark.parametrize("ops", [segments.OPERATIONS, planar.OPERATIONS, spatial.EXACT, spatial.LINEARISED])
-def test_another_process_finds_the_parts_by_their_home(ops) -> None:
+def test_another_process_finds_the_parts_by_their_home() -> None:
     """A factory makes them: its own module would not."""
-    where = [[part.home, part.py_func.__qualname__, part._index] for part in ops.parts]
+    parts = [part for loops in LOOPS.values() for found in loops.parts.values() for part in found]
+    parts += [part for found in around.PARTS.values() for part in found]
+    where = [[part.home, part.py_func.__qualname__, part._index] for part in parts]
     code = [sys.executable, "-c", FIND, json.dumps(where)]
     told = subprocess.run(code, check=True, capture_output=True, text=True, env=os.environ).stdout
-    assert told.splitlines() == [str(part.signature) for part in ops.parts]
-    assert all(jit.made[home, name][index] is part for (home, name, index), part in zip(where, ops.parts, strict=True))
+    assert told.splitlines() == [str(part.signature) for part in parts]
+    assert all(jit.made[home, name][index] is part for (home, name, index), part in zip(where, parts, strict=True))
+
+
+@pytest.mark.parametrize("loops", LOOPS.values(), ids=LOOPS)
+def test_all_formulations_have_the_same_loops(loops) -> None:
+    """They are compiled once for all of them."""
+    assert loops
+    assert all(loop is shared.SHARED[key] for key, loop in loops.items())
 
 
 PUSHED = {"planar_2r_flexible": 5.0, "li_zhang_single_link": 1e-4}

@@ -291,10 +291,10 @@ def _outwards(seg, state, torque, W, n):
 
 
 @kernel(**FAST)
-def _pass(seg, state, u, ca, cv, cq, work, W, fresh):
+def _pass(seg, state, u, weights, work, W, fresh):
     """One Newton pass: the correction in state.d; returns its size. Rows COS and SIN must be those of the state."""
     B, n, alpha = seg.body, seg.body.shape[1], seg.numbers[0]
-    ca = ca + alpha * cv
+    ca, cv, cq = weights[0] + alpha * weights[1], weights[1], weights[2]
     _accelerations(alpha, state, W, n)
     if fresh:
         _slopes(ca, cv, cq, state.v, W, n)
@@ -350,7 +350,7 @@ def solve(form, motion, u, ca, cv, cq, fresh):
     """One correction; see `kernels.operations.Operations`."""
     W = form.work.rows
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
-    return DONE, _pass(form.segments, motion, u, ca, cv, cq, form.work, W, fresh)
+    return DONE, _pass(form.segments, motion, u, (ca, cv, cq), form.work, W, fresh)
 
 
 @kernel(**INSIDE)
@@ -497,9 +497,3 @@ OPERATIONS = Operations(
     foreseen=1e-5, stiffen=stiffen,  # `limit` is 100 times the tolerance
 )
 LOOPS = loops(OPERATIONS, FORM)
-
-
-def work(bodies: int, joints: int, outputs: int) -> Work:
-    """Return scratch arrays for a chain with so many bodies, joints and outputs."""
-    push, commanded, stiff = np.zeros((3, joints))
-    return Work(np.zeros((ROWS, bodies)), np.zeros((2, bodies)), push, commanded, stiff, np.arange(outputs))

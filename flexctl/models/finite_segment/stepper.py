@@ -50,8 +50,15 @@ def stepper(model: FiniteSegment, q: FloatArray, v: FloatArray, u: FloatArray, p
     joints, n = model.chain.joint.size, model.chain.length.size
     angles, rates = (np.array(model.angles(x), float) for x in (q, v))
     motion = driven(model.arm, angles, rates, np.arange(n), n, plan)
-    form = kernels.Form(segments(model), kernels.work(n, joints, len(model.outputs)))
+    form = kernels.Form(segments(model), _work(n, joints, len(model.outputs)))
     return Chain(model, kernels.LOOPS, form, motion, u, plan, first, prefers=kernels.OPERATIONS.prefers)
+
+
+def _work(bodies: int, joints: int, outputs: int) -> kernels.Work:
+    """Return scratch arrays for a chain with so many bodies, joints and outputs."""
+    push, commanded, stiff = np.zeros((3, joints))
+    rows, near = np.zeros((kernels.ROWS, bodies)), np.zeros((2, bodies))
+    return kernels.Work(rows, near, push, commanded, stiff, np.arange(outputs))
 
 
 class Chain(Stepper):

@@ -68,8 +68,9 @@ class Driven(Stepper):
         """Return the row of which loops know where it begins."""
         if self.loops.form is None:
             return None
-        self.inner_row = Row(self.form.inner, self.inside.form)
-        return Row(self.form._replace(inner=self.inner_row.begin), AROUND)
+        inner = Row(self.form.inner, self.inside.form) if self.place is None else self.place.row
+        self.inner_row = inner  # it lasts as long
+        return Row(self.form._replace(inner=inner.begin), AROUND)
 
     def places(self, which: Any) -> list[tuple[state.Motion, tuple[Any, ...]]]:
         """Return each state of the run, that of the arm too, and what is called with it by its address."""
@@ -97,10 +98,10 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
         form, within, (made, prefers) = own.form, own.loops, _made(model.kind)
     else:
         from ...kernels import general
-        from ...kernels.ahead import ahead
+        from ...kernels.parts import soon
 
         within, made = general.LOOPS[False], loops_around(general.OPEN)
-        ahead(made[state.SDIRK if plan.scheme.stages > 1 else False])
+        soon(made, state.SDIRK if plan.scheme.stages > 1 else False)
         compiled = inner.compiled()
         inside = state.motion(q[:n], v[:n], 0, 0, gap=False, broyden=False, behind=behind)
         own, columns = None, model.columns.T

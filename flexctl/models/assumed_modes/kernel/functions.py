@@ -43,7 +43,7 @@ from .chain import (
     turned,
 )
 from .pack import pack
-from .sweep import sweep_part, swept
+from .sweep import balanced, forces_part, sweep
 
 if TYPE_CHECKING:
     from .. import AssumedModes
@@ -54,13 +54,13 @@ def balance(q, v, a, u, reals, ints, out):
     """M a + h + G^T lam - B u; for coordinates driven by motion a - u."""
     room = spaces(reals, ints)
     led(a, u, ints, room.b)
-    swept((q, v, room.b), u, (0.0, 0.0, 0.0), reals, ints, False, out, room.S)
+    balanced(q, v, room.b, u, reals, ints, out, room.S)
     for j in range(ints[DRIVEN]):
         i = ints[ints[DRIVEN_AT] + j]
         out[i] = a[i] - u[j]
 
 
-@entry(RESIDUAL, needs=(sweep_part,), **ENTRY)
+@entry(RESIDUAL, needs=(forces_part,), **ENTRY)
 def residual(t, q, v, a, u, reals, ints, out):
     """See `balance`."""
     balance(q, v, a, u, reals, ints, out)
@@ -71,12 +71,12 @@ def slopes(q, v, a, u, weights, reals, ints):
     """Fill the room's S with the tangent, and M with what is left of it at the weight of the accelerations alone."""
     room = spaces(reals, ints)
     led(a, u, ints, room.b)
-    swept((q, v, room.b), u, weights, reals, ints, True, room.asked, room.S)
+    sweep((q, v, room.b), u, weights, reals, ints, True, room.asked, room.S)
     if ints[DRIVEN] > 0:
-        swept((q, v, room.b), u, (1.0, 0.0, 0.0), reals, ints, True, room.asked, room.M)
+        sweep((q, v, room.b), u, (1.0, 0.0, 0.0), reals, ints, True, room.asked, room.M)
 
 
-@entry(TANGENT, needs=(sweep_part,), **ENTRY)
+@entry(TANGENT, **ENTRY)
 def tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
     """ca M + cv D + cq K, full, in band storage; the commanded accelerations are inputs, no part of M a."""
     n, room = ints[N], spaces(reals, ints)
@@ -149,7 +149,7 @@ def readings(q, v, a, u, reals, ints, y):
     n, room = ints[N], spaces(reals, ints)
     x, dx, ddx, asked, J, D = room.x, room.dx, room.ddx, room.asked, room.one, room.other
     if ints[DRIVEN] > 0:
-        swept((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, asked, room.S)
+        balanced(q, v, a, u, reals, ints, asked, room.S)
     angles(q, reals, ints, x)
     angles(v, reals, ints, dx)
     angles(a, reals, ints, ddx)
@@ -190,7 +190,7 @@ def readings(q, v, a, u, reals, ints, y):
         y[i] = (value.real if axis == 0 else value.imag) + base
 
 
-@entry(OUTPUT, needs=(sweep_part,), **ENTRY)
+@entry(OUTPUT, needs=(forces_part,), **ENTRY)
 def output(q, v, a, u, reals, ints, y):
     """See `readings`."""
     readings(q, v, a, u, reals, ints, y)

@@ -15,7 +15,7 @@ from ....model import Compiled, FloatArray
 from .chain import DRIVEN, DRIVEN_AT, PINS, N, spaces
 from .functions import balance, band, gaps, readings, slopes
 from .pack import pack
-from .sweep import sweep_part
+from .sweep import forces_part
 
 if TYPE_CHECKING:
     from .. import AssumedModes
@@ -29,7 +29,7 @@ def moved(v, u, ints, w):
         w[j] = v[ints[N] + j]
 
 
-@entry(RESIDUAL, needs=(sweep_part,), **ENTRY)
+@entry(RESIDUAL, needs=(forces_part,), **ENTRY)
 def hydraulic_residual(t, q, v, a, u, reals, ints, out):
     """As `balance`, and z'' + c2 z' + c1 p' + c0 (p - p_ref) - b u of each cylinder."""
     n, k, w = ints[N], ints[DRIVEN], spaces(reals, ints).u
@@ -42,7 +42,7 @@ def hydraulic_residual(t, q, v, a, u, reals, ints, out):
         out[n + j] = a[n + j] + course - reals[at + 3] * u[j]
 
 
-@entry(TANGENT, needs=(sweep_part,), **ENTRY)
+@entry(TANGENT, **ENTRY)
 def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
     """ca M + cv D + cq K of `hydraulic_residual`, full, in band storage."""
     n, k, room = ints[N], ints[DRIVEN], spaces(reals, ints)
@@ -70,7 +70,7 @@ def hydraulic_tangent(t, q, v, a, u, ca, cv, cq, reals, ints, out):
         out[last + z - p, p] = cv * reals[at + 1] + cq * reals[at]
 
 
-@entry(OUTPUT, needs=(sweep_part,), **ENTRY)
+@entry(OUTPUT, needs=(forces_part,), **ENTRY)
 def hydraulic_output(q, v, a, u, reals, ints, y):
     """As `readings`, and the accelerations of the joints that cylinders move."""
     n, k, w = ints[N], ints[DRIVEN], spaces(reals, ints).u

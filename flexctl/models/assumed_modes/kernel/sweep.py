@@ -9,7 +9,7 @@ of products of two shape values: with their table P = sum_p phi phi^T of each li
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, types
+from numba import types
 
 from ....kernels.jit import entry, kernel
 from ....kernels.named import named
@@ -340,11 +340,17 @@ def sweep(state, u, weights, reals, ints, want, r, out):
                 S[i, j] += cq * reals[K + i * n + j] + cv * reals[C + i * n + j]
 
 
-@entry(types.void(types.UniTuple(VEC, 3), VEC, types.UniTuple(float64, 3), VEC, INT, boolean, VEC, MAT), **PART)
-def sweep_part(state, u, weights, reals, ints, want, r, out):
-    """See `sweep`."""
-    sweep(state, u, weights, reals, ints, want, r, out)
+@kernel(**FAST)
+def forces(q, v, a, u, reals, ints, r, scratch):
+    """M a + h + G^T lam - B u in r; see `sweep`."""
+    sweep((q, v, a), u, (0.0, 0.0, 0.0), reals, ints, False, r, scratch)
 
 
-swept = named(sweep_part, sweep)
-"""`sweep`, for entries that need `sweep_part`: three of them would make it three times."""
+@entry(types.void(VEC, VEC, VEC, VEC, VEC, INT, VEC, MAT), **PART)
+def forces_part(q, v, a, u, reals, ints, r, scratch):
+    """See `forces`."""
+    forces(q, v, a, u, reals, ints, r, scratch)
+
+
+balanced = named(forces_part, forces)
+"""`forces`, for entries that need `forces_part`: two of them would make it twice."""

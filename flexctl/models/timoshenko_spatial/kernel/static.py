@@ -5,12 +5,12 @@ from __future__ import annotations
 from numba import float64, types
 
 from ....kernels.jit import entry, kernel
+from ....kernels.parts import by_address
 from ....kernels.pieces import aim
 from ....kernels.state import MOTION
 from ....kernels.tables import COURSE, DONE, ENTRY, FAST
 from .frames import axis_of, fill_frames, length_of
 from .linear import fill_pulls
-from ....kernels.parts import by_address
 from .operations import LINEARISED, finish, measure, store
 from .state import A0, FORM, LEN, W0, State
 from .vectors import add, cross, more, put, three
