@@ -200,10 +200,10 @@ def along(joints, j, d):
 @kernel(**PLAIN)
 def same(joints):
     """Whether all stiffnesses are those that the factors hold."""
+    found = True
     for j in range(joints.torques.size):
-        if joints.left[j, 1] != joints.held[j]:
-            return False
-    return True
+        found = found and joints.left[j, 1] == joints.held[j]
+    return found
 
 
 @kernel(**PLAIN)
