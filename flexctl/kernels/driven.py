@@ -200,10 +200,10 @@ def along(joints, j, d):
 @kernel(**PLAIN)
 def same(joints):
     """Whether all stiffnesses are those that the factors hold."""
-    alike = True
+    found = True
     for j in range(joints.torques.size):
-        alike = alike and joints.left[j, 1] == joints.held[j]
-    return alike
+        found = found and joints.left[j, 1] == joints.held[j]
+    return found
 
 
 @kernel(**PLAIN)
