@@ -38,7 +38,7 @@ from .sampled import FINE, delayed, sampled
 from .search import DELAYS, first_guess, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 from .subspace import fit_percent
-from .to_full import on_full_model, with_engine
+from .to_full import may_turn, on_full_model, with_engine
 from .trust import Trust, refined, trust
 
 if TYPE_CHECKING:
@@ -326,7 +326,8 @@ def _fitted(
     found, x = found.in_logarithms(x)
     say("deviations", 0.0)
     left = explained(found, x, at)
-    if engine == "auto" and left.far and time.monotonic() < found.deadline:
+    far = left.far or (bool(left.wrong) and may_turn(found, x, at))
+    if engine == "auto" and far and time.monotonic() < found.deadline:
         found, x, at, left = on_full_model(found, x, at, left, begin, wanted is None, told, say)
     return found, x, at, left
 
