@@ -17,6 +17,8 @@ from .warned import telling_warnings
 if TYPE_CHECKING:
     from ..identify import Identified, MeasuredResponse, Record
 
+DAY = 86400.0
+"""Longest limit of time [s] that is believed without its unit."""
 TABLES = (".csv", ".npz", ".mat", ".json")
 RECORDS = (*TABLES, ".uff", ".unv")
 
@@ -245,7 +247,7 @@ def parameters(
             delay=delay if delay == "scan" else _whole(delay),
             mesh=not no_mesh,
             engine=engine,
-            time_limit=float("inf") if time_limit is None else quantity(time_limit, "s", "--time-limit"),
+            time_limit=float("inf") if time_limit is None else quantity(time_limit, "s", "--time-limit", most=DAY),
             progress=report,
         )
         tried = {Path(p).name: found.validate(r) for p, r in trials}

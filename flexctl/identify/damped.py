@@ -9,6 +9,7 @@ for every period that a mode swings through. And what counts is the beginning, w
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ BAND = 8.0
 """Frequency of the highest line, in parts of that of the lowest mode."""
 MOST = 4.0
 """Most that a logarithm moves."""
+ROUNDS = 15
+MAGNITUDES = "magnitudes"
 FAILED = 5.0
 """Misfit [Np] of a line where the plant is refused or its run fails."""
 
@@ -60,21 +63,27 @@ def guessed(found: Problem, x: FloatArray, say: Say) -> FloatArray:
     if not which or not modes.size:
         return x
     lowest = 2.0 * np.pi * float(modes[0])
-    y = x.copy()
+    y, calls, most = x.copy(), 0, ROUNDS * (len(which) + 1) * len(DECAYS)
     for number, part in enumerate(DECAYS):
         data = [transformed(r, part * lowest, BAND * lowest) for r in found.records]
 
         def misfit(moved: FloatArray, data: list[Transformed] = data) -> FloatArray:
+            nonlocal calls
+            calls += 1
+            say(MAGNITUDES, min(0.99, calls / most))
+            if time.monotonic() > found.deadline:  # no step is better: the search ends where it is
+                return np.full(sum(one.size.size for one in data), FAILED)
             z = y.copy()
             z[which] = moved
             return np.concatenate([_log_magnitude(found, z, one) for one in data])
 
         solved = least_squares(
-            misfit, y[which], loss="soft_l1", f_scale=0.1, diff_step=1e-3, x_scale=1.0, max_nfev=15,
+            misfit, y[which], loss="soft_l1", f_scale=0.1, diff_step=1e-3, x_scale=1.0, max_nfev=ROUNDS,
             bounds=(-MOST, MOST),
         )
         y[which] = solved.x
-        say("magnitudes", (number + 1) / len(DECAYS))
+        calls = (number + 1) * most // len(DECAYS)
+    say(MAGNITUDES, 1.0)
     return y
 
 

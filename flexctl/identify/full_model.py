@@ -16,6 +16,7 @@ from ..errors import Caution, ConvergenceError
 from ..model import FloatArray, LinearMechanics, names
 from ..models.wrappers.driven_joints import DrivenJoints
 from ..motion.signals import Sampled
+from ..simulation.given_steps import uncompared
 from ..simulation.simulate import simulate
 from .experiment import held
 from .record import Record
@@ -70,7 +71,7 @@ def outputs_of(plant: Plant, data: Record, count: int, substeps: int) -> FloatAr
     t = np.asarray(data.dt * np.arange(count), float)
     as_signal = held if data.held else Sampled
     drives = {name: as_signal(t, data.u[:count, k]) for k, name in enumerate(names(data.inputs))}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), uncompared():
         warnings.simplefilter("ignore", Caution)  # of steps, which are chosen here, and of what the search passes by
         how: dict[str, Any] = {"step": data.dt / substeps} if substeps else {"rtol": CLOSE}
         run = simulate(plant, inputs=drives, duration=float(t[-1]), **how)

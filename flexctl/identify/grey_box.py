@@ -27,7 +27,7 @@ from ..model import ComplexArray, FloatArray, names
 from ..support.checks import real
 from ..support.tabular import Column, Tabular
 from ..support.threads import one_thread
-from . import damped, feedback, quality
+from . import damped, feedback, meshes, quality
 from .branches import other_curves
 from .explained import Explained, explained
 from .full_model import outputs_of
@@ -35,25 +35,19 @@ from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
 from .sampled import FINE, delayed, sampled
-from .search import DELAYS, cost_of, first_guess, fitted, horizons, neighbours, scanned, weighted
+from .search import DELAYS, first_guess, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 from .subspace import fit_percent
-from .to_full import on_full_model, with_engine
-from .trust import Trust, mesh_of, refined, trust
+from .to_full import may_turn, on_full_model, with_engine
+from .trust import Trust, refined, trust
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
 CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
-MESHED = 1e-3
-"""Relative shift of a parameter on a mesh twice as fine that is left alone."""
-WORSE = 2.0
-"""Sum of squares on a finer mesh, in parts of that on one that explains the data, from which on it is not tried."""
 ENGINES = ("auto", "linear", "full")
 AGAIN = 8
 """Most by which a mesh is made finer at once where the search begins again."""
-FINEST = 330
-"""Coordinates of the finest mesh that is taken without being asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,17 +280,15 @@ def _searched(
     found, x, at, left = _fitted(given, told, delay, engine, say)
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
-    times = _refinement(found, how_far)
+    times = meshes.refinement(found, how_far)
     if times > 1 and how_far.explained.wrong and not found.full and time.monotonic() < found.deadline:
         # what the mesh leaves may have led the search astray: it begins again
         finer = refined(given, min(times, AGAIN))
         if finer is not None:
-            told[:] = [*before, _coarse_words(found, finer, how_far) + "; the search began again there"]
+            told[:] = [*before, meshes.words(found, finer, how_far) + "; the search began again there"]
             found, x, at, left = _fitted(finer, told, delay, engine, say)
             how_far = trust(found, x, at, mesh, left)
-            times = _refinement(found, how_far)
-    if times > 1 and time.monotonic() < found.deadline:
-        found, x, how_far = _on_finer_mesh(found, x, at, how_far, times, told, say)
+    found, x, how_far = meshes.on_finer_meshes(found, x, at, how_far, told, say)
     return _told(found, x, at, how_far, told)
 
 
@@ -334,84 +326,15 @@ def _fitted(
     found, x = found.in_logarithms(x)
     say("deviations", 0.0)
     left = explained(found, x, at)
-    if engine == "auto" and left.far and time.monotonic() < found.deadline:
+    far = left.far or (bool(left.wrong) and may_turn(found, x, at))
+    if engine == "auto" and far and time.monotonic() < found.deadline:
         found, x, at, left = on_full_model(found, x, at, left, begin, wanted is None, told, say)
     return found, x, at, left
-
-
-def _coarse_words(found: Problem, finer: Problem, how_far: Trust) -> str:
-    """Return that the mesh was too coarse, and which one was taken."""
-    own, new = ({row.key: row.value for row in p.plant.rows} for p in (found, finer))
-    key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(how_far.mesh)))
-    moves = f"{found.keys[worst]} moves by {how_far.mesh[worst]:+.2%} on one twice as fine"
-    return (
-        f"the mesh of {found.plant.name} is too coarse ({key} = {own[key]}: {moves}); the parameters are those of "
-        f"{key} = {new[key]}, which is in the plant that is returned"
-    )
 
 
 def _rings(found: Problem, x: FloatArray) -> bool:
     """Whether records are of an arm without dry friction: what it swings does not end with them."""
     return bool(found.records) and not found.responses and not any(len(found.model(x, r).laws) for r in found.records)
-
-
-def _refinement(found: Problem, how_far: Trust) -> int:
-    """Return by how much the mesh must be finer so that no parameter hangs on it by 0.1 % and half of its deviation.
-
-    Where the model does not explain the data, their deviations hold what the mesh leaves, and allow nothing.
-    """
-    known = np.sqrt(np.maximum(how_far.sigma**2 - how_far.mesh**2, 0.0))
-    part = 0.0 if how_far.explained.wrong else 0.5
-    allowed = np.maximum(MESHED, part * known)
-    worst = float(np.max(np.abs(how_far.mesh) / allowed, initial=0.0))
-    if worst <= 1.0:
-        return 1
-    size = len(found.plant.model.coordinates)
-    times = 2 ** int(np.ceil(np.log(worst) / np.log(4.0)))
-    while times > 1 and times * size > FINEST:
-        times //= 2
-    return int(times)
-
-
-def _on_finer_mesh(
-    found: Problem,
-    x: FloatArray,
-    at: Setting,
-    coarse: Trust,
-    times: int,
-    told: list[str],
-    say: Callable[[str, float], None],
-) -> tuple[Problem, FloatArray, Trust]:
-    """Return the problem, the parameters and their trust on a finer mesh, and tell that it was taken."""
-    finer = refined(found, times)
-    if finer is None:
-        return found, x, coarse
-    own = {row.key: row.value for row in found.plant.rows}
-    new = {row.key: row.value for row in finer.plant.rows}
-    key, worst = str(mesh_of(finer)), int(np.argmax(np.abs(coarse.mesh)))
-    moves = f"{found.keys[worst]} moves by {coarse.mesh[worst]:+.2%} on one twice as fine"
-    before, _ = cost_of(found, x, at, 0)
-    # noise is all that is left, which a finer mesh cannot leave: a synthetic record of this very mesh, say
-    kept = coarse.explained.explains and coarse.finer_cost > WORSE * before
-    y, cost = (x, np.inf) if kept else fitted(finer, x, at, 0, 6, say, "a finer mesh")
-    if cost > before:
-        told.append(
-            f"the mesh of {found.plant.name} ({key} = {own[key]}) is coarse: {moves}. The data fit it better than "
-            f"{key} = {new[key]}, so that it is kept; the parameters belong to it"
-        )
-        known = np.sqrt(np.maximum(coarse.sigma**2 - coarse.mesh**2, 0.0))
-        return found, x, coarse._replace(sigma=known, mesh=np.zeros(x.size))
-    y, _ = weighted(finer, y, at, say)
-    told.append(_coarse_words(found, finer, coarse))
-    say("deviations", 0.0)
-    left = coarse.mesh / float(times) ** 2  # the error of a mesh falls with its square
-    how_far = trust(finer, y, at, False)
-    if how_far.explained.wrong:
-        told.append(
-            f"what is left over may be the mesh's: about 1/{times**2} of its error is left with {key} = {new[key]}, "
-            "which data of little noise still see; try more, or a formulation whose error falls faster"
-        )
-    return finer, y, how_far._replace(sigma=np.sqrt(how_far.sigma**2 + left**2), mesh=left)
 
 
 def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list[str]) -> Identified:

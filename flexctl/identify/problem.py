@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,10 @@ DRY = "friction."
 LEAST_ABOVE = 0.05
 """Least excess of static over Coulomb friction at the start, as a part of the latter."""
 LOSSES = ("damping", "friction", "coulomb", "static", "bristle")
+
+
+class OutOfTime(Exception):
+    """The limit of time was reached within the differences of a round."""
 
 
 class Setting(NamedTuple):
@@ -179,9 +184,17 @@ class Problem:
         central: bool = False,
         which: Sequence[int] | None = None,
     ) -> FloatArray:
-        """Return the derivatives of the residual by the logarithms."""
+        """Return the derivatives of the residual by the logarithms.
+
+        Raises
+        ------
+        OutOfTime
+            Where the limit of time is reached within forward differences, those of a search.
+        """
         J, size = np.zeros((r.size, x.size)), LONG_STEP if self.full else STEP
         for k in range(x.size) if which is None else which:
+            if not central and time.monotonic() > self.deadline:
+                raise OutOfTime
             up, down = self._beside(x, k, size, at, horizon), None
             if central or up is None:  # a value on the bound of what is plausible has one side only
                 down = self._beside(x, k, -size, at, horizon)

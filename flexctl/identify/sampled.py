@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from ..errors import require, unknown
+from ..errors import DefinitionError, require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
-from ..linear.realise import first_order
+from ..linear.realise import first_order, modal_coordinates
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
 from ..models.wrappers.driven_joints import DrivenJoints
 from . import friction_kernel as kernel
@@ -27,11 +27,13 @@ from . import friction_kernel as kernel
 KEPT = 2.0
 """Modes up to so many times the Nyquist frequency move by themselves; those above follow statically."""
 LARGEST = 120
+SMALL = 24
+"""States up to which nothing is left out."""
 SUBSTEPS, FINER = 1, 8
 """Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
 FINE = 32
 """Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
-TURN = 1e-3
+TURN = 1e-4
 """Change of friction without bristles in a step, as a part of its Coulomb level, from which on the step is divided."""
 BRISTLED = 4
 """Times as many steps where there are bristles, which are not divided where they turn."""
@@ -173,23 +175,34 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
     """Return a `Plant` between inputs and outputs, its modes up to `KEPT` times the Nyquist frequency [rad/s]."""
     found = rubbing(plant, inputs, outputs)
     lin = found.plant
-    whole = first_order(lin)
-    if len(whole.states) > 24:
-        poles = whole.poles()
-        flexible = np.sort(np.abs(poles[poles.imag > 0.0]))
-        keep = int(np.sum(flexible <= KEPT * nyquist))
-        if 2 * keep + 4 < len(whole.states) and math.isfinite(nyquist):
-            reduced = first_order(lin, modes=keep, static_correction=True)
-            # rates are those of the modes that move: a force must not act on a rate at once
-            D = reduced.D.copy()
-            D[len(outputs) :] = 0.0
-            whole = replace(reduced, D=D)
+    keep = _moving(lin, KEPT * nyquist)
+    if keep is None:
+        whole = first_order(lin)
+    else:
+        reduced = first_order(lin, modes=keep, static_correction=True)
+        # rates are those of the modes that move: a force must not act on a rate at once
+        D = reduced.D.copy()
+        D[len(outputs) :] = 0.0
+        whole = replace(reduced, D=D)
     require(
         len(whole.states) <= LARGEST,
         f"{plant.name} has {len(whole.states)} states below {KEPT:g} times the Nyquist "
         f"frequency; at most {LARGEST} are identified: take a coarser mesh",
     )
     return Sampled(whole, found.laws, len(outputs), len(inputs))
+
+
+def _moving(lin: SecondOrder, highest: float) -> int | None:
+    """Return the number of flexible modes up to a frequency [rad/s], None where all are to be kept."""
+    size = len(lin.coordinates)
+    if 2 * size <= SMALL or not math.isfinite(highest):
+        return None
+    try:
+        eigenvalues = np.diag(modal_coordinates(lin).K)
+    except DefinitionError:  # massless dampers, which have no modes
+        return None
+    keep = int(np.sum((eigenvalues > 0.0) & (eigenvalues <= highest**2)))
+    return keep if 2 * keep + 4 < 2 * len(eigenvalues) else None
 
 
 def holds(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 
 from ..errors import ConvergenceError, DefinitionError, FlexctlError
 from ..model import FloatArray
-from .problem import LOSSES, Problem, Setting, log_magnitude, responses_of, thinned
+from .problem import LOSSES, OutOfTime, Problem, Setting, log_magnitude, responses_of, thinned
 
 Say = Callable[[str, float], None]
 DELAYS = 9
@@ -19,6 +19,7 @@ FIRST = 250
 """Samples of the shortest part of a record that is fitted."""
 WEIGHTED = 6
 """Times that weights are taken from what is left, and the parameters fitted again."""
+LATE = "the limit of time was reached"
 TRIALS = 7
 """Most steps that are tried in a round."""
 WEIGHTED_PART, ENOUGH = 1e-5, 0.02
@@ -49,6 +50,8 @@ def first_guess(found: Problem, x: FloatArray, say: Say) -> tuple[FloatArray, bo
         say("magnitudes", min(0.99, calls / (12.0 * (len(which) + 1))))
         y = x.copy()
         y[which] = part
+        if time.monotonic() > found.deadline:  # no step is better: the search ends where it is
+            return np.full(sum(r.response.size for r in data), 20.0)
         try:
             return np.concatenate([log_magnitude(found, y, r) for r in data])
         except DefinitionError:  # outside of what is plausible
@@ -89,16 +92,19 @@ def fitted(
     damping, found.unfinished = 1e-3, ""
     for number in range(rounds):
         say(what, number / rounds)
-        if time.monotonic() > found.deadline:
-            found.unfinished = "the limit of time was reached"
+        try:
+            J = found.jacobian(x, r, at, horizon)
+        except OutOfTime:
+            found.unfinished = LATE
             break
-        J = found.jacobian(x, r, at, horizon)
         normal, slope = J.T @ J, J.T @ r
         scale = np.diag(normal).copy()
         scale[scale <= 1e-14 * scale.max(initial=0.0)] = max(scale.max(initial=0.0), 1e-300)  # what does nothing stays
         least = tolerance * best if tolerance > WEIGHTED_PART else max(ENOUGH, 1e-9 * best)
         moved = 0.0
         for _ in range(TRIALS):
+            if time.monotonic() > found.deadline:
+                break
             step = np.clip(np.linalg.solve(normal + damping * np.diag(scale), -slope), -0.7, 0.7)
             if -(2.0 * slope + normal @ step) @ step < least:
                 break
@@ -112,7 +118,9 @@ def fitted(
             gain = float(slope @ np.linalg.solve(normal + 1e-3 * np.diag(scale), slope))
             if gain > STUCK * best:
                 found.unfinished = f"no step lowers the sum of squares ({best:.4g}; its slope promises {gain:.3g})"
-        if moved < least:
+        if time.monotonic() > found.deadline:
+            found.unfinished = LATE
+        if moved < least or found.unfinished == LATE:
             break
     else:
         found.unfinished = f"{rounds} rounds were not enough, the last one lowered the sum of squares by {moved:.3g}"

@@ -16,7 +16,7 @@ from . import damped
 from .explained import Explained, explained
 from .full_model import enough_steps, limits, reasons
 from .problem import Problem, Setting
-from .search import Say, cost_of, fitted, horizons, neighbours, scanned, weighted
+from .search import DELAYS, Say, cost_of, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 
 TRIED = 1500
@@ -24,7 +24,8 @@ TRIED = 1500
 WEIGHTED, ROUNDS, AFAR = 3, 6, 6
 """Times that weights are taken, and rounds of each, from the solution of the linear model on; times from a guess."""
 LONGEST = 3600.0
-"""Time [s] that all runs may take at most where nobody says how long the search may."""
+"""Time [s] after which the search with the full model ends where nobody says how long it may take, and that all runs of
+it may take if it is begun."""
 MISSED = 0.1
 """Misfit of the linear model, as a part of an output, from which on its parameters are no beginning."""
 TRIALS = 7
@@ -64,11 +65,13 @@ def on_full_model(
     late = Setting(at.delay, 1)  # sensors of the full model read before the input jumps
     say("the full model", 0.0)
     try:
-        full = as_full(found, x)
+        afar = misses(found, x, at)
+        y = begin if afar else x
+        full = as_full(found, y)
         begun = time.perf_counter()
-        cost_of(full, x, late, 0)
+        cost_of(full, y, late, 0)
         took = time.perf_counter() - begun
-        afar = _misses(found, x, at)
+        full.deadline = min(full.deadline, time.monotonic() + LONGEST)
         times = AFAR if afar else WEIGHTED
         most = times * ROUNDS * (x.size + TRIALS)
         if most * took > LONGEST and full.deadline == float("inf"):
@@ -78,14 +81,18 @@ def on_full_model(
                 "or shorter records, or say how long it may take (time_limit=, --time-limit)"
             )
             return found, x, at, left
-        what = f"the full model (at most {most} times {took:.2g} s)"
-        y = x
+        left_over = full.deadline - time.monotonic()
+        what = f"the full model (at most {most} times {took:.2g} s, ended after {left_over / 60.0:.3g} min)"
         if afar:
             full, y, late = _in_parts(full, begin, None if scan else at.delay, say)
         y, cost = weighted(full, y, late, say, times, ROUNDS, what)
-        z, other = neighbours(full, y, late, cost, None if scan else at.delay, False, say)
-        if other != late:
-            y, _ = weighted(full, z, other, say, WEIGHTED, ROUNDS, what)
+        other = late
+        for _ in range(DELAYS):
+            z, beside = neighbours(full, y, other, cost, None if scan else at.delay, False, say)
+            if beside == other:
+                break
+            y, other = z, beside
+            y, cost = weighted(full, y, other, say, WEIGHTED, ROUNDS, what)
         shorter = shorter_steps(full, y, other)
         if shorter is not full:
             full = shorter
@@ -98,9 +105,10 @@ def on_full_model(
         )
         return found, x, at, left
     if not after < linear:
+        early = f", but not to its end ({full.unfinished})" if full.unfinished else ""
         told.append(
-            f"the full model ({why}) was fitted too, and leaves more than the linear one: the parameters are those of "
-            "the linear one"
+            f"the full model ({why}) was fitted too{early}, and leaves more than the linear one: the parameters "
+            "are those of the linear one"
         )
         return found, x, at, left
     told.append(
@@ -111,7 +119,12 @@ def on_full_model(
     return full, y, other, explained(full, y, other)
 
 
-def _misses(found: Problem, x: FloatArray, at: Setting) -> bool:
+def may_turn(found: Problem, x: FloatArray, at: Setting) -> bool:
+    """Whether turns may be why the linear model misses: it may have run away to where full and linear one agree."""
+    return bool(found.records) and not found.full and bool(limits(found.plant)) and misses(found, x, at)
+
+
+def misses(found: Problem, x: FloatArray, at: Setting) -> bool:
     """Whether the linear model is off by so much of an output that its parameters may belong to another minimum."""
     return any(
         bool((found.misfit(x, data, at).std(axis=0) > MISSED * data.y.std(axis=0)).any()) for data in found.records

@@ -3,7 +3,7 @@ small.
 
     noise of any colour (J'J)^-1 (sum cov J_b'r_b) (J'J)^-1 from the spectra of what is left of each output
     disagreement        jackknife: every output's every quarter left out in turn, or every slice of time of all outputs
-    mesh                the shift of the parameters when the mesh is made twice as fine
+    mesh                the shift of the parameters when the mesh is made twice as fine, and a third of it besides
     steps               the same when runs with dry friction take four times as many
     a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves;
                         and what an error as large as the misfit would do that lay along the parameter wholly
@@ -28,6 +28,8 @@ from .problem import Block, Problem, Setting
 LAGS = 40
 QUARTERS = 4
 MESHES = ("sections", "elements", "segments")
+LIMIT = 4.0 / 3.0
+"""Error of a mesh in parts of what one twice as fine changes; errors of meshes fall with their square."""
 
 
 class Trust(NamedTuple):
@@ -43,6 +45,11 @@ class Trust(NamedTuple):
     explained: Explained
     held: tuple[str, ...] = ()
     finer_cost: float = 0.0  # sum of squares that is expected on a mesh twice as fine, after a fit
+
+
+def without_mesh(how_far: Trust) -> FloatArray:
+    """Return the deviations but for what the mesh leaves."""
+    return np.sqrt(np.maximum(how_far.sigma**2 - (LIMIT * how_far.mesh) ** 2, 0.0))
 
 
 def whiteness(r: FloatArray) -> float:
@@ -94,7 +101,7 @@ def trust(
     sigma[dead] = np.inf
     shift, finer_cost = _mesh_shift(found, x, at, r, J, inverse) if mesh else (np.zeros(x.size), 0.0)
     step = _step_shift(found, x, at, r, J, inverse)
-    total = np.sqrt(sigma**2 + shift**2 + step**2)
+    total = np.sqrt(sigma**2 + (LIMIT * shift) ** 2 + step**2)
     spread = np.sqrt(np.maximum(np.diag(coloured), 1e-300))
     correlation = np.clip(coloured / np.outer(spread, spread), -1.0, 1.0)
     np.fill_diagonal(correlation, 1.0)

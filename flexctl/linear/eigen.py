@@ -26,6 +26,10 @@ from .rigid import clean_rigid_shapes
 _EPS = float(np.finfo(float).eps)
 # phi^T K phi below this part of |phi|^T |K| |phi| is zero: the entries of K are themselves known to rounding only.
 _RIGID = 64 * _EPS
+# Entries of Phi' M Phi that differ by more from those of the identity are no rounding.
+_MIXED = 1e-10
+# Modal damping, a first-order form and its reduction ask for the modes of the same pencil, one after the other.
+_KEPT = 4
 
 
 class NormalModes(NamedTuple):
@@ -54,6 +58,9 @@ class NormalModes(NamedTuple):
     eigenvalues: FloatArray
 
 
+_kept: dict[tuple[bytes, bytes], NormalModes] = {}
+
+
 def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
     """Return the normal modes of a symmetric pencil, M positive definite; K may be singular or indefinite.
 
@@ -76,7 +83,18 @@ def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
             "(for massless coordinates use plant.first_order(), which condenses them)"
         ) from None
     K = 0.5 * (K + K.T)
-    shift, F = 0.0, _semidefinite_factor(K)
+    key = (M.tobytes(), K.tobytes())
+    found = _kept.get(key)
+    if found is None:
+        found = _kept[key] = _normal_modes(M, K, L)
+        for old in list(_kept)[:-_KEPT]:
+            _kept.pop(old, None)
+    return NormalModes(found.omega.copy(), found.shapes.copy(), found.rigid, found.eigenvalues.copy())
+
+
+def _normal_modes(M: FloatArray, K: FloatArray, L: FloatArray) -> NormalModes:
+    """Return the normal modes of symmetric K and M = L L'."""
+    n, shift, F = len(M), 0.0, _semidefinite_factor(K)
     if F is None:
         shift, F = _shifted_factor(M, K, L)
     U, sigma, _ = np.linalg.svd(sla.solve_triangular(L, F, lower=True), full_matrices=True)
@@ -89,9 +107,25 @@ def normal_modes(M: FloatArray, K: FloatArray) -> NormalModes:
     _refine(eigenvalues, shapes, M, K)
     order = np.lexsort((eigenvalues, eigenvalues != 0.0))
     eigenvalues, rigid = eigenvalues[order], int(np.sum(eigenvalues == 0.0))
-    shapes = clean_rigid_shapes(M, K, shapes[:, order], rigid)
+    shapes, mended = _orthonormal(M, clean_rigid_shapes(M, K, shapes[:, order], rigid), rigid)
+    if mended:
+        _refine(eigenvalues, shapes, M, K)
     omega = np.sqrt(np.where(eigenvalues < 0.0, np.nan, eigenvalues))
     return NormalModes(omega, _signed(shapes), rigid, eigenvalues)
+
+
+def _orthonormal(M: FloatArray, shapes: FloatArray, rigid: int) -> tuple[FloatArray, bool]:
+    """Return the shapes with flexible ones orthonormal once more, and whether they had to be mended.
+
+    A mode so soft that rounding mixes it with the rigid ones loses a part of itself when those are cleaned.
+    """
+    F = shapes[:, rigid:]
+    off = F.T @ M @ F - np.eye(F.shape[1])
+    off[np.abs(off) <= _MIXED] = 0.0
+    if rigid == 0 or not off.any():
+        return shapes, False
+    own, turned = np.linalg.eigh(off)
+    return np.hstack([shapes[:, :rigid], F @ ((turned / np.sqrt(1.0 + own)) @ turned.T)]), True
 
 
 def _semidefinite_factor(K: FloatArray) -> FloatArray | None:

@@ -7,7 +7,9 @@ know the rest, and the second run ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +42,19 @@ some steps old, which moves a small part of the local error. Chosen: claims are 
 second run takes two thirds of the time."""
 
 
+_compared = ContextVar("compared", default=True)
+
+
+@contextmanager
+def uncompared() -> Iterator[None]:
+    """Make runs in given steps once only: their outputs are the same, their errors are not to be believed."""
+    token = _compared.set(False)
+    try:
+        yield
+    finally:
+        _compared.reset(token)
+
+
 def run_given(run: Run, report: Callable[[float], None]) -> None:
     """Run in steps of the grid; where forces or commands jump, once more in half steps: the first step hides much.
 
@@ -47,7 +62,7 @@ def run_given(run: Run, report: Callable[[float], None]) -> None:
     are led. Steps of the other methods are given for the sake of time.
     """
     whole = (run.q, run.v)
-    again = run.compiled is not None and run.setup.method in SCHEMES
+    again = run.compiled is not None and run.setup.method in SCHEMES and _compared.get()
     forces = run.forces_jump()
     looks = _looks(run) if again and forces else []
     sums, worst = np.zeros((2, len(looks) + 1, len(run.accuracy.kind)))

@@ -7,6 +7,10 @@ import pytest
 
 import flexctl as fx
 from flexctl import identify
+from flexctl.identify import damped
+from flexctl.identify.full_model import outputs_of
+from flexctl.identify.problem import Setting, problem
+from flexctl.identify.search import fitted
 
 COUNT = 2.0 * np.pi / 4096.0
 KEYS = {"joint.1.backlash": 0.03, "joint.1.stiffness": 1.0142308, "joint.1.friction": 0.004}
@@ -117,3 +121,31 @@ def test_unknown_engines_are_refused() -> None:
     plant, data = record(0)
     with pytest.raises(fx.DefinitionError, match='unknown engine "fast"'):
         identify.parameters(plant, data, ["joint.1.friction"], engine="fast")
+
+
+def test_runs_of_a_search_are_made_once_and_end_with_its_time(
+    turned: tuple[fx.Plant, identify.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compared(*_: object) -> None:
+        raise AssertionError("a run of a search was compared with another")
+
+    start, data = turned
+    monkeypatch.setattr("flexctl.simulation.given_steps._compare", compared)
+    outputs_of(start, data, 200, 2)
+    run = {"inputs": {"joint2_torque": fx.bang_bang(1.0, 0.01)}, "duration": 0.02, "step": 1e-3}
+    with pytest.raises(AssertionError, match="compared"):
+        fx.simulate(start, **run)
+
+
+def test_a_limit_of_time_ends_guesses_and_differences() -> None:
+    arm = fx.load_plant("tokhi_azad_1994", payload={"mass": 0.02})
+    data = identify.measure(arm, identify.doublets("joint1_torque [N m]", 0.05, count=1), ["joint1_angle"])
+    found, _ = problem(arm, [data], ["payload.mass"], {"payload.mass": 0.01})
+    said: list[float] = []
+    late = found.changed(deadline=0.0)
+    assert damped.guessed(late, np.zeros(1), lambda what, part: said.append(part)) == 0.0
+    assert said[-1] == 1.0
+    assert not late.kept  # nothing was run
+    x, _ = fitted(late, np.zeros(1), Setting(), 500, 5, lambda what, part: None, "")
+    assert x == 0.0
+    assert late.unfinished == "the limit of time was reached"

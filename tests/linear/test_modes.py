@@ -391,3 +391,17 @@ def test_a_motor_with_inductance_is_no_actuator_of_a_straight_arm() -> None:
     np.testing.assert_allclose(2.0 * np.pi * modes.frequencies_hz, np.abs(wanted), rtol=1e-4)
     np.testing.assert_allclose(modes.damping, -wanted.real / np.abs(wanted), rtol=1e-3)
     assert plant.first_order().poles().real.max() < 1e-6
+
+
+def test_a_mode_so_soft_that_it_mixes_with_rigid_ones_stays_normal() -> None:
+    overrides = {
+        "joint.1.hub_inertia": 0.19, "joint.2.hub_inertia": 9e-4, "link.1.length": 1.3, "link.2.length": 0.92,
+        "payload.mass": 0.02, "joint.2.angle": 1e-6, "material.aluminium.youngs_modulus": 7e9,
+        "section.bar.area": 6.2e-4, "section.bar.second_moment": 6.8e-10, "model.elements": 4,
+    }  # fmt: skip
+    arm = fx.load_plant("planar_2r_flexible", model="timoshenko_spatial", damping={"kind": "none"}, overrides=overrides)
+    plant = arm.linearise()
+    found = fx.normal_modes(plant.M, plant.K)
+    gram = found.shapes.T @ plant.M @ found.shapes
+    np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-10)
+    plant.first_order()  # is compared with the plant
