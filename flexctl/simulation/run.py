@@ -49,11 +49,9 @@ ROUNDED = 1e-13
 """Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
 RINGS = 0.6
 """Part of rtol from which on it matters what a ringing puts off. Chosen: what is raised of the sums covers less."""
-DIVIDED = 1.05
-"""So many times the steps of the grid are those of a run that was divided somewhere. Chosen."""
+DIVIDED = 1.05  # so many times the steps of the grid are those of a run that was divided somewhere; chosen
 WITHIN = 0.99
-"""Part of rtol up to which is claimed what jumps of a law may hide from steps that follow the error: no more is known
-of them, and they were as short as was asked for."""
+"""Part of rtol up to which is claimed what jumps of a law may hide from steps as short as was asked for."""
 PILOT = 0.2
 """Part of the progress that the first pass is counted as."""
 
@@ -221,7 +219,7 @@ class Run:
     def _after_following(self, first: tuple[FloatArray, FloatArray]) -> None:
         """Take what a run in steps of the grid tells of one whose steps followed the error; outputs, sums of the first.
 
-        That of one whose steps were hardly divided is the same run: it says nothing, and jumps of a law hide as much.
+        That of one whose steps were hardly divided is the same: it says nothing, and jumps of a law hide as much.
         """
         if self.work.get("steps", 0) > DIVIDED * (self.t.size - 1):
             self.accuracy.temper(first[0], self.record.y, first[1])
