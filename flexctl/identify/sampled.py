@@ -33,7 +33,7 @@ SUBSTEPS, FINER = 1, 8
 """Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
 FINE = 32
 """Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
-TURN = 1e-4
+TURN = 3e-4
 """Change of friction without bristles in a step, as a part of its Coulomb level, from which on the step is divided."""
 BRISTLED = 4
 """Times as many steps where there are bristles, which are not divided where they turn."""
