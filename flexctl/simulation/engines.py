@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.linalg as sla
 
-from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping, Wrapping, innermost
+from ..abilities import CompiledDriven, CompiledHydraulic, ContinuousLoop, Stepping, Wrapping
 from ..errors import ConvergenceError, DefinitionError, NotAvailable
 from ..kernels import explicit, state
 from ..kernels import linear as linear_kernels
@@ -73,8 +73,10 @@ def plain(model: MechanicalModel, q: FloatArray, v: FloatArray, u: FloatArray, p
 
 
 def _of_the_arm(model: MechanicalModel, q: FloatArray) -> int:
-    """Return how many coordinates are those of the arm, which come first, or of a law around it: all but cylinders."""
-    return q.size if isinstance(model, ContinuousLoop) else min(len(innermost(model).coordinates), q.size)
+    """Return how many coordinates, which come first, say how far a correction has come: all but those of cylinders."""
+    from ..models.wrappers.hydraulic import HydraulicDriven
+
+    return model.n if isinstance(model, HydraulicDriven) else q.size
 
 
 class _Mechanical:

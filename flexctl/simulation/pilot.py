@@ -19,7 +19,6 @@ from ..abilities import has_kinks
 from ..errors import ConvergenceError
 from ..kernels.schemes import SCHEMES
 from ..model import FloatArray
-from .accuracy import SURER
 from .given_steps import SEES
 
 if TYPE_CHECKING:
@@ -86,6 +85,7 @@ def smooth(setup: Setup, report: Callable[[float], None]) -> Run | None:
 
     The stages of SDIRK4 lose their order where joints are led: it takes several times the work at a tolerance of 1e-3.
     """
+    from .accuracy import SURER  # numba
     from .run import Run
 
     run = Run(replace(setup, method="generalised_alpha", scheme=SCHEMES["generalised_alpha"]()))

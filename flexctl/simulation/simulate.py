@@ -220,6 +220,7 @@ def simulate(
         )
     h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
     keep = record_states or watched(plant, duration, h)
+    tight = given == "auto" and scheme is None and method == "sdirk" and rtol < SMALL_RTOL
     setup = Setup(
         plant, model, law, references, signals, duration, h, method, chosen, changes, begins, keep, commands,
         0.0 if step is not None else rtol,
@@ -230,12 +231,11 @@ def simulate(
         run = Run(setup)
         try:
             with _bar(progress, duration) as report:
-                tight = given == "auto" and scheme is None and method == "sdirk" and rtol < SMALL_RTOL
-                led = smooth(setup, report) if tight else None
-                run = led or run
                 run.watched = bool(progress)
+                led = smooth(setup, report) if tight else None
                 if led is None:
                     run.go(report)
+                run = led or run
                 compare_halves(run, report)
         except ConvergenceError as error:
             raise explained(error, controller, run.t, run.record.y, plant, looped) from error

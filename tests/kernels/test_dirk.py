@@ -223,4 +223,6 @@ def test_a_closed_arm_takes_little_more_than_one_correction_a_stage() -> None:
     pushed = {f"joint{i}_command": fx.bang_bang(np.radians(2.0), 0.25) for i in (1, 2)}
     run = fx.simulate(fx.load_plant("ralf"), inputs=pushed, duration=0.5)
     taken = 5 * (run.provenance["steps"] + run.provenance["rejected"])
-    assert run.provenance["iterations"] < 1.3 * taken  # 1.57 where closure forces are not foreseen
+    # 1.76 where closure forces are not foreseen; 1.2 as long as Newton left rests that put strains of loops off
+    # (`tests/simulation/test_left_by_newton.py`)
+    assert run.provenance["iterations"] < 1.65 * taken

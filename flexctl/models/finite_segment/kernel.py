@@ -347,8 +347,9 @@ def leap(form, motion):
 
 @kernel(**INSIDE)
 def solve(form, motion, u, ca, cv, cq, fresh):
-    """One correction; see `kernels.operations.Operations`."""
-    W = form.work.rows
+    """One correction; see `kernels.operations.Operations`. Where hinges are coupled, which the tangent leaves out, the
+    rate at which corrections shrink is that of new factors."""
+    W, fresh = form.work.rows, fresh or form.segments.coupled.size > 0
     _turn(motion.q, W[COS], W[SIN], motion.q.size)
     return DONE, _pass(form.segments, motion, u, (ca, cv, cq), form.work, W, fresh)
 
