@@ -71,7 +71,6 @@ def on_full_model(
         begun = time.perf_counter()
         cost_of(full, y, late, 0)
         took = time.perf_counter() - begun
-        full.deadline = min(full.deadline, time.monotonic() + LONGEST)
         times = AFAR if afar else WEIGHTED
         most = times * ROUNDS * (x.size + TRIALS)
         if most * took > LONGEST and full.deadline == float("inf"):
@@ -81,6 +80,7 @@ def on_full_model(
                 "or shorter records, or say how long it may take (time_limit=, --time-limit)"
             )
             return found, x, at, left
+        full.deadline = min(full.deadline, time.monotonic() + LONGEST)
         left_over = full.deadline - time.monotonic()
         what = f"the full model (at most {most} times {took:.2g} s, ended after {left_over / 60.0:.3g} min)"
         if afar:
