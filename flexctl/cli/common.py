@@ -51,8 +51,30 @@ ORDER = (
 )
 
 
-class Commands(click.Group):
+class Command(click.Command):
+    """A command that refuses an option of one value that is given twice: the first would be ignored, without a word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return what is left of the words once options and arguments are known."""
+        order = self.make_parser(ctx).parse_args(list(args))[2]
+        options = [one for one in order if isinstance(one, click.Option)]
+        once = [one for one in options if not (one.multiple or one.count or one.is_flag)]
+        for one in once:
+            if once.count(one) > 1:
+                raise click.UsageError(f"{max(one.opts, key=len)} is given {once.count(one)} times; it takes one value")
+        return super().parse_args(ctx, args)
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+class Commands(Group):
     """A group that turns flexctl's errors into one line on stderr and an exit code; `--debug` shows the traceback."""
+
+    group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of a first session."""

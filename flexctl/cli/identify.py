@@ -23,7 +23,7 @@ TABLES = (".csv", ".npz", ".mat", ".json")
 RECORDS = (*TABLES, ".uff", ".unv")
 
 
-class Identify(click.Group):
+class Identify(common.Group):
     """A group whose usual command, `parameters`, may be left out."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

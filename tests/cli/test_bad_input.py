@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -312,3 +313,27 @@ class TestOutput:
 
         monkeypatch.setattr(os, "replace", full)
         assert "No space left on device" in refused("linearise", ARM, "-o", "plant.npz", code=1)
+
+
+def single_options() -> list[tuple[tuple[str, ...], str]]:
+    """Return every option of every command that takes one value."""
+
+    def walk(command: click.Command, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
+        if isinstance(command, click.Group):
+            return [row for name, one in command.commands.items() for row in walk(one, (*words, name))]
+        options = [one for one in command.params if isinstance(one, click.Option)]
+        return [
+            (words, max(one.opts, key=len)) for one in options if not (one.multiple or one.count or one.is_flag)
+        ]
+
+    return walk(cli, ())
+
+
+def test_an_option_of_one_value_given_twice_is_refused() -> None:
+    """The last one counted, and the first was ignored: `measure --input joint1_torque --input joint2_torque`."""
+    known = single_options()
+    assert len(known) > 100
+    for words, option in known:
+        told = CliRunner().invoke(cli, [*words, option, "1", option, "2"])
+        assert told.exit_code == 2, (words, option)
+        assert f"{option} is given 2 times; it takes one value" in told.output, (words, option)
