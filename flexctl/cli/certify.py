@@ -115,7 +115,7 @@ def pose(text: str, arm: Any) -> list[float]:
 flexctl certify tokhi_azad_lqg
 flexctl certify tokhi_azad_lqg -o out                        numbers and pictures in out/
 flexctl certify tokhi_azad_lqg --payload 0,20g --require disk_margin=0.25 --require chord1_angle.settle_1pct_s=1.2
-flexctl certify tokhi_azad_order4 --model finite_segment:segments=20  designed on one formulation, examined on another
+flexctl certify tokhi_azad_robust --model finite_segment:segments=20  designed on one formulation, examined on another
 flexctl certify tokhi_azad_lqg --vary damping.ratio=0.01..0.02 --vary payload.mass=0..20g  all at once
 flexctl certify tokhi_azad_robust --frequency -0.06,0.06 --require disk_margin=0.24 --require ripple_at_bits=16:0.03
 """,

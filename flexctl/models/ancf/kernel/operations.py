@@ -138,7 +138,7 @@ def sense(form, motion, u, rows, y):
 
 OPERATIONS = Operations(
     measure, solve, no_foresight, lead, leap, finish, refresh, limit, store, sense, never, keeps=True, prefers=KEPT,
-    far=0.1, divide=divide, pays=(1e-2, 8.0),  # factors take as long as three corrections
+    far=0.1, divide=divide, pays=(0.1, 3.0),  # factors take as long as three corrections
 )
 
 
