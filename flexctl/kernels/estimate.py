@@ -41,6 +41,9 @@ tenth of its share adds up to less than a tenth of rtol whatever it is."""
 PART = 0.1
 """Of a local error that hardly matters, more than this part is not left by Newton either. Chosen: the estimate is made
 of corrections, and is known to about a tenth then."""
+WAITS, LOOKED = 15.0, 256.0
+"""Steps for which an estimate counts at most, and so many of them are enough of a run. Chosen: errors are estimated
+anew as soon as accelerations change half as much again."""
 LASTS = 10.0
 """So many times longer than errors of a sampled loop are remembered may what Newton leaves swing on: rests are in time
 with the motion, and a loop that hardly damps a mode does not correct them. Chosen."""
@@ -213,13 +216,24 @@ def may_leave(motion, scheme, ratio, h, memory):
 
 
 @kernel(**FAST)
-def wait(gauge, good):
+def longest_wait(scheme, h):
+    """Return for how many steps, at most, an estimate may count where nothing changes much.
+
+    An estimate takes as long as a step or two. Of long runs in given steps `LOOKED` of them show how the error goes.
+    """
+    if scheme.rtol > 0.0:
+        return WAITS
+    return np.floor(min(max(WAITS, scheme.length / (LOOKED * h)), 4.0 * WAITS))
+
+
+@kernel(**FAST)
+def wait(gauge, good, most):
     """Decide when the error is estimated again."""
     known = gauge.number
     if known[WAIT] < 0.0:
         known[WAIT] += 1.0
     elif good:
-        known[PAUSE] = min(2.0 * known[PAUSE] + 1.0, 15.0)
+        known[PAUSE] = min(2.0 * known[PAUSE] + 1.0, most)
         known[WAIT] = known[PAUSE]
     else:
         known[PAUSE] = known[WAIT] = 0.0

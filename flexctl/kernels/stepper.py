@@ -43,6 +43,7 @@ from .estimate import (
     forgets,
     go_back,
     hand_on,
+    longest_wait,
     matters,
     may_leave,
     venture,
@@ -148,6 +149,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
         whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
         arrived, pending, careful, told = first < last, first == last, False, False
         exact, some = linear(form, motion), any_commanded(motion.drive)
+        waits = longest_wait(scheme, tables.h[0])
         full = scheme.newton == FULL or not keeps
         refresh(form, motion)
         if some and pending:
@@ -418,7 +420,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 if row > 0:
                     hand_on(motion, row == 2)
                     number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
-                    wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
+                    wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0), waits)
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0
                 row, place, careful, pending = 0, place + units, False, False

@@ -20,6 +20,8 @@ EXACT: dict[str, Any] = {**PLAIN, "fastmath": False}
 first caller in the process is, and stays so for all others."""
 FAST: dict[str, Any] = {"fastmath": {"contract", "nsz", "arcp"}, **PLAIN}
 """The same for inner loops, in which products and sums may be fused."""
+SUMS: dict[str, Any] = {**PLAIN, "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
+"""Of long sums, whose terms may be added in another order: they vectorise, or else wait for each addition."""
 INSIDE: dict[str, Any] = FAST
 """Of what a formulation brings to the step. The compiler decides what is put into the step itself: all of it, wherever
 it is used, made the loops four times as long, and no faster."""

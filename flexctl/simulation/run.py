@@ -131,8 +131,8 @@ class Run:
         table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
         self.tables = tables.Tables(self.t, h, self.due, before, after, bulge, table)
         rows = self.t.size if setup.record_states else max(1, setup.furthest)
-        y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
-        self.record = tables.Record(y, u, *np.zeros((2, rows, n)), np.zeros((2, setup.furthest)))
+        y, u, kept = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p)), np.zeros((2, setup.furthest))
+        self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)), kept)
         self.looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
         self.accuracy = Accuracy(model.outputs, self.looped, moved)
         rest = unknown_by_unit(model.outputs)

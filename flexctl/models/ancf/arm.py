@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...errors import NotAvailable, require
 from ...machine.arm import Arm
 from ...model import FloatArray
-from ..ranges import CHORD, Driven, squared
+from ..ranges import Driven, squared
 from ..rest import commanded_joints, settle
 from ..sensors import rigid_tip
 from ..timoshenko_planar.rigid import Motion

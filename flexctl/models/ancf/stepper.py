@@ -66,9 +66,8 @@ def beam(model: Ancf) -> kernels.Beam:
         np.ascontiguousarray(rows), lump, np.ascontiguousarray(model.load), np.ascontiguousarray(joint),
         np.array(gains, float), np.ascontiguousarray(push), np.ascontiguousarray(dead), weights,
         _damping(model),
-        np.array([model.alpha, model.beta, max(1.0, sum(lengths))]),
+        np.array([model.alpha, model.beta, max(1.0, sum(lengths))]), np.ascontiguousarray(mesh.costs),
         *(np.ascontiguousarray(x, np.int64) for x in (sizes, free[0], links, lefts, records, pushed, turns)),
-        np.ascontiguousarray(mesh.costs),
     )
 
 

@@ -39,7 +39,7 @@ from ...kernels.jit import kernel
 from ...kernels.loops import loops
 from ...kernels.operations import Operations
 from ...kernels.state import FULL, PRESCRIBED
-from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
+from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, SUMS, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
 from ..loads import ALONG, MOMENT, X
 from .recording import relative as _relative
@@ -381,7 +381,7 @@ def limit(form, motion, tolerance, h):
     return tolerance if form.segments.coupled.size > 0 else min(1e2 * tolerance, np.sqrt(tolerance))
 
 
-@kernel(**FAST)
+@kernel(**SUMS)
 def _sum(seg, state, W, begin, last, part, which):
     """Place (which 0, 1) or acceleration (2, 3) from the inboard end of body `begin` to a part of body `last`."""
     l, total = seg.body[0], 0.0
@@ -393,7 +393,7 @@ def _sum(seg, state, W, begin, last, part, which):
     return total
 
 
-@kernel(**FAST)
+@kernel(**SUMS)
 def _tip(l, c, s, v, a, n):
     """Place and acceleration of the tip."""
     px = py = ax = ay = 0.0
@@ -406,7 +406,7 @@ def _tip(l, c, s, v, a, n):
     return px, py, ax, ay
 
 
-@kernel(**FAST)
+@kernel(**SUMS)
 def _chord(seg, state, W, kind, root, end):
     """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
     l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0

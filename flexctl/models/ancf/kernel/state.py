@@ -8,7 +8,7 @@ import numpy as np
 
 from ....kernels.groups import group
 from ....kernels.jit import kernel
-from ....kernels.tables import INT, MAT, PLAIN, VEC
+from ....kernels.tables import INT, MAT, SUMS, VEC
 
 
 class Beam(NamedTuple):
@@ -24,6 +24,7 @@ class Beam(NamedTuple):
     weights: np.ndarray  # of the moments in `turns`
     damping: np.ndarray  # (15 N, 15 N) stresses of all elements per rate of their strains; or empty
     numbers: np.ndarray  # alpha, beta, size of the arm
+    costs: np.ndarray  # (N,) of the square of the turn within each element
     sizes: np.ndarray  # n, N, J, inputs before the tip's moment, followers, outputs
     place: np.ndarray  # (6 B,) coordinate of each number of a block, -1: zero, or a root's r_y
     links: np.ndarray  # (3 J,) root block, coordinate of phi and f (-1: clamped) of each link
@@ -31,10 +32,9 @@ class Beam(NamedTuple):
     inputs: np.ndarray  # coordinate of each joint and tip-force input, then (kind, place, other) of each output
     pushed: np.ndarray  # input of each follower, then of each dead force
     turns: np.ndarray  # for each moment: input, first coordinate of the r_y and coordinate of the phi it turns, or -1
-    costs: np.ndarray  # of the square of the turn within each element
 
 
-BEAM = group((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7, VEC), Beam)
+BEAM = group((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), VEC, *(INT,) * 7), Beam)
 
 
 class Work(NamedTuple):
@@ -70,7 +70,7 @@ FORM = group((BEAM, WORK), Form)
 
 # Helpers have no signatures: they are compiled within the functions that use them, and are in the cache with these. No
 # reference counts, no allocation.
-FAST: dict[str, Any] = {**PLAIN, "fastmath": {"contract", "nsz", "arcp", "reassoc"}}
+FAST: dict[str, Any] = SUMS
 
 
 # What takes Beam or Work, which are handed on as one pointer each.
