@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .abilities import ClosureForces, ClosureTurn, Inseparable, PayloadChanging
+from .abilities.ability import Ability
 from .errors import DefinitionError, NotAvailable, unknown
 
 FloatArray = npt.NDArray[np.float64]
@@ -141,7 +142,7 @@ class Compiled(NamedTuple):
 
 
 @runtime_checkable
-class MechanicalModel(Protocol):
+class MechanicalModel(Protocol, metaclass=Ability):
     """The interface of a solver. n coordinates, m closures, p inputs.
 
     Examples
@@ -228,7 +229,7 @@ class MechanicalModel(Protocol):
 
 
 @runtime_checkable
-class FrequencyModel(Protocol):
+class FrequencyModel(Protocol, metaclass=Ability):
     """Anything that is evaluated at complex frequencies: transfer matrices, the exact beam, measured data, plants.
 
     Examples

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from .ability import Ability
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -15,21 +17,21 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Wrapping(Protocol):
+class Wrapping(Protocol, metaclass=Ability):
     """A model around another one whose coordinates come first: joints driven by motion or by cylinders, a loop."""
 
     inner: Any
 
 
 @runtime_checkable
-class ArmModel(Protocol):
+class ArmModel(Protocol, metaclass=Ability):
     """A model that was made of an arm."""
 
     arm: Arm
 
 
 @runtime_checkable
-class Jointed(Protocol):
+class Jointed(Protocol, metaclass=Ability):
     """A model with joints that are driven by torque or force."""
 
     @property
@@ -39,7 +41,7 @@ class Jointed(Protocol):
 
 
 @runtime_checkable
-class Commandable(Protocol):
+class Commandable(Protocol, metaclass=Ability):
     """A model with joints that follow a command as a servo does."""
 
     @property
@@ -49,7 +51,7 @@ class Commandable(Protocol):
 
 
 @runtime_checkable
-class CountedFrom(Protocol):
+class CountedFrom(Protocol, metaclass=Ability):
     """A model whose commands count from the reference pose, not from zero."""
 
     @property
@@ -59,7 +61,7 @@ class CountedFrom(Protocol):
 
 
 @runtime_checkable
-class MotionLed(Protocol):
+class MotionLed(Protocol, metaclass=Ability):
     """A model some of whose coordinates follow what drives them, whatever the arm does: a motion, or a cylinder."""
 
     @property
@@ -69,7 +71,7 @@ class MotionLed(Protocol):
 
 
 @runtime_checkable
-class Lagging(Protocol):
+class Lagging(Protocol, metaclass=Ability):
     """A model with coordinates of which only the rate means something, the states of actuators."""
 
     @property
@@ -79,7 +81,7 @@ class Lagging(Protocol):
 
 
 @runtime_checkable
-class PartlyDriven(Protocol):
+class PartlyDriven(Protocol, metaclass=Ability):
     """A model of an arm some of whose joints are free; closures make them follow the driven ones."""
 
     driven: Sequence[int]
@@ -90,7 +92,7 @@ class PartlyDriven(Protocol):
 
 
 @runtime_checkable
-class Posable(Protocol):
+class Posable(Protocol, metaclass=Ability):
     """A model that can be put into a pose by its joint variables."""
 
     arm: Arm
@@ -101,7 +103,7 @@ class Posable(Protocol):
 
 
 @runtime_checkable
-class Restable(Protocol):
+class Restable(Protocol, metaclass=Ability):
     """A model that finds the shape in which its arm rests under its weight."""
 
     def rest(self, angles: Sequence[float] | FloatArray) -> FloatArray:
@@ -110,7 +112,7 @@ class Restable(Protocol):
 
 
 @runtime_checkable
-class KnowsRestPoint(Protocol):
+class KnowsRestPoint(Protocol, metaclass=Ability):
     """A model that knows its equilibrium in the reference pose."""
 
     def rest_point(self) -> OperatingPoint:
@@ -119,7 +121,7 @@ class KnowsRestPoint(Protocol):
 
 
 @runtime_checkable
-class Startable(Protocol):
+class Startable(Protocol, metaclass=Ability):
     """A model that begins a run of commanded joints in a shape of its own, such as the arm bent by its weight."""
 
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
@@ -128,7 +130,7 @@ class Startable(Protocol):
 
 
 @runtime_checkable
-class RigidlyMovable(Protocol):
+class RigidlyMovable(Protocol, metaclass=Ability):
     """A model that knows how its arm moves with rigid links."""
 
     arm: Arm
@@ -141,7 +143,7 @@ class RigidlyMovable(Protocol):
 
 
 @runtime_checkable
-class RigidDynamics(Protocol):
+class RigidDynamics(Protocol, metaclass=Ability):
     """A model that knows the torques of its arm with rigid links."""
 
     arm: Arm
@@ -152,7 +154,7 @@ class RigidDynamics(Protocol):
 
 
 @runtime_checkable
-class RigidTip(Protocol):
+class RigidTip(Protocol, metaclass=Ability):
     """A model that knows where the tip of its arm is with rigid links."""
 
     arm: Arm
@@ -172,7 +174,7 @@ class Spinning(RigidlyMovable, Jointed, Protocol):
 
 
 @runtime_checkable
-class MassEntering(Protocol):
+class MassEntering(Protocol, metaclass=Ability):
     """A model that mass enters or leaves while it moves, such as a link that slides out of its guide."""
 
     def inflow(self, q: FloatArray, v: FloatArray) -> float:
@@ -184,7 +186,7 @@ class MassEntering(Protocol):
 
 
 @runtime_checkable
-class Inseparable(Protocol):
+class Inseparable(Protocol, metaclass=Ability):
     """A model whose left side is not M a + h - B u everywhere: its inputs have limits, its gears lose energy.
 
     `mass`, `force` and `input_matrix` are its parts where nothing is at a limit.
@@ -200,7 +202,7 @@ class Inseparable(Protocol):
 
 
 @runtime_checkable
-class Resting(Protocol):
+class Resting(Protocol, metaclass=Ability):
     """A model with another one for statics: at rest currents flow, which are rates of its coordinates."""
 
     @property
@@ -214,7 +216,7 @@ class Resting(Protocol):
 
 
 @runtime_checkable
-class Smoothable(Protocol):
+class Smoothable(Protocol, metaclass=Ability):
     """A model with dry friction or play, which a linear plant takes or leaves out."""
 
     def smoothed(self, point: OperatingPoint, friction: str) -> tuple[MechanicalModel, OperatingPoint, str]:
@@ -223,7 +225,7 @@ class Smoothable(Protocol):
 
 
 @runtime_checkable
-class Outlined(Protocol):
+class Outlined(Protocol, metaclass=Ability):
     """A model that says where its links are, for pictures."""
 
     def outline(self, q: FloatArray) -> list[FloatArray]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from .ability import Ability
+
 if TYPE_CHECKING:
     from ..linear import FirstOrder, SecondOrder
     from ..machine.arm import Arm
     from ..model import ComplexArray, FloatArray, MechanicalModel
 
 @runtime_checkable
-class HasModel(Protocol):
+class HasModel(Protocol, metaclass=Ability):
     """Something with a mechanical model inside, as a `Plant` has."""
 
     @property
@@ -21,7 +23,7 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
-class IsLinear(Protocol):
+class IsLinear(Protocol, metaclass=Ability):
     """Something in the place of an arm that is a linear plant."""
 
     @property
@@ -31,7 +33,7 @@ class IsLinear(Protocol):
 
 
 @runtime_checkable
-class HasArm(Protocol):
+class HasArm(Protocol, metaclass=Ability):
     """Something with the data of an arm inside, as a `Plant` has."""
 
     @property
@@ -41,7 +43,7 @@ class HasArm(Protocol):
 
 
 @runtime_checkable
-class Identified(Protocol):
+class Identified(Protocol, metaclass=Ability):
     """Something that says what results made from it carry."""
 
     @property
@@ -51,7 +53,7 @@ class Identified(Protocol):
 
 
 @runtime_checkable
-class Documented(Protocol):
+class Documented(Protocol, metaclass=Ability):
     """Something that says where its numbers come from."""
 
     @property
@@ -61,7 +63,7 @@ class Documented(Protocol):
 
 
 @runtime_checkable
-class PayloadChecking(Protocol):
+class PayloadChecking(Protocol, metaclass=Ability):
     """A plant that knows which payloads are plausible."""
 
     def check_payload(self, mass: float, inertia: float) -> None:
@@ -70,7 +72,7 @@ class PayloadChecking(Protocol):
 
 
 @runtime_checkable
-class SampledModel(Protocol):
+class SampledModel(Protocol, metaclass=Ability):
     """A linear plant or frequency model that may be sampled."""
 
     @property
@@ -80,7 +82,7 @@ class SampledModel(Protocol):
 
 
 @runtime_checkable
-class KnowsPoles(Protocol):
+class KnowsPoles(Protocol, metaclass=Ability):
     """A frequency model that knows its poles."""
 
     def poles(self) -> ComplexArray | None:
@@ -89,7 +91,7 @@ class KnowsPoles(Protocol):
 
 
 @runtime_checkable
-class Preparable(Protocol):
+class Preparable(Protocol, metaclass=Ability):
     """A frequency model that does once what does not depend on the frequency."""
 
     def prepared(self) -> Callable[[ComplexArray], ComplexArray]:
@@ -98,7 +100,7 @@ class Preparable(Protocol):
 
 
 @runtime_checkable
-class Gains(Protocol):
+class Gains(Protocol, metaclass=Ability):
     """A frequency response: gains on lines, of a model, or measured and then perhaps with standard deviations."""
 
     omega: FloatArray
@@ -115,7 +117,7 @@ class Gains(Protocol):
 
 
 @runtime_checkable
-class LinearFeedback(Protocol):
+class LinearFeedback(Protocol, metaclass=Ability):
     """A law with a linear part: poles, margins and robust bounds speak about it."""
 
     def feedback(self) -> FirstOrder:
@@ -127,7 +129,7 @@ class LinearFeedback(Protocol):
 
 
 @runtime_checkable
-class Knowing(Protocol):
+class Knowing(Protocol, metaclass=Ability):
     """A class of models that knows more of an arm than every one does (`flexctl.machine.arm.Arm.features`)."""
 
     features: Collection[str]

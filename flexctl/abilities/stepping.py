@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from .ability import Ability
+
 if TYPE_CHECKING:
     from ..model import Compiled, FloatArray
 
 @runtime_checkable
-class Stepping(Protocol):
+class Stepping(Protocol, metaclass=Ability):
     """A model with a compiled stepper of its own, beside or in place of `compiled`."""
 
     @property
@@ -23,7 +25,7 @@ class Stepping(Protocol):
 
 
 @runtime_checkable
-class PayloadChanging(Protocol):
+class PayloadChanging(Protocol, metaclass=Ability):
     """A model that can change its payload during a run."""
 
     def with_payload(self, mass: float, inertia: float) -> Any:
@@ -32,7 +34,7 @@ class PayloadChanging(Protocol):
 
 
 @runtime_checkable
-class ClosureForces(Protocol):
+class ClosureForces(Protocol, metaclass=Ability):
     """A model that does not feel its closures by G^T: a joint driven by motion takes its share."""
 
     def closure_forces(self, q: FloatArray) -> FloatArray:
@@ -41,7 +43,7 @@ class ClosureForces(Protocol):
 
 
 @runtime_checkable
-class ClosureTurn(Protocol):
+class ClosureTurn(Protocol, metaclass=Ability):
     """A model that knows d(G v)/dq; of any other it is found from the bias."""
 
     def closure_turn(self, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -50,7 +52,7 @@ class ClosureTurn(Protocol):
 
 
 @runtime_checkable
-class CompiledDriven(Protocol):
+class CompiledDriven(Protocol, metaclass=Ability):
     """A model that is compiled with some of its coordinates led by motion."""
 
     def compiled_driven(self, driven: tuple[int, ...] = (), levers: tuple[float, ...] = ()) -> Compiled:
@@ -59,7 +61,7 @@ class CompiledDriven(Protocol):
 
 
 @runtime_checkable
-class CompiledHydraulic(Protocol):
+class CompiledHydraulic(Protocol, metaclass=Ability):
     """A model that is compiled with some of its coordinates moved by hydraulic cylinders."""
 
     def compiled_hydraulic(self, driven: tuple[int, ...], levers: tuple[float, ...], cubics: FloatArray) -> Compiled:
@@ -68,7 +70,7 @@ class CompiledHydraulic(Protocol):
 
 
 @runtime_checkable
-class Kinked(Protocol):
+class Kinked(Protocol, metaclass=Ability):
     """A model whose forces may have kinks: limits, dry friction, play. They take a method of high order its order."""
 
     kinks: bool
@@ -77,7 +79,7 @@ class Kinked(Protocol):
 
 
 @runtime_checkable
-class Reversing(Protocol):
+class Reversing(Protocol, metaclass=Ability):
     """A model with forces that turn round within a very small rate, such as dry friction: Newton is told where."""
 
     def reach(self, rates: FloatArray, change: FloatArray) -> float:
@@ -86,7 +88,7 @@ class Reversing(Protocol):
 
 
 @runtime_checkable
-class ExplicitScheme(Protocol):
+class ExplicitScheme(Protocol, metaclass=Ability):
     """A model that explicit steps serve: linear ones, by `simulate(method="march")`."""
 
     def stability_limit(self) -> float:
@@ -95,7 +97,7 @@ class ExplicitScheme(Protocol):
 
 
 @runtime_checkable
-class Analysed(Protocol):
+class Analysed(Protocol, metaclass=Ability):
     """A model with several analyses of the same equations."""
 
     analysis: str
@@ -103,7 +105,7 @@ class Analysed(Protocol):
 
 
 @runtime_checkable
-class Assuming(Protocol):
+class Assuming(Protocol, metaclass=Ability):
     """A model that says how far a run drove what it assumes."""
 
     def assumptions(self, q: FloatArray, v: FloatArray) -> Sequence[Any]:
@@ -112,7 +114,7 @@ class Assuming(Protocol):
 
 
 @runtime_checkable
-class FollowsAssumptions(Protocol):
+class FollowsAssumptions(Protocol, metaclass=Ability):
     """A model whose compiled steps keep the states that drive its assumptions furthest (`flexctl.kernels.furthest`)."""
 
     @property
@@ -122,7 +124,7 @@ class FollowsAssumptions(Protocol):
 
 
 @runtime_checkable
-class Pressed(Protocol):
+class Pressed(Protocol, metaclass=Ability):
     """A model that may leave out what forces along links do to their stiffness, and says how large loads make them."""
 
     def pressed(self, q: FloatArray, u: FloatArray) -> Sequence[Any]:
@@ -131,7 +133,7 @@ class Pressed(Protocol):
 
 
 @runtime_checkable
-class ContinuousLoop(Protocol):
+class ContinuousLoop(Protocol, metaclass=Ability):
     """A model with a continuous law inside."""
 
     applied: Callable[[FloatArray, FloatArray], FloatArray]

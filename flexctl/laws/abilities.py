@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from ..abilities.ability import Ability
 from ..model import FloatArray
 
 
 @runtime_checkable
-class NeedsReferences(Protocol):
+class NeedsReferences(Protocol, metaclass=Ability):
     """A law that needs its references in advance, or has one inside that may; `simulate` gives them before the run."""
 
     def with_references(self, references: Mapping[str, Any]) -> Any:
@@ -21,7 +22,7 @@ class NeedsReferences(Protocol):
 
 
 @runtime_checkable
-class StartsFromReadings(Protocol):
+class StartsFromReadings(Protocol, metaclass=Ability):
     """A law whose first state depends on what it reads: an observer that knows where the arm stands."""
 
     def initial_at(self, y: FloatArray) -> Any:
@@ -30,7 +31,7 @@ class StartsFromReadings(Protocol):
 
 
 @runtime_checkable
-class DesignedForRange(Protocol):
+class DesignedForRange(Protocol, metaclass=Ability):
     """A law that is good for a range of plant outputs only: a run that leaves it is warned of."""
 
     @property
@@ -40,28 +41,28 @@ class DesignedForRange(Protocol):
 
 
 @runtime_checkable
-class Limited(Protocol):
+class Limited(Protocol, metaclass=Ability):
     """A law whose command stays within [-limit, limit]."""
 
     limit: float
 
 
 @runtime_checkable
-class AroundLaw(Protocol):
+class AroundLaw(Protocol, metaclass=Ability):
     """A law around another one: what reads, limits or delays it. A data class, so that the law can be replaced."""
 
     law: Any
 
 
 @runtime_checkable
-class OfSeveralLaws(Protocol):
+class OfSeveralLaws(Protocol, metaclass=Ability):
     """A law made of several with the same signals."""
 
     laws: Sequence[Any]
 
 
 @runtime_checkable
-class ChangesAtTimes(Protocol):
+class ChangesAtTimes(Protocol, metaclass=Ability):
     """A law that is another one at other times."""
 
     times: Sequence[float]
@@ -73,7 +74,7 @@ class ChangesAtTimes(Protocol):
 
 
 @runtime_checkable
-class ScheduledByReading(Protocol):
+class ScheduledByReading(Protocol, metaclass=Ability):
     """A law that is another linear one at other values of an output."""
 
     by: str

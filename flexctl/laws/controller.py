@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..abilities.ability import Ability
 from ..errors import DefinitionError, require
 from ..linear import FirstOrder
 from ..model import FloatArray, Signal
@@ -30,7 +31,7 @@ from .ordered import as_data, period, product, readings
 
 
 @runtime_checkable
-class Controller(Protocol):
+class Controller(Protocol, metaclass=Ability):
     """A sampled control law. Its state is passed, never stored.
 
     Optional abilities of laws are listed in `laws.abilities`; a law has one by having its attributes:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities.ability import Ability
 from ..errors import DefinitionError, require
 from ..model import FloatArray
 from ..support.checks import number, positive, real, real_array
@@ -43,7 +44,7 @@ __all__ = [
 
 
 @runtime_checkable
-class Motion(Protocol):
+class Motion(Protocol, metaclass=Ability):
     """Value, rate and acceleration over time.
 
     Examples

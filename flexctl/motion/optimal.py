@@ -12,12 +12,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities.ability import Ability
 from ..errors import require
 from ..model import FloatArray
 
 
 @runtime_checkable
-class MadeForLaw(Protocol):
+class MadeForLaw(Protocol, metaclass=Ability):
     """A motion that is right for one law alone: `simulate` refuses it with any other."""
 
     made_for: Any

@@ -14,13 +14,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ..abilities.ability import Ability
 from ..errors import require
 from ..model import FloatArray
 from ..support.checks import number, positive, real
 
 
 @runtime_checkable
-class InputSignal(Protocol):
+class InputSignal(Protocol, metaclass=Ability):
     """One number over time.
 
     Examples

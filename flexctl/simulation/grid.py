@@ -69,9 +69,16 @@ def warn_between_samples(inputs: Mapping[str, InputSignal], t: FloatArray, step:
         caution(text, AccuracyWarning)
 
 
+def filled(values: npt.ArrayLike, t: FloatArray) -> FloatArray:
+    """Return a copy of the values of a signal at times t, which may be one value for all."""
+    found = np.empty(t.shape)
+    found[...] = values
+    return found
+
+
 def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     """Return the left and right limits of a signal at the times of a grid."""
-    left, right = (np.array(np.broadcast_to(signal(t, before=side), t.shape), float) for side in (True, False))
+    left, right = (filled(signal(t, before=side), t) for side in (True, False))
     meetings = list(_meetings(signal.breakpoints, t, step))
     if meetings:
         k, b = np.array([m[0] for m in meetings]), np.array([m[1] for m in meetings], float)
@@ -88,12 +95,12 @@ def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[
 def middles(signal: InputSignal, t: FloatArray) -> FloatArray:
     """Return the values of a signal in the middle between the times of a grid."""
     middle = 0.5 * (t[:-1] + t[1:])
-    return np.array(np.broadcast_to(signal(middle, before=False), middle.shape), float)
+    return filled(signal(middle, before=False), middle)
 
 
 def samples(name: str, motion: Motion, t: FloatArray, step: float) -> FloatArray:
     """Return value, rate and acceleration (3 rows) of a motion at the times of a grid, at jumps the right limits."""
-    rows = np.array([np.broadcast_to(row, t.shape) for row in motion(t)], float)
+    rows = np.array([filled(row, t) for row in motion(t)])
     for k, b in _meetings(motion.breakpoints, t, step):
         rows[:, k] = motion(b)
     if not np.isfinite(rows).all():

@@ -23,6 +23,7 @@ from ..motion.remembered import plain
 from ..motion.resting import Rest
 from ..motion.signals import PiecewiseConstant, Sampled, Sine
 from .defaults import DEFAULT
+from .grid import filled
 
 PART = 0.1
 """Of rtol times its range a signal may leave its parabolas: of an error that lasts all the run a tenth is left."""
@@ -131,7 +132,7 @@ class _Curve:
 
     def values(self, t: FloatArray) -> FloatArray:
         """Return what must be right."""
-        return np.array(np.broadcast_to(self.signal(t, before=False), t.shape), float)
+        return filled(self.signal(t, before=False), t)
 
     def fit(self, starts: FloatArray, ends: FloatArray) -> Any:
         """Return the function (numbers of steps, parts of them) -> what stands for the signal there."""
@@ -147,9 +148,7 @@ class _Curve:
         """Return how far the signal is from a function that `fit` has returned."""
         every, h = np.arange(starts.size), ends - starts
         inside = self.values(np.concatenate([starts + s * h for s in PROBES])).reshape(len(PROBES), -1)
-        worst: FloatArray = np.zeros(starts.size)
-        for s, found in zip(PROBES, inside, strict=True):
-            worst = np.maximum(worst, np.abs(found - fit(every, s)))
+        worst: FloatArray = np.abs(inside - fit(every, np.array(PROBES)[:, None])).max(axis=0)
         if self.knots.size:
             order = np.argsort(starts)
             k = order[np.clip(np.searchsorted(starts[order], self.knots, side="right") - 1, 0, starts.size - 1)]
@@ -175,14 +174,12 @@ class _Moved(_Curve):
 
     def values(self, t: FloatArray) -> FloatArray:
         """Return accelerations."""
-        return np.array(np.broadcast_to(self.signal(t)[2], t.shape), float)
+        return filled(self.signal(t)[2], t)
 
     def fit(self, starts: FloatArray, ends: FloatArray) -> Any:
         """Return the function (numbers of steps, parts of them) -> what stands for the signal there."""
-        first, last = (
-            np.array([np.broadcast_to(x, t.shape) for x in self.signal(t)], float)
-            for t in (starts + self.margin, ends - self.margin)
-        )
+        times = (starts + self.margin, ends - self.margin)
+        first, last = (np.array([filled(x, t) for x in self.signal(t)]) for t in times)
         h = ends - starts
         return lambda k, s: between(first[:, k], last[:, k], h[k], s)[2]
 

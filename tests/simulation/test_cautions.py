@@ -258,7 +258,16 @@ def test_turns_of_chords():
     angle = np.linspace(0.0, 0.9, 10)
     steps = np.stack([np.cos(angle), np.sin(angle), np.zeros(10)], axis=1)
     places = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])[None]
-    assert turns(places)[0] == pytest.approx(angle[1:], abs=1e-12)
+    assert turns(places, neighbours=False)[0] == pytest.approx(angle[1:], abs=1e-12)
+    assert turns(places, neighbours=True)[0] == pytest.approx(np.diff(angle), abs=1e-12)
+
+
+def test_turns_of_neighbours_do_not_depend_on_the_first():
+    """A link that bends to and fro: where its chords pass the direction of the first, the turn is as large."""
+    angle = np.array([0.0, 0.2, -0.2, -0.3])
+    steps = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    places = np.vstack([np.zeros(2), np.cumsum(steps, axis=0)])[None]
+    assert turns(places, neighbours=True)[0] == pytest.approx([0.2, 0.4, 0.1], abs=1e-12)
 
 
 def pulse(size: float, time: float) -> fx.PiecewiseConstant:
