@@ -13,7 +13,7 @@ from ..kernels import state
 from ..kernels.estimate import COHERENT
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, poor, warn_of
+from .claims import DISPLACEMENTS, MARCHED, MOVES, ROUNDED, ROUNDING, Claim, poor, warn_of
 from .defaults import CLAIM, DEFAULT, MEMORY
 from .growth import Growth
 
@@ -131,13 +131,18 @@ class Accuracy:
 
     def why(self, outputs: Sequence[Signal], method: str) -> dict[str, str]:
         """Return why outputs have no estimate that have none."""
-        if method != "exact" and not self._estimated:
+        if method != "exact" and not self._estimated and not self.compared:
             return dict.fromkeys((one.name for one in outputs), f"the method {method} estimates no errors")
         return dict.fromkeys((one.name for one in outputs), ACCELERATIONS)
 
     def compare(self, found: FloatArray) -> None:
         """Take the errors that a second run found of an exact one, which need not be guessed from its inputs then."""
         self.halved, self.compared = found, True
+
+    def measured(self, exact: Accuracy, off: FloatArray) -> None:
+        """Take by how much a run is off an exact one for its errors."""
+        self.gauge, self.curved, self.looked = exact.gauge, exact.curved, True
+        self.compare(off)
 
     @property
     def ranges(self) -> FloatArray:
@@ -186,7 +191,7 @@ class Accuracy:
 
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
-        if method == "exact":
+        if method == "exact" or self.compared:
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * self._safety
@@ -324,11 +329,11 @@ class Accuracy:
 
     def told(self, found: Sequence[Claim]) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy: its steps, and the worst of its claims."""
-        if not self._estimated:
-            return {}
-        shortest, longest = (float(self.gauge.number[i]) for i in (state.SHORTEST, state.LONGEST))
-        known: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
-        if found:
+        known: dict[str, Any] = {}
+        if self._estimated:
+            shortest, longest = (float(self.gauge.number[i]) for i in (state.SHORTEST, state.LONGEST))
+            known = {"shortest_step_s": shortest, "longest_step_s": longest}
+        if found and (self._estimated or self.compared):
             known |= {"worst_output": found[0].signal.name, "worst_error": found[0].error}
         return known
 
@@ -351,11 +356,12 @@ class Accuracy:
             text = f"{self.rising}: {told}"
             caution(text, AccuracyWarning)
         raised = self._safety if self._estimated else 1.0
-        warn_of(found, rtol, self._bent(), longest, lost, raised, self.rounded)
+        remedy = ROUNDED if self.rounded else MARCHED if self.looked and not self._estimated else ""
+        warn_of(found, rtol, self._bent(), longest, lost, raised, remedy)
 
     def _bent(self) -> float:
         """Return the part of the range that may be wrong because inputs are no parabolas within a step."""
-        if self._estimated:
+        if self._estimated or self.looked:
             return self.curved
         parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
         return max(self.curved, float(parts.max(initial=0.0)))

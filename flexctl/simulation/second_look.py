@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ConvergenceError
+from ..kernels.schemes import SCHEMES
 from ..laws.controller import Quantised, layers
 from ..model import FloatArray
 from .defaults import LEAST_RTOL
@@ -46,7 +47,7 @@ def second_look(run: Run) -> bool:
     Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
     setup, accuracy = run.setup, run.accuracy
-    if not setup.rtol or run.compiled is None or not run.looped or run.sticks:
+    if not setup.rtol or setup.method not in SCHEMES or run.compiled is None or not run.looped or run.sticks:
         return False
     if accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
         return False

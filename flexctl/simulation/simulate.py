@@ -53,7 +53,7 @@ from ..support.memory import room_for
 from .analog import analog_loop
 from .cautions import after_run, explained, watched, with_range
 from .commanded import commanded
-from .curved import compare_halves
+from .curved import compare_exact, compare_halves
 from .defaults import DEFAULT, LEAST_RTOL
 from .path_stability import warn_if_unstable
 from .pilot import smooth
@@ -237,6 +237,7 @@ def simulate(
                     run.go(report)
                 run = led or run
                 compare_halves(run, report)
+                compare_exact(run, report)
         except ConvergenceError as error:
             raise explained(error, controller, run.t, run.record.y, plant, looped) from error
         response = run.response(_provenance(plant if is_control(system) else system), time.perf_counter() - started)
