@@ -148,20 +148,20 @@ def disturb(motion, part):
 
 
 @kernel(**FAST)
-def move_by(motion, h, error, last):
-    """Move coordinates by an error, rates by what it changes in a step; rows of motion.x: the error now and before."""
+def move_by(motion, span, error, last):
+    """Move coordinates by an error, rates by what it changes in a time; rows of motion.x: the error now and before."""
     for i in range(motion.q.size):
         motion.a[i] = motion.x[2, i]
         motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
         motion.x[error, i] = -motion.d[i]
         motion.q[i] += motion.x[error, i]
-        motion.v[i] += (motion.x[error, i] - motion.x[last, i]) / h
+        motion.v[i] += (motion.x[error, i] - motion.x[last, i]) / span
 
 
 @kernel(**FAST)
-def venture(motion, h):
-    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
-    move_by(motion, h, 0, 1)
+def venture(motion, span):
+    """Move coordinates by their local error, rates by what it changes in a time; accelerations are put right."""
+    move_by(motion, span, 0, 1)
 
 
 @kernel(**FAST)
@@ -173,9 +173,9 @@ def disturb_by_error(motion, ca):
 
 
 @kernel(**FAST)
-def venture_lasting(motion, h):
+def venture_lasting(motion, span):
     """Move coordinates and rates by what lasts of their local error."""
-    move_by(motion, h, 3, 4)
+    move_by(motion, span, 3, 4)
 
 
 @kernel(**FAST)
