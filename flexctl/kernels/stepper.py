@@ -299,9 +299,9 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 if phase in (ESTIMATE, LASTING):
                     row = 1 if phase == ESTIMATE else 2
                     if row == 1:
-                        venture(motion, number[AGO] + dt)
+                        venture(motion, dt, 3.0)
                     else:
-                        venture_lasting(motion, number[AGO] + dt)
+                        venture_lasting(motion, dt, 3.0)
                     refresh(form, motion)
                     if feeds:
                         sense(form, motion, u, law.measures, feedback.readings[1])
@@ -417,8 +417,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
                 if row > 0:
-                    hand_on(motion, row == 2)
-                    number[AGO] = 0.0
+                    hand_on(motion, dt, row == 2)
                     number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                     wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
