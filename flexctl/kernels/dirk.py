@@ -353,7 +353,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                     ratio = min(ratio, 1.0)
             if status == DONE and ratio <= 1.0:
                 add_up(gauge, dt, LASTS)
-                hand_on(motion, dt, split)
+                hand_on(motion, scheme, dt, split)
                 number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                 known[SINCE] += dt
                 motion.counts[0] += 1.0

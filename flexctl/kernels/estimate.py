@@ -191,9 +191,12 @@ def go_back(motion):
 
 
 @kernel(**FAST)
-def hand_on(motion, h, split):
-    """Keep the error of a step for the next one, whose rates it tells."""
-    motion.number[AGO], motion.number[SEEN] = 0.0, h
+def hand_on(motion, scheme, h, split):
+    """Keep the error of a step for the next one, whose rates it tells.
+
+    Where a sampled law jumps, local errors change from step to step: what they do not tell then is its length.
+    """
+    motion.number[AGO], motion.number[SEEN] = 0.0, h if scheme.sampled == 0.0 else 0.0
     for i in range(motion.q.size):
         motion.x[1, i] = motion.x[0, i]
         motion.x[4, i] = motion.x[3, i] if split else motion.x[0, i]

@@ -417,12 +417,12 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
                 if row > 0:
-                    hand_on(motion, dt, row == 2)
+                    hand_on(motion, scheme, dt, row == 2)
                     number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                     wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0))
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0
-                elif scheme.sampled == 0.0:  # commands of a sampled law jump: local errors change from step to step
+                elif scheme.sampled == 0.0:  # see `hand_on`
                     number[AGO] += dt
                 row, place, careful, pending = 0, place + units, False, False
                 number[LAST], number[YOUNG] = (0.0 if soft else dt), number[YOUNG] + 1.0

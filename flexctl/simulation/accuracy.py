@@ -14,7 +14,7 @@ from ..kernels.estimate import COHERENT
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
 from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, poor, warn_of
-from .defaults import CLAIM, DEFAULT, MEMORY
+from .defaults import CLAIM, COMPARED, DEFAULT, MEMORY, SUMMED
 from .growth import Growth
 
 SAFETY = 3.0
@@ -112,6 +112,7 @@ class Accuracy:
         self.rings = False  # whether a sampled loop rings for so long that it corrects nothing
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.piloted = False  # whether a pilot was compared with
+        self.follows = True  # whether the steps followed the error
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
         self.share: FloatArray | float = 1.0  # of sums of local errors that is there, as a run in longer steps showed
@@ -190,11 +191,18 @@ class Accuracy:
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * self._safety
-        claimed = np.maximum(raised, np.maximum(self.hides, max(CLAIM * rtol, self.curved)) * self.ranges)
+        claimed = np.maximum(raised, np.maximum(self.hides, max(self.least * rtol, self.curved)) * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
             known[:] = np.nan
         return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
+
+    @property
+    def least(self) -> float:
+        """The part of rtol below which no error is claimed: so well are errors known."""
+        if self.second is not None:
+            return COMPARED
+        return CLAIM if np.isfinite(self.memory) else SUMMED
 
     @property
     def _safety(self) -> float:
@@ -211,8 +219,8 @@ class Accuracy:
 
     @property
     def _varied(self) -> bool:
-        """Whether steps of several lengths were taken."""
-        return bool(self.gauge.number[state.SHORTEST] < 0.75 * self.gauge.number[state.LONGEST])
+        """Whether steps of several lengths were taken, as the error asked for them."""
+        return self.follows and bool(self.gauge.number[state.SHORTEST] < 0.75 * self.gauge.number[state.LONGEST])
 
     def _moves(self) -> npt.NDArray[np.bool_]:
         """Return whose range is more than rounding."""
