@@ -109,7 +109,7 @@ class Accuracy:
         self.halved = np.zeros(len(outputs))
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
-        self.rings = False  # whether a sampled loop rings for so long that it corrects nothing
+        self.rings = False  # whether a loop rings for so long, or lets the arm go so far, that it corrects nothing
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.piloted = False  # whether a pilot was compared with
         self.follows = True  # whether the steps followed the error
