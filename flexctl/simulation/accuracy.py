@@ -56,6 +56,8 @@ make 16 times at second order and 4 at first; of 29 torques the arms with good r
 WILD = 0.5
 """Part of a range that local errors of a pilot add up to, from which on it does not resolve what swings: the sums of
 shorter steps are larger than the square of the step tells then, and steps are halved once more. Chosen."""
+FALLEN = 4.0
+"""So many times smaller becomes an error of second order by steps of half the length. Derived."""
 SHARE = 0.1
 """Sums of local errors of a sampled loop are taken for no more than so many times too large (its inverse). Chosen."""
 NEAR = 100.0
@@ -312,14 +314,15 @@ class Accuracy:
     def temper(self, before: FloatArray, now: FloatArray, sums: FloatArray) -> None:
         """Take sums of local errors for as much smaller as a run in longer steps shows, which had these sums.
 
-        Steps are divided in places, where a law jumps most: sums fall by more than errors do, which are of all places.
-        So no less is claimed than what changed. Rates do not say where steps are divided, and tell nothing.
+        Steps are divided in places, where local errors are largest: sums fall by more there than errors do, which are
+        of all places. So no error is taken to have become smaller than by `FALLEN`. Rates do not say where steps are
+        divided: what is left of their errors may be as large as before.
         """
-        less = sums - self.gauge.error
-        told = (less > self.gauge.error) & (self.kind == state.CONTROLLED)  # else both runs are off by as much
-        found = np.abs(now - before).max(axis=0)
-        least = np.maximum(found / np.where(told, less, 1.0), found / (SAFETY * np.maximum(self.gauge.error, 1e-300)))
-        self.share = np.where(told, np.clip(least, SHARE, 1.0), 1.0)
+        own = self.gauge.error
+        less = np.minimum(sums - own, (FALLEN - 1.0) * own)
+        told = (sums > 2.0 * own) & (self.kind == state.CONTROLLED)  # else both runs are off by as much
+        found = np.abs(now - before).max(axis=0) / np.where(told, less, 1.0)
+        self.share = np.where(told, np.clip(found, SHARE, 1.0), 1.0)
 
     def refined(self, before: FloatArray, now: FloatArray, rtol: float) -> bool:
         """Take the change by steps of half the length for the error; return whether it is within rtol of the ranges.
