@@ -228,7 +228,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                             sense(form, motion, u, law.measures, feedback.readings[1])
                             continuous.respond(law, feedback, u)
                             refresh(form, motion)
-                        if row == 2 or feeds or not matters(gauge, scheme, dt):
+                        if row == 2 or not matters(gauge, scheme, dt):
                             break
                         disturb_by_error(motion, ca)
                         phase, fresh = LASTING, not keeps
