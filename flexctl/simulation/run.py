@@ -24,7 +24,6 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import Claim, claims
-from .defaults import DEFAULT
 from .given import errors_of_inputs, told_why
 from .given_steps import HIDES, SEES, run_given
 from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
@@ -32,10 +31,10 @@ from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .pilot import HALVED, in_parts, serves, taken
 from .response import Response
-from .ringing import ringing
 from .scores import scores
 from .second_look import rounds_much, second_look
 from .still import without_acceleration
+from .uncorrected import corrects_little
 from .within import left_out, points_within
 
 OPEN = 1e-9
@@ -47,8 +46,6 @@ SLACK = 0.1
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
 ROUNDED = 1e-13
 """Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
-RINGS = 0.6
-"""Part of rtol from which on it matters what a ringing puts off. Chosen: what is raised of the sums covers less."""
 DIVIDED = 1.05  # so many times the steps of the grid are those of a run that was divided somewhere; chosen
 WITHIN = 0.99
 """Part of rtol up to which is claimed what jumps of a law may hide from steps as short as was asked for."""
@@ -416,8 +413,9 @@ class Run:
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
+        self.accuracy.follows = bool(self.plan.rtol)
         self.accuracy.rising = self._rising()
-        self.accuracy.rings = self.accuracy.rising is None and self._rings()
+        self.accuracy.rings = self.accuracy.rising is None and corrects_little(self)
         error, why, claimed = self._claims(y, u)
         # look before it is said; of longer steps what rings on adds up, and only a second run tells
         told = self.longest() <= SEES or self.accuracy.second is not None
@@ -442,17 +440,6 @@ class Run:
         """Whether a second run is to tell the errors: a claim would be warned of, or sums of errors tell little."""
         accuracy = self.accuracy
         return accuracy.rings or accuracy.poor(claimed, self.setup.rtol) or rounds_much(self, claimed)
-
-    def _rings(self) -> bool:
-        """Whether the loop of a sampled law rings so long that errors of a step stay, as they do without a law."""
-        setup, rows = self.setup, self.accuracy.controlled
-        if not self.looped or setup.method not in SCHEMES or self.sticks:  # runs that stick are taken in halves anyway
-            return False
-        acting: Any = (*setup.references.values(), *setup.inputs.values(), *setup.motions.values())
-        breaks = [b for signal in acting for b in signal.breakpoints] + [row[0] for row in setup.payload]
-        y = self.record.y[:, rows]
-        off = ringing(self.t, y, breaks, 4 if setup.scheme.stages > 1 else 2)
-        return bool(np.any(off > RINGS * (setup.rtol or DEFAULT) * np.ptp(y, axis=0)))
 
     def _claims(self, y: FloatArray, u: FloatArray) -> tuple[dict[str, float], dict[str, str], list[Claim]]:
         """Return the errors of outputs and inputs, why some inputs have none, and the claims."""
