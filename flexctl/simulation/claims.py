@@ -115,7 +115,8 @@ def warn_of(
         text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
         caution(text + (f": {listed}" if unnamed else ""), AccuracyWarning)
     elif unnamed:
-        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {remedy or _remedy(rtol, longest)}", AccuracyWarning)
+        serves = remedy or _remedy(rtol, longest)
+        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {serves}", AccuracyWarning)
 
 
 def gathered(said: Sequence[tuple[str, str]]) -> list[str]:

@@ -24,8 +24,9 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import Claim, claims
+from .defaults import SEES
 from .given import errors_of_inputs, told_why
-from .given_steps import HIDES, SEES, run_given
+from .given_steps import HIDES, run_given
 from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
@@ -33,14 +34,13 @@ from .pilot import HALVED, in_parts, serves, taken
 from .response import Response
 from .scores import scores
 from .second_look import rounds_much, second_look
+from .sticking import refine, told_by_longer
 from .still import without_acceleration
 from .uncorrected import corrects_little
 from .within import left_out, points_within
 
 OPEN = 1e-9
 """Gap of a closure relative to the pose with which a run may begin."""
-HALVINGS = 6
-"""So often are steps halved in a run with dry friction, at most: down to 16 us from 1 ms, about the smallest step."""
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
@@ -199,12 +199,17 @@ class Run:
         smooth = not self.forces_jump() and (hides <= HIDES * asked.rtol or self.longest() <= SEES)
         if not good and smooth and not self.sticks and self.accuracy.near(asked.rtol):
             good = taken(self, asked, whole, lambda part: None) if serves(self) else self._halve(asked, whole)
+        if self.sticks and self.accuracy.near(asked.rtol) and told_by_longer(self):
+            if self.accuracy.settled(asked.rtol):
+                report(1.0)
+                return
+            self.accuracy.second = self.changed = None
         if not good:
             self._follow(asked, whole, report)
             if self.looped and first is not None:
                 self._after_following(first)
         if self.sticks:
-            self._refine(asked, whole)
+            refine(self, asked, whole)
         report(1.0)
 
     def _follow(self, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None]) -> None:
@@ -242,25 +247,6 @@ class Run:
     def _estimates_every_step(self) -> bool:
         """Whether one pass serves: the method knows its error at once, also after jumps, and no joint sticks."""
         return self.setup.scheme.stages > 1 and not self.sticks
-
-    def _refine(self, asked: Any, whole: tuple[FloatArray, FloatArray]) -> None:
-        """Run in steps of half the length until that changes no displacement by more than rtol of its range.
-
-        Where a joint breaks away errors grow, and no sum of local errors knows by how much.
-        """
-        from ..kernels import state
-
-        for level in range(1, HALVINGS + 1):
-            before, smallest = self.record.y.copy(), asked.kernel(state.KEPT).deepest
-            if level > smallest:
-                return
-            self.accuracy.again()
-            self.accuracy.gauge.number[state.FLOOR] = level
-            (self.q, self.v) = whole
-            self.plan = asked._replace(gauge=self.accuracy.gauge, rtol=asked.rtol / 4.0**level, level=level)
-            self._pass(lambda part: None)
-            if self.accuracy.refined(before, self.record.y, asked.rtol):
-                return
 
     def once(
         self, report: Callable[[float], None], marks: Sequence[int] = (), enough: Callable[[int], bool] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import analytical as ref
 import numpy as np
@@ -394,7 +394,7 @@ class TestErrors:
         plant = fx.load_plant("tokhi_azad_1994").linearise()
         return fx.joint_pd(plant, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=1e-3, limit=0.3)
 
-    PUSH = {"joint1_torque": fx.bang_bang(0.1, 0.1)}
+    PUSH: ClassVar = {"joint1_torque": fx.bang_bang(0.1, 0.1)}
 
     def test_are_what_exact_steps_tell(self) -> None:
         arm = fx.load_plant("tokhi_azad_1994").model
