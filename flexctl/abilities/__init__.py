@@ -135,6 +135,9 @@ from .stepping import (
     ExplicitScheme as ExplicitScheme,
 )
 from .stepping import (
+    FollowsAssumptions as FollowsAssumptions,
+)
+from .stepping import (
     Kinked as Kinked,
 )
 from .stepping import (

@@ -112,6 +112,16 @@ class Assuming(Protocol):
 
 
 @runtime_checkable
+class FollowsAssumptions(Protocol):
+    """A model whose compiled steps keep the states that drive its assumptions furthest (`flexctl.kernels.furthest`)."""
+
+    @property
+    def furthest(self) -> int:
+        """How many states are kept; 0: its steps keep none, and all states are recorded to ask `assumptions`."""
+        ...
+
+
+@runtime_checkable
 class Pressed(Protocol):
     """A model that leaves out something of what loads do, and says how large they make it."""
 

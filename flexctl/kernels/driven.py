@@ -429,7 +429,7 @@ def driven(ops: Operations, stiff: bool) -> Operations:
     def store(form, motion, record, k):
         """Record the coordinates: of the arm, then of the drives."""
         inner_store(form.inner, form.motion, record, k)
-        if record.q.shape[0] > 1:
+        if record.q.shape[0] > 1 and record.furthest.shape[1] == 0:
             n = form.motion.q.size
             behind = record.q.shape[1] - (motion.q.size - n)
             for i in range(motion.q.size - n):

@@ -88,11 +88,12 @@ class Record(NamedTuple):
 
     y: np.ndarray
     u: np.ndarray
-    q: np.ndarray  # (N + 1, n), or (1, n): not recorded
+    q: np.ndarray  # (N + 1, n), or (1, n): not recorded; or (A, n), see `furthest`
     v: np.ndarray
+    furthest: np.ndarray = np.zeros((2, 0))  # (2, A): of A assumptions the state that drives each furthest is kept
 
 
-RECORD = group((MAT,) * 4, Record)
+RECORD = group((MAT,) * 5, Record)
 
 
 class Acting(NamedTuple):

@@ -134,16 +134,16 @@ def linear(what: str, history: FloatArray, unit: str, scale: float, remedy: str)
     return Driven(what, float(size[k]), unit, float(size[k]) / scale, ALLOWED * scale, k, remedy)
 
 
-def turns(places: FloatArray) -> FloatArray:
+def turns(places: FloatArray, *, neighbours: bool) -> FloatArray:
     """Return the angles [rad] of the chords of a link against its first one, nt x (elements - 1).
 
-    `places` are those of its nodes, nt x nodes x 2 or 3 [m].
+    `places` are those of its nodes, nt x nodes x 2 or 3 [m]; with `neighbours` each is turned against the one before.
     """
     chords = [np.diff(places[:, :, i], axis=1) for i in range(places.shape[2])]
-    first = [x[:, :1] for x in chords]
-    along = sum(a * x for a, x in zip(first, chords, strict=True))
+    before, these = [x[:, :-1] if neighbours else x[:, :1] for x in chords], [x[:, 1:] for x in chords]
+    along = sum(a * x for a, x in zip(before, these, strict=True))
     pairs = [(i, j) for i in range(len(chords)) for j in range(i)]
-    across = [first[i] * chords[j] - first[j] * chords[i] for i, j in pairs]
+    across = [before[i] * these[j] - before[j] * these[i] for i, j in pairs]
     size = np.abs(across[0]) if len(across) == 1 else np.sqrt(sum(x * x for x in across))
-    found: FloatArray = np.arctan2(size, along)[:, 1:]
+    found: FloatArray = np.arctan2(size, along)
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .ranges import BENDING, CHAIN, CHORD, Driven, squared, turns
 from .rest import commanded_joints, settle
 
 Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
 STRONG = 0.2
 """Modal damping ratio above which the compiled steppers, whose tangent leaves it out, would need many corrections."""
 ANALYSES = ("nonlinear", "linear", "quasi_static")
@@ -183,30 +185,38 @@ class SerialArm(Unconstrained, ABC):
 
     def assumptions(self, q: FloatArray, v: FloatArray) -> list[Driven]:
         """Return how far recorded coordinates (nt x n) drive the assumptions: straight elements, a linear analysis."""
-        bent = {f"link {i + 1}": self._turns(i, q) for i in range(len(self.arm.links))}
-        bent = {name: found for name, found in bent.items() if found.size}
+        largest = {
+            f"link {self.mesh.link[elements[0]] + 1}": np.abs(self._turns(elements, q) - turn).max(axis=1)
+            for elements, turn in self.undeformed_turns
+        }
         if self.analysis == "nonlinear":
-            steps = {name: np.abs(np.diff(x, axis=1, prepend=0.0)).max(axis=1) for name, x in bent.items()}
-            return [
-                squared(f"turn of an element of {name}", x, "rad", CHORD, "more elements") for name, x in steps.items()
-            ]
-        largest = {name: np.abs(x).max(axis=1) for name, x in bent.items()}
+            told = [(f"turn of an element of {name}", x) for name, x in largest.items()]
+            return [squared(what, x, "rad", CHORD, "more elements") for what, x in told]
         remedy = 'analysis = "nonlinear"'
         found = [squared(f"bending angle of {name}", x, "rad", BENDING, remedy) for name, x in largest.items()]
         if len(largest) > 1:
             found.append(squared("bending angle of all links", sum(largest.values()), "rad", CHAIN, remedy))
         return found
 
-    def _turns(self, link: int, q: FloatArray) -> FloatArray:
-        """Return the angles of the elements of a link against its first one, less those of the undeformed link."""
-        elements = np.flatnonzero(self.mesh.link == link)
-        if elements.size < 2:
-            return np.zeros((len(q), 0))
-        axes = len(self.letters)
-        nodes = self.mesh.node[np.append(elements, elements[-1] + 1), :axes]
-        both = [np.where(nodes >= 0, x[:, np.maximum(nodes, 0)], 0.0) for x in (q, self.reference()[None])]
-        found: FloatArray = turns(both[0]) - turns(both[1])
-        return found
+    @property
+    def furthest(self) -> int:
+        """How many assumptions the compiled steps follow, see `kernels.furthest`: one a link, and the last of all."""
+        return {"nonlinear": 0, "linear": 1}.get(self.analysis, -len(self.arm.links)) + len(self.arm.links)
+
+    @cached_property
+    def undeformed_turns(self) -> list[tuple[IntArray, FloatArray]]:
+        """The elements of each link that has several, and how far they turn in the undeformed arm [rad]."""
+        links = (np.flatnonzero(self.mesh.link == i) for i in range(len(self.arm.links)))
+        rest = self.reference()[None]
+        return [(elements, self._turns(elements, rest)) for elements in links if elements.size > 1]
+
+    def _turns(self, elements: IntArray, q: FloatArray) -> FloatArray:
+        """Return how far the elements of a link turn: of a linear analysis against its first one, else each against
+        the one before.
+        """
+        nodes = self.mesh.node[np.append(elements, elements[-1] + 1), : len(self.letters)]
+        places = np.where(nodes >= 0, q[:, np.maximum(nodes, 0)], 0.0)
+        return turns(places, neighbours=self.analysis == "nonlinear")
 
     def with_payload(self, mass: float, inertia: float = 0.0) -> Any:
         """Return the model with another payload [kg], [kg m^2]."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..abilities import Assuming, innermost
+from ..abilities import Assuming, FollowsAssumptions, Pressed, innermost, steps_itself
 from ..design.design import Design
 from ..errors import Caution, ConvergenceError, FlexctlError, NotAvailable, caution
 from ..laws.abilities import DesignedForRange
@@ -29,6 +29,9 @@ from ..models.ranges import ALLOWED, BeyondModel, Driven, in_range
 from .growth import SMALLER, growth, told
 from .path_stability import HiddenInstability
 from .response import Response
+
+if TYPE_CHECKING:
+    from ..kernels.tables import Record
 
 SLACK = 0.02
 """Part of the range of a law by which its variable may overshoot without a word."""
@@ -64,6 +67,13 @@ def watched(model: Any, duration: float, step: float) -> bool:
     return isinstance(innermost(model), Assuming) and len(model.coordinates) * duration / step <= RECORDED
 
 
+def followed(model: Any) -> int:
+    """Return how many states compiled steps keep that drive the assumptions of a model furthest; 0: all are needed."""
+    inner = innermost(model)
+    follows = isinstance(inner, FollowsAssumptions) and not isinstance(inner, Pressed) and steps_itself(model)
+    return inner.furthest if follows else 0
+
+
 def driven(model: Any, run: Response) -> tuple[Driven, ...]:
     """Return how far a run drove the assumptions of its model; empty for one without any, or without recorded states.
 
@@ -81,12 +91,17 @@ def driven(model: Any, run: Response) -> tuple[Driven, ...]:
     return in_range(model, run.q, run.v, np.column_stack(u) if u else None)
 
 
-def with_range(model: Any, run: Response, keep: bool) -> Response:
+def with_range(model: Any, run: Response, keep: bool, record: Record | None = None) -> Response:
     """Return the run with how far its model was driven in its provenance, warned of where that costs more than 5 %.
 
-    Without its coordinates and rates unless they are to be kept.
+    Without its coordinates and rates unless they are to be kept. `record`: that of a run whose steps kept the states
+    that drive the model furthest (`kernels.furthest`).
     """
-    found = driven(model, run)
+    if record is None:
+        found = driven(model, run)
+    else:
+        at = record.furthest[1].astype(np.int64)
+        found = tuple(replace(one, sample=int(at[one.sample])) for one in in_range(model, record.q, record.v))
     for one in found:
         if one.cost > ALLOWED:
             _warn_of_model(model, run, one)

@@ -39,8 +39,7 @@ from .still import without_acceleration
 from .uncorrected import corrects_little
 from .within import left_out, points_within
 
-OPEN = 1e-9
-"""Gap of a closure relative to the pose with which a run may begin."""
+OPEN = 1e-9  # gap of a closure relative to the pose with which a run may begin
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
@@ -49,8 +48,7 @@ ROUNDED = 1e-13
 DIVIDED = 1.05  # so many times the steps of the grid are those of a run that was divided somewhere; chosen
 WITHIN = 0.99
 """Part of rtol up to which is claimed what jumps of a law may hide from steps as short as was asked for."""
-PILOT = 0.2
-"""Part of the progress that the first pass is counted as."""
+PILOT = 0.2  # part of the progress that the first pass is counted as
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,7 @@ class Setup:
     record_states: bool
     motions: Mapping[str, Motion] = field(default_factory=dict)
     rtol: float = 0.0
+    furthest: int = 0  # so many states are kept in place of all, see `kernels.furthest`
 
 
 class Run:
@@ -128,9 +127,9 @@ class Run:
         self.compiled = empty_law() if law is None else compile_law(law, model, self.t[calls])
         table = self.wanted if self.compiled else np.zeros((len(self.wanted), len(law.drives)))
         self.tables = tables.Tables(self.t, h, self.due, before, after, bulge, table)
-        rows = self.t.size if setup.record_states else 1
+        rows = self.t.size if setup.record_states else max(1, setup.furthest)
         y, u = np.zeros((self.t.size, ny)), np.zeros((self.t.size, p))
-        self.record = tables.Record(y, u, np.zeros((rows, n)), np.zeros((rows, n)))
+        self.record = tables.Record(y, u, *np.zeros((2, rows, n)), np.zeros((2, setup.furthest)))
         self.looped = period is not None and bool(law.measures)  # a law that measures nothing corrects nothing
         self.accuracy = Accuracy(model.outputs, self.looped, moved)
         rest = unknown_by_unit(model.outputs)
@@ -277,6 +276,7 @@ class Run:
         u, held = self.tables.before[0].copy(), np.zeros(len(model.inputs))
         self.memory = self.compiled[1].copy() if self.compiled else np.zeros((1, max(1, len(law.drives))))
         self.work = {}
+        self.plan.record.furthest[:] = -1.0
         for number, (first, last) in enumerate(pairwise(points)):
             if number:
                 model = _with_payload(model, *payload[number - 1][1:])

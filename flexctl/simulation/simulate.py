@@ -51,7 +51,7 @@ from ..support.checks import real_array, several
 from ..support.kinds import LawGiven, SystemGiven
 from ..support.memory import room_for
 from .analog import analog_loop
-from .cautions import after_run, explained, watched, with_range
+from .cautions import after_run, explained, followed, watched, with_range
 from .commanded import commanded
 from .curved import compare_exact, compare_halves
 from .defaults import DEFAULT, LEAST_RTOL
@@ -222,11 +222,12 @@ def simulate(
             AccuracyWarning,
         )
     h = _period(model, law, step) or _step(model, step, None if law is None else law.sample_time or None, method)
-    keep = record_states or watched(plant, duration, h)
+    follows = 0 if record_states or method not in SCHEMES else followed(model)
+    keep = record_states or (not follows and watched(plant, duration, h))
     tight = given == "auto" and scheme is None and method == "sdirk" and rtol < SMALL_RTOL
     setup = Setup(
         plant, model, law, references, signals, duration, h, method, chosen, changes, begins, keep, commands,
-        0.0 if step is not None else rtol,
+        0.0 if step is not None else rtol, follows,
     )
     # the run, and what is said after it
     started = time.perf_counter()
@@ -244,7 +245,7 @@ def simulate(
         except ConvergenceError as error:
             raise explained(error, controller, run.t, run.record.y, plant, looped) from error
         response = run.response(_provenance(plant if is_control(system) else system), time.perf_counter() - started)
-    response = with_range(plant, response, record_states)
+    response = with_range(plant, response, record_states, run.record if follows else None)
     track = track_of(references.values())
     if track is not None:
         warn_if_unstable(plant, controller, track, f"{method}, step {h:.3g} s")

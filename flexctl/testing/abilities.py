@@ -257,6 +257,11 @@ def assumptions(model: Any) -> None:
         claim(bool(one.value >= 0 and one.bound > 0), f"{one.what}: value {one.value}, bound {one.bound}")
 
 
+def furthest(model: Any) -> None:
+    """Check that it is a number; what is kept is compared with what a record of all states tells elsewhere."""
+    claim(isinstance(model.furthest, int) and model.furthest >= 0, f"furthest = {model.furthest!r} is not a count")
+
+
 def pressed(model: Any) -> None:
     """Check that loads are reported with their sample, and that nothing is where none acts."""
     q, u = np.tile(model.reference(), (5, 1)), np.linspace(0.0, 1.0, 5)[:, None] * np.ones(len(model.inputs))
@@ -356,6 +361,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.Kinked: kinked,
     able.Reversing: reversing,
     able.Assuming: assumptions,
+    able.FollowsAssumptions: furthest,
     able.Pressed: pressed,
 }
 """Every ability of a model, and what is checked of each model that has it."""

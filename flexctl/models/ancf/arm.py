@@ -21,8 +21,6 @@ from .rigid import rigid_motion, rigid_torques, turning
 from .sensors import AncfSensors
 
 Array = npt.NDArray[Any]
-SECTION = 600.0
-"""A turn phi costs phi^2 A L^2 / (600 I): the energies are apart by 1/720, and a clamped beam bears a force."""
 
 
 class AncfArm(ABC):
@@ -83,7 +81,6 @@ class AncfArm(ABC):
         which costs the more the longer the element is against its height.
         """
         mesh, found = self.mesh, []
-        costs = CHORD + mesh.stuff.area * mesh.stuff.length**2 / (SECTION * mesh.stuff.second_moment)
         full = np.hstack([q, np.zeros((len(q), 3))])  # constants of a clamped base, and what is zero
         slopes = full[:, mesh.place[:, 2:4]]
         for i in range(mesh.roots.size):
@@ -91,10 +88,15 @@ class AncfArm(ABC):
             a, b = slopes[:, left], slopes[:, left + 1]
             turn = np.arctan2(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], (a * b).sum(axis=-1))
             what = f"turn within an element of link {i + 1}"
-            own = costs[mesh.link == i]
+            own = mesh.costs[mesh.link == i]
             worst = int((own * (turn**2).max(axis=0)).argmax())
             found.append(squared(what, turn[:, worst], "rad", float(own[worst]), "more elements"))
         return found
+
+    @property
+    def furthest(self) -> int:
+        """How many assumptions the compiled steps follow, see `kernels.furthest`: one a link."""
+        return len(self.arm.links)
 
     def _C(self) -> FloatArray:
         C, mesh = np.zeros((len(self.closures), self.mesh.size)), self.mesh

@@ -24,8 +24,12 @@ import numpy.typing as npt
 from ...machine.arm import Arm
 from ...model import FloatArray, Signal
 from ..bodies import Inner, inner_bodies, lumped, node_at
+from ..ranges import CHORD
 from ..timoshenko_planar.mesh import IntArray, Mesh, build_mesh
 from .element import Stuff, mass6
+
+SECTION = 600.0
+"""A turn phi costs phi^2 A L^2 / (600 I): the energies are apart by 1/720, and a clamped beam bears a force."""
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +73,12 @@ class AncfMesh(NamedTuple):
     def tip(self) -> IntArray:
         """Coordinates of the tip's position."""
         return self.place[-1, :2]
+
+    @property
+    def costs(self) -> FloatArray:
+        """By what the square of the turn within each element costs [1/rad^2], see `models.ranges`."""
+        found: FloatArray = CHORD + self.stuff.area * self.stuff.length**2 / (SECTION * self.stuff.second_moment)
+        return found
 
     @property
     def end(self) -> IntArray:

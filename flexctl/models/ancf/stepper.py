@@ -68,6 +68,7 @@ def beam(model: Ancf) -> kernels.Beam:
         _damping(model),
         np.array([model.alpha, model.beta, max(1.0, sum(lengths))]),
         *(np.ascontiguousarray(x, np.int64) for x in (sizes, free[0], links, lefts, records, pushed, turns)),
+        np.ascontiguousarray(mesh.costs),
     )
 
 

@@ -211,6 +211,11 @@ class FiniteSegment(Unconstrained):
                 found.append(squared(f"turn of a segment of link {i + 1}", turn, "rad", CHORD, "more segments"))
         return found
 
+    @property
+    def furthest(self) -> int:
+        """How many assumptions the compiled steps follow, see `kernels.furthest`: one a link."""
+        return len(self.arm.links)
+
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by name their angle [rad] and rate [rad/s].
 

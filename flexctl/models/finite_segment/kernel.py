@@ -36,13 +36,14 @@ import numpy as np
 from ...kernels.groups import group
 from ...kernels.idle import never, no_foresight
 from ...kernels.jit import kernel
-from ...kernels.joints import record_torques
 from ...kernels.loops import loops
 from ...kernels.operations import Operations
 from ...kernels.state import FULL, PRESCRIBED
 from ...kernels.tables import DONE, FAST, INSIDE, INT, MAT, VEC
 from ...kernels.trig import cosine_sine, line_angle, line_rate
 from ..loads import ALONG, MOMENT, X
+from .recording import relative as _relative
+from .recording import store
 
 
 class Segments(NamedTuple):
@@ -162,11 +163,6 @@ def _couple(coupled, state, W, n):
         for j in range(n):
             total += coupled[k, j] * bend[j]
         moment[k] += total
-
-
-@kernel(**FAST)
-def _relative(x, k):
-    return x[k] - x[k - 1] if k > 0 else x[k]
 
 
 @kernel(**FAST)
@@ -464,19 +460,6 @@ def _measure(seg, state, W, rows, y):
         else:
             dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
             y[at] = -W[SIN, body] * dx + W[COS, body] * dy
-
-
-@kernel(**INSIDE)
-def store(form, motion, record, k):
-    """Record grid point k; the input of a prescribed joint is the torque that it needs."""
-    seg = form.segments
-    record_torques(seg.inputs, motion, record, k)
-    if record.q.shape[0] > 1:
-        for p in range(motion.q.size):
-            record.q[k, p], record.v[k, p] = motion.q[p], motion.v[p]
-        for i in range(seg.joints.size):
-            p = seg.joints[i]
-            record.q[k, p], record.v[k, p] = _relative(motion.q, p), _relative(motion.v, p)
 
 
 @kernel(**INSIDE)

@@ -56,8 +56,16 @@ def beam(model: TimoshenkoSpatial) -> kernels.Beam:
         np.array(numbers), np.array(gains, float),
         np.array([joints[row] for row in model.rows], np.int64), np.array([c[0] for c in outputs], np.int64),
         np.ascontiguousarray(model.C),
-        np.array(_loads(model), np.int64).ravel(), model.loads.weight,
+        np.array(_loads(model), np.int64).ravel(), model.loads.weight, _undeformed(model),
     )
+
+
+def _undeformed(model: TimoshenkoSpatial) -> FloatArray:
+    """Return cosine and sine of the turn of each element of the undeformed arm, as `SerialArm.turns_of` takes it."""
+    found = np.column_stack([np.ones(model.mesh.length.size), np.zeros(model.mesh.length.size)])
+    for elements, turn in model.undeformed_turns:
+        found[elements[1:]] = np.column_stack([np.cos(turn[0]), np.sin(turn[0])])
+    return found
 
 
 def _loads(model: TimoshenkoSpatial) -> list[tuple[int, ...]]:

@@ -7,8 +7,11 @@ step to step, or taken fresh (`FULL`), or corrected by Broyden's rank-one update
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from ....kernels.furthest import VALUE, surpasses
 from ....kernels.idle import never, no_foresight
 from ....kernels.jit import kernel
 from ....kernels.joints import any_prescribed, jump_with_command, put_on_command
@@ -19,7 +22,7 @@ from ....kernels.tables import DONE, SINGULAR
 from .balance import expand, residual
 from .sensors import POSITION, RATE, read_outputs
 from .solve import assemble, factorise, hold, largest, substitute
-from .state import FORM, INSIDE
+from .state import FORM, INSIDE, left_of
 
 
 @kernel(**INSIDE)
@@ -108,9 +111,40 @@ def store(form, motion, record, k):
             for j in range(beam.sizes[3]):
                 if beam.inputs[j] == beam.links[3 * l + 1]:
                     record.u[k, j] = motion.torque[l]
-    if record.q.shape[0] > 1:
-        for i in range(motion.q.size):
-            record.q[k, i], record.v[k, i] = motion.q[i], motion.v[i]
+    if record.furthest.shape[1] > 0:
+        keep_furthest(beam, motion, record, k)
+    elif record.q.shape[0] > 1:
+        put_row(motion, record, k)
+
+
+@kernel(**INSIDE)
+def put_row(motion, record, k):
+    """Put coordinates and rates into a row of the record."""
+    for i in range(motion.q.size):
+        record.q[k, i], record.v[k, i] = motion.q[i], motion.v[i]
+
+
+@kernel(**INSIDE)
+def slope_at(beam, q, at):
+    """Return the slope at a block of which the numbers begin there; what is no coordinate is zero."""
+    x, y = beam.place[at + 2], beam.place[at + 3]
+    return (q[x] if x >= 0 else 0.0), (q[y] if y >= 0 else 0.0)
+
+
+@kernel(**INSIDE)
+def keep_furthest(beam, motion, record, k):
+    """Keep the state if the turn within an element costs more than before, see `models.ancf.arm`."""
+    link = -1
+    for e in range(beam.costs.size):
+        link, at = link + (1 if beam.lefts[e] < 0 else 0), left_of(beam, e)
+        a, b = slope_at(beam, motion.q, at)
+        c, d = slope_at(beam, motion.q, at + 6)
+        across, along = abs(a * d - b * c), a * c + b * d
+        # no tangent is smaller than its angle
+        if along <= 0.0 or beam.costs[e] * across * across > record.furthest[VALUE, link] * along * along:
+            turn = math.atan2(across, along)
+            if surpasses(record, link, beam.costs[e] * turn * turn, k):
+                put_row(motion, record, link)
 
 
 @kernel(**INSIDE)

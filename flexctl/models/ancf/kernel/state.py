@@ -31,9 +31,10 @@ class Beam(NamedTuple):
     inputs: np.ndarray  # coordinate of each joint and tip-force input, then (kind, place, other) of each output
     pushed: np.ndarray  # input of each follower, then of each dead force
     turns: np.ndarray  # for each moment: input, first coordinate of the r_y and coordinate of the phi it turns, or -1
+    costs: np.ndarray  # of the square of the turn within each element
 
 
-BEAM = group((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7), Beam)
+BEAM = group((MAT, MAT, VEC, MAT, VEC, *(MAT, MAT, VEC, MAT, VEC), *(INT,) * 7, VEC), Beam)
 
 
 class Work(NamedTuple):

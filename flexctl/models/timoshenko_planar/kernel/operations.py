@@ -16,6 +16,7 @@ the stiffening by that arm's axial forces; mode 2 is mode 1 without the inertia 
 
 from __future__ import annotations
 
+from ....kernels.furthest import LOOSE, angle, grown, surpasses
 from ....kernels.idle import never, no_foresight, nothing
 from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
@@ -34,17 +35,64 @@ from .state import FORM, NONLINEAR
 @kernel(**INSIDE)
 def store(form, motion, record, k):
     """Record grid point k; the input of a prescribed joint is the torque that it needs."""
+    record_torques(form.beam.inputs, motion, record, k)
+    if record.furthest.shape[1] > 0:
+        keep_furthest(form, record, k)
+    elif record.q.shape[0] > 1:
+        put_row(form, record, k)
+
+
+@kernel(**INSIDE)
+def put_row(form, record, k):
+    """Put coordinates and rates into a row of the record."""
     beam, state = form.beam, form.nodes
-    record_torques(beam.inputs, motion, record, k)
-    if record.q.shape[0] > 1:
-        place, i = 0, 0
-        for p in range(1, state.x.shape[1]):
-            if i < beam.roots.size and p - 1 == beam.roots[i]:
-                record.q[k, place], record.v[k, place] = state.phi[i], state.rate[i]
-                place, i = place + 1, i + 1
-            for row in range(3):
-                record.q[k, place], record.v[k, place] = state.x[row, p], state.v[row, p]
-                place += 1
+    place, i = 0, 0
+    for p in range(1, state.x.shape[1]):
+        if i < beam.roots.size and p - 1 == beam.roots[i]:
+            record.q[k, place], record.v[k, place] = state.phi[i], state.rate[i]
+            place, i = place + 1, i + 1
+        for row in range(3):
+            record.q[k, place], record.v[k, place] = state.x[row, p], state.v[row, p]
+            place += 1
+
+
+@kernel(**LOOSE)
+def most_between(x, y, first, last):
+    """Return the largest turn between neighbours of these elements, as `grown`."""
+    most = 0.0
+    for e in range(first + 1, last):
+        a, b = x[e] - x[e - 1], y[e] - y[e - 1]
+        c, d = x[e + 1] - x[e], y[e + 1] - y[e]
+        most = max(most, grown(abs(a * d - b * c), a * c + b * d))
+    return most
+
+
+@kernel(**LOOSE)
+def most_of_first(x, y, first, last):
+    """Return the largest turn of these elements against the first of them, as `grown`."""
+    a, b, most = x[first + 1] - x[first], y[first + 1] - y[first], 0.0
+    for e in range(first + 1, last):
+        c, d = x[e + 1] - x[e], y[e + 1] - y[e]
+        most = max(most, grown(abs(a * d - b * c), a * c + b * d))
+    return most
+
+
+@kernel(**INSIDE)
+def keep_furthest(form, record, k):
+    """Keep the state if it drives an assumption of `models.serial` further than those before."""
+    roots, x, y, links = form.beam.roots, form.nodes.x[0], form.nodes.x[1], form.beam.roots.size
+    every = 0.0
+    for i in range(links):
+        last = roots[i + 1] if i + 1 < links else x.size - 1
+        if form.mode == NONLINEAR:
+            most = most_between(x, y, roots[i], last)
+        else:
+            most = most_of_first(x, y, roots[i], last)
+            every += angle(most)
+        if surpasses(record, i, most, k):
+            put_row(form, record, i)
+    if form.mode != NONLINEAR and surpasses(record, links, every, k):
+        put_row(form, record, links)
 
 
 @kernel(**INSIDE)

@@ -33,8 +33,11 @@ quaternions of both.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from ....kernels.furthest import angle, grown, surpasses
 from ....kernels.idle import never, nothing
 from ....kernels.jit import kernel
 from ....kernels.joints import jump_all_with_command, put_all_on_command, record_torques
@@ -50,8 +53,8 @@ from .frames import axis_of, fill_few_sections, fill_frames, fill_left_ends, fil
 from .linear import fill_pulls, linear_elements
 from .sensors import read_outputs
 from .solve import correction
-from .state import DRIVE, FORM, INVERSE, LEN, OWN, RETRACTED, TURN, State
-from .vectors import add, cross, more, put, rotated, sub, three
+from .state import DRIVE, FORM, INVERSE, LEN, NONLINEAR, OWN, RETRACTED, TURN, State
+from .vectors import add, cross, dot, more, put, rotated, sub, three
 
 
 @kernel(**FAST)
@@ -182,17 +185,55 @@ def limit(form, motion, tolerance, h):
 @kernel(**WITHIN)
 def store(form, motion, record, k):
     """Record grid point k; the input of a prescribed joint is the torque or force that it needs."""
+    record_torques(form.beam.inputs, motion, record, k)
+    if record.furthest.shape[1] > 0:
+        keep_furthest(form, motion, record, k)
+    elif record.q.shape[0] > 1:
+        put_row(form, motion, record, k)
+
+
+@kernel(**FAST)
+def put_row(form, motion, record, k):
+    """Put coordinates and rates into a row of the record."""
     beam, drive = form.beam, motion.drive
-    record_torques(beam.inputs, motion, record, k)
-    if record.q.shape[0] > 1:
-        place, i, base = 0, 0, motion.q.size - drive.size
-        for e in range(beam.element.shape[0]):
-            while i < drive.size and beam.roots[i] == e:
-                record.q[k, place], record.v[k, place] = motion.q[base + i], motion.v[base + i]
-                place, i = place + 1, i + 1
-            for m in range(6 * e + 6, 6 * e + 12):
-                record.q[k, place], record.v[k, place] = motion.q[m], motion.v[m]
-                place += 1
+    place, i, base = 0, 0, motion.q.size - drive.size
+    for e in range(beam.element.shape[0]):
+        while i < drive.size and beam.roots[i] == e:
+            record.q[k, place], record.v[k, place] = motion.q[base + i], motion.v[base + i]
+            place, i = place + 1, i + 1
+        for m in range(6 * e + 6, 6 * e + 12):
+            record.q[k, place], record.v[k, place] = motion.q[m], motion.v[m]
+            place += 1
+
+
+@kernel(**FAST)
+def most_turned(beam, q, first, last, chain):
+    """Return how far an element turns at most from what it is undeformed, against the one before it, or the first."""
+    most = 0.0
+    a = sub(three(q, 6 * first + 6), three(q, 6 * first))
+    for e in range(first + 1, last):
+        b = sub(three(q, 6 * e + 6), three(q, 6 * e))
+        n = cross(a, b)
+        across, along = math.sqrt(dot(n, n)), dot(a, b)
+        c, s = beam.undeformed[e, 0], beam.undeformed[e, 1]
+        most = max(most, grown(abs(across * c - along * s), along * c + across * s))
+        a = b if chain else a
+    return most
+
+
+@kernel(**FAST)
+def keep_furthest(form, motion, record, k):
+    """Keep the state if it drives an assumption of `models.serial` further than those before."""
+    beam, every = form.beam, 0.0
+    links, chain = beam.roots.size, form.mode == NONLINEAR
+    for i in range(links):
+        last = beam.roots[i + 1] if i + 1 < links else beam.element.shape[0]
+        most = most_turned(beam, motion.q, beam.roots[i], last, chain)
+        every += 0.0 if chain else angle(most)
+        if surpasses(record, i, most, k):
+            put_row(form, motion, record, i)
+    if not chain and surpasses(record, links, every, k):
+        put_row(form, motion, record, links)
 
 
 @kernel(**FAST)

@@ -28,6 +28,7 @@ class Beam(NamedTuple):
     damping: np.ndarray  # (6 N, 6 N) stresses times length per rate of the strains, symmetric; or empty
     loads: np.ndarray  # per part of a load: input, node, link, place in r, axis, 1 for a moment plus 2 for a follower
     weights: np.ndarray  # of these parts
+    undeformed: np.ndarray  # (N, 2) cosine and sine of the turn of each element against that with which it is compared
 
 
 class Work(NamedTuple):
@@ -69,7 +70,7 @@ class Form(NamedTuple):
 TABLE = int64[:, ::1]
 
 
-BEAM = group((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT, INT, VEC), Beam)
+BEAM = group((MAT, TABLE, MAT, INT, INT, MAT, TABLE, VEC, VEC, INT, TABLE, MAT, INT, VEC, MAT), Beam)
 
 
 WORK = group((MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, MAT, VEC, MAT, VEC, INT, MAT), Work)
