@@ -125,10 +125,10 @@ class FollowsAssumptions(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class Pressed(Protocol, metaclass=Ability):
-    """A model that may leave out what forces along links do to their stiffness, and says how large loads make them."""
+    """A model that leaves out something of what loads do, and says how large they make it."""
 
     def pressed(self, q: FloatArray, u: FloatArray) -> Sequence[Any]:
-        """Return one `flexctl.models.ranges.Driven` for each link, from coordinates (nt, n) and inputs (nt, p)."""
+        """Return a `flexctl.models.ranges.Driven` of each thing, from coordinates (nt, n) and inputs (nt, p)."""
         ...
 
 

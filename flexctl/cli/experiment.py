@@ -10,6 +10,7 @@ from ..abilities import kind_of
 from ..errors import require
 from ..model import Signal, names
 from . import cli, common
+from .effect import no_effect
 from .quantities import between, named, quantity
 from .warned import telling_warnings
 
@@ -76,11 +77,13 @@ def excite(
     head = f"{signal.name} [{signal.unit or '1'}]"
     if width is not None:
         require(band is None and shape is None, "--doublets has no band and no shape; leave them out")
+        no_effect("period", "periods", "crest", "seed", without="with --doublets, which are no multisine")
         made = identify.doublets(
             head, most, width=quantity(width, "s", "--doublets"), count=count, dt=dt, growth=growth
         )
     else:
         require(band is not None, "say --band LOW..HIGH for a multisine, or --doublets SECONDS")
+        no_effect("count", "growth", without="without --doublets")
         points = [tuple(float(x) for x in part.split(":")) for part in shape.split(",")] if shape else []
         require(
             all(len(point) == 2 for point in points), f'--shape "{shape}" is not understood; write HZ:AMPLITUDE,...'
@@ -183,6 +186,8 @@ def measure(
     units = {s.name: s.unit for s in arm.model.outputs}
     signal = _named_input(arm, excitation, name)
     drive = identify.read_excitation(excitation, signal.name, signal.unit)
+    if not noises and not quantity(input_noise, signal.unit, "--input-noise"):
+        no_effect("seed", without="without --noise or --input-noise")
     with common.progress() as report, telling_warnings():
         made = identify.measure(
             arm,

@@ -13,6 +13,7 @@ from ..abilities import IsLinear
 from ..errors import DefinitionError, require, unknown
 from ..model import names
 from . import cli, common, points
+from .effect import no_effect
 
 if TYPE_CHECKING:
     from ..linear import FirstOrder, LinearPlant, SecondOrder
@@ -72,6 +73,8 @@ def modes(
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, or a plant file of matrices.
     """
+    if film is None:
+        no_effect("number", without="without --animate; --count says how many are shown")
     with common.patiently(f"modes of {plant}"):
         linear = linear_plant(plant, settings, kind, where)
         found = linear.modes(count if as_json or count else SHOWN + 1)

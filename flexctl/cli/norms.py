@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from ..errors import require
+from ..linear import LinearPlant
 from . import cli, common, points
 from .bode import chosen
 from .linear import linear_plant
@@ -17,7 +19,7 @@ from .warned import telling_warnings
     cli,
     """
 flexctl norms tokhi_azad_1994 --output joint1_rate --json
-flexctl norms tokhi_azad_1994 --set damping.kind=modal --set damping.ratio=0.01 --hold theta
+flexctl norms planar_2r_servo --hold all --output tip_y --set damping.kind=modal --set damping.ratio=0.01
 """,
 )
 @common.plant_argument
@@ -43,6 +45,7 @@ def norms(
     overrides, version. An infinite value is null.
     """
     linear = chosen(linear_plant(plant, settings, kind, where), inputs, outputs)
+    require(bool(linear.inputs and linear.outputs), f"{plant} has no {_missing(linear)}, hence no norm{_why(where)}")
     with telling_warnings():
         found = {"h2": linear.norm(2), "hinf": linear.norm(math.inf)}
     about = common.identity(linear)
@@ -59,3 +62,11 @@ def norms(
         at = common.compact(n.frequency, 6) if math.isfinite(n.frequency) else ""
         listed.add_row({"h2": "H2", "hinf": "H-infinity"}[key], common.compact(float(n), 8), known, at, n.why)
     common.print_table(f"{about['plant']} ({about['model']}){points.title(linear)}", listed)
+
+
+def _missing(linear: LinearPlant) -> str:
+    return "output" if linear.inputs else "input"
+
+
+def _why(where: points.Where) -> str:
+    return "; inputs that act on nothing else than the joints that --hold holds are left out" if where.hold else ""

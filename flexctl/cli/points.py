@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -17,6 +18,9 @@ from .quantities import each, named
 from .warned import telling_warnings
 
 F = TypeVar("F", bound=Callable[..., Any])
+JOINT = re.compile(r"joint\d+(_motor)?")
+HUB = "theta"
+"""How finite differences call the angle of their joint."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +121,15 @@ def held(where: Where, linear: LinearPlant) -> LinearPlant:
     require(isinstance(linear, SecondOrder), "--hold needs a second-order plant: the file holds a first-order one")
     plant = cast("SecondOrder", linear)
     known = {s.name for s in plant.coordinates}
-    every = [s.name for s in plant.coordinates if s.name.removeprefix("joint").isdigit()]
-    every = [f"{name}_motor" if f"{name}_motor" in known else name for name in every]  # what drives it stands still
+    own = {"joint1": HUB} if HUB in known and "joint1" not in known else {}
+    joints = [name.removesuffix("_motor") for name in known if JOINT.fullmatch(name)] or list(own)
+    order = dict.fromkeys(s.name for s in plant.coordinates)
+    # what drives a joint stands still: of a flexible one the motor
+    every = {joint: next(x for x in (f"{joint}_motor", joint, own.get(joint, "")) if x in known) for joint in joints}
+    held_all = sorted(every.values(), key=[*order].index)
     require(bool(every) or "all" not in where.hold, "--hold all: the plant has no coordinate joint1, joint2, ...")
-    found = [name for given in where.hold for name in (every if given == "all" else given.split(","))]
-    return lock(plant, list(dict.fromkeys(name.strip() for name in found)))
+    found = [name.strip() for given in where.hold for name in (held_all if given == "all" else given.split(","))]
+    return lock(plant, list(dict.fromkeys(name if name in known else own.get(name, name) for name in found)))
 
 
 def described(linear: LinearPlant) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def title(linear: LinearPlant) -> str:
 
 
 def _noted(plant: Plant, linear: SecondOrder, **what: dict[str, float]) -> SecondOrder:
-    unit = {signal.name: signal.unit for signal in (*plant.model.coordinates, *plant.model.inputs)}
+    unit = {**_units(plant), **signal_units((*plant.model.coordinates, *plant.model.inputs))}
     point = [f"{name} = {value:.6g} {unit[name]}" for part in what.values() for name, value in part.items()]
     return replace(linear, provenance={**linear.provenance, **what, "point": point})
 
@@ -152,13 +160,18 @@ def signal_units(signals: Sequence[Signal]) -> dict[str, str]:
     return {signal.name: signal.unit for signal in signals}
 
 
+def _units(plant: Plant) -> dict[str, str]:
+    """Return the unit of every joint variable by name, also of a joint that is no coordinate (finite differences)."""
+    return {name: "rad" if j.revolute else "m" for name, j in zip(_joints(plant), plant.arm.joints, strict=True)}
+
+
 def _joints(plant: Plant) -> list[str]:
     return [f"joint{i}" for i in range(1, len(plant.arm.joints) + 1)]
 
 
 def _pose(where: Where, plant: Plant) -> dict[str, float]:
     """Return the joint variables that are given, by name."""
-    units = {name: "rad" if j.revolute else "m" for name, j in zip(_joints(plant), plant.arm.joints, strict=True)}
+    units = _units(plant)
     if len(where.pose) == 1 and "=" not in where.pose[0]:
         driven = [name for name, j in zip(_joints(plant), plant.arm.joints, strict=True) if j.drive != "free"]
         count = len(where.pose[0].split(","))

@@ -14,6 +14,7 @@ from ..errors import require
 from ..laws.controller import Controller
 from ..simulation.response import Response, error_numbers
 from . import cli, common, specs, tables
+from .effect import no_effect
 from .quantities import quantity
 from .warned import telling_warnings
 
@@ -86,7 +87,7 @@ flexctl simulate spatial_3r --torque joint1_torque=bang-bang:50,0.25 --duration 
     help="Change the payload at a time, e.g. 0.5:20g; repeatable.",
 )
 @common.law_option
-@click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz and .csv).")
+@click.option("--states", is_flag=True, help="Record coordinates and rates too (in .npz, .csv, .parquet and .mat).")
 @click.option(
     "-o", "files", multiple=True, metavar="FILE",
     help="Write time series (.npz, .csv, .parquet, .mat), scores (.json) or a picture (.png, .pdf, .svg); repeatable.",
@@ -115,6 +116,8 @@ def simulate(
     from ..simulation.simulate import simulate as simulated
 
     targets = [common.target(name, (*SERIES, ".json", *common.PICTURES)) for name in files]
+    if not any(path.suffix.lower() in SERIES for path in targets):
+        no_effect("states", without="without a file of time series (-o run.npz, .csv, .parquet or .mat)")
     with common.patiently(f"reading {plant}"):
         arm = common.load(plant, settings, kind)
         model = arm.model

@@ -13,7 +13,8 @@ import numpy as np
 from ..errors import require
 from ..machine.given import SAVED, as_plant
 from ..simulation.score_words import column, idle
-from . import cli, common
+from . import cli, common, specs
+from .effect import no_effect
 from .quantities import has_unit, key_unit, quantities, quantity
 from .warned import telling_warnings
 
@@ -111,6 +112,7 @@ def sweep(
     """
     from .. import __version__
     from ..catalogue import load_controller
+    from ..judging.scenario import model_table
     from ..judging.sweep import sweep as swept
     from .runs import own_plant
 
@@ -121,7 +123,11 @@ def sweep(
         over[name] = given
     changed = common.overrides(settings)
     if kind is not None:
-        changed = {"model.kind": kind, **changed}
+        changed = {f"model.{key}": value for key, value in model_table(specs.formulation(kind)).items()} | changed
+    if output is None:
+        no_effect("fresh", without="without -o: only a sweep that is written can be resumed")
+    if sample == "grid" and not draws:
+        no_effect("seed", without="on a grid without --draws: nothing is drawn")
     where = plant or own_plant(load_controller(controller), controller)
     if Path(where).suffix.lower() in SAVED:
         common.load(where, (), None)  # what is to be said of such a file is said here, once

@@ -26,7 +26,7 @@ from ..simulation.response import Response, error_numbers
 from ..support.kinds import SystemGiven
 from ..support.tabular import Column, Tabular
 from .certify.loops import examine
-from .scenario import Progress, Scenario, design, model_table, scenarios
+from .scenario import Progress, Scenario, design, model_table, say_what_scenarios_set, scenarios
 from .variations import vibration_ratios
 from .workers import run_all
 
@@ -219,12 +219,15 @@ def _jobs(
         require(bool(plants) or own is not None, f"{name} names no plant (PLANT): give one")
         formulations: list[str | Mapping[str, Any] | None] = [*models] or [None]
         for place in plants or (own,):
-            arm = load_plant(place, overrides=overrides) if isinstance(place, str | Path) else as_plant(place)
+            named = isinstance(place, str | Path)
+            arm = load_plant(place, overrides=overrides) if named else as_plant(place).with_(overrides=overrides)
+            listed = scenarios(script, arm, only)
+            say_what_scenarios_set(arm, listed, overrides or {})
             law = as_law(design(script, arm))
             for kind in formulations:
                 parts = (name if len(scripts) > 1 else "", arm.name if len(plants) > 1 else "", _told(kind))
                 label = ", ".join(filter(None, parts)) or name
-                jobs.append([_Job(label, law, arm, item, kind) for item in scenarios(script, arm, only)])
+                jobs.append([_Job(label, law, arm, item, kind) for item in listed])
     return _common(jobs), [str(script.__file__) for script in scripts.values()]
 
 

@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..abilities import LinearFeedback
-from ..errors import DefinitionError, FlexctlError, NotAvailable, require, unknown
+from ..errors import DefinitionError, FlexctlError, NotAvailable, caution, require, unknown
 from ..laws.given import as_law, feedback_of
 from ..laws.linear_part import linear_law
 from ..machine.given import as_plant
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], None]
 """Receives the name of the run and the fraction of it that is done."""
+MOST = 4
+"""So many scenarios are named in a message."""
 
 
 def model_table(model: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -196,6 +198,29 @@ def moves_with_payloads(
     ]
 
 
+def say_what_scenarios_set(plant: Plant, items: Sequence[Scenario], asked: Iterable[str] | None = None) -> None:
+    """Warn of values of the plant that do not reach the runs, since scenarios set the same keys.
+
+    Parameters
+    ----------
+    plant : Plant
+        The nominal plant, with overrides.
+    items : sequence of Scenario
+        What is run on it.
+    asked : iterable of str, optional
+        The keys that were asked for; by default all in which the plant differs from its file.
+    """
+    for key in plant.overrides if asked is None else asked:
+        lost = [item for item in items if key in item.overrides and item.overrides[key] != plant.overrides.get(key)]
+        told = ", ".join(f'"{item.name}" ({item.overrides[key]})' for item in lost[:MOST])
+        more = f" and {len(lost) - MOST} more" if len(lost) > MOST else ""
+        if lost:
+            caution(
+                f"{key} = {plant.overrides.get(key)} does not reach the runs of scenarios that set it themselves: "
+                f"{told}{more}; at most the law is designed with it"
+            )
+
+
 @contextmanager
 def written_for(script: ModuleType, plant: Plant) -> Iterator[None]:
     """Say for which plant a script was written when it does not fit another one."""
@@ -286,6 +311,7 @@ def run_scenarios(
     """
     plant = as_plant(plant)
     wanted = scenarios(script, plant, only)
+    say_what_scenarios_set(plant, wanted)
     more: dict[str, Any] = {"method": method} if method is not None else {}
     if record_states:
         more["record_states"] = True

@@ -331,7 +331,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                 disturb_again(motion, dt)
                 status, size = solve(form, motion, u, 1.0 / (gh * gh), 1.0 / gh, 1.0, not keeps)
                 calm(motion)
-                venture(motion, dt)
+                venture(motion, dt, 4.0)
                 refresh(form, motion)
                 measure(form, motion, u, gauge.readings[1])
                 go_back(motion)
@@ -340,7 +340,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                 if split:
                     disturb_by_error(motion, 1.0 / (gh * gh))
                     status, size = solve(form, motion, u, 1.0 / (gh * gh), 1.0 / gh, 1.0, not keeps)
-                    venture_lasting(motion, dt)
+                    venture_lasting(motion, dt, 4.0)
                     refresh(form, motion)
                     measure(form, motion, u, gauge.readings[2])
                     go_back(motion)
@@ -353,7 +353,7 @@ def dirk(ops: Operations, made: Callable[[Any], Any] = COMPILED) -> Callable[...
                     ratio = min(ratio, 1.0)
             if status == DONE and ratio <= 1.0:
                 add_up(gauge, dt, LASTS)
-                hand_on(motion, split)
+                hand_on(motion, scheme, dt, split)
                 number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                 known[SINCE] += dt
                 motion.counts[0] += 1.0

@@ -1,8 +1,9 @@
 """Where what stands in the constants and readings of a driven joint: numbers alone, read without numba."""
 
 LINK, MOTOR, CHARGE, BRISTLE, SLOTS = range(5)
-NONE, TORQUE, CURRENT, VOLTAGE, WINDING, SERVO = range(6)
-"""Kinds of input: nothing, a torque, a current, a voltage (L = 0), a voltage (L > 0), commanded angle and rate."""
+NONE, TORQUE, CURRENT, VOLTAGE, WINDING, SERVO, LED = range(7)
+"""Kinds of input: nothing, a torque, a current, a voltage (L = 0), a voltage (L > 0), commanded angle and rate, the
+acceleration of the motor's side of a flexible joint."""
 RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 (
     INPUT, FLEXIBLE, FRICTION, INERTIA, VISCOUS, COULOMB, STATIC, STRIBECK, CREEP, STIFF, SOFT, SPRING, CUBIC, DAMPER,
@@ -10,6 +11,7 @@ RIGID, TANH, BRISTLES = 0.0, 1.0, 2.0
 ) = range(26)
 """Places in the constants of a joint; see `models.wrappers.drive.constants`."""
 CURRENT_READING, TORQUE_READING, FRICTION_READING, READINGS = range(4)
+"""The first is the torque that the motor needs where its side is led, which has no current."""
 
 (
     LINK_LINK, MOTOR_LINK, MOTOR_MOTOR, MOTOR_CHARGE, CHARGE_MOTOR, CHARGE_CHARGE, MOTOR_BRISTLE, BRISTLE_MOTOR,

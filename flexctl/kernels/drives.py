@@ -7,7 +7,8 @@ A joint has four slots of coordinates, of which those that it does not need stay
     2  Q       charge, Q' = i                  L i' + R i + N Ke w - V
     3  Z       Z' = s0 z / Fc, z the deflection of the bristles: Fc (z' + s0 |w| z / g - w)
 
-A rigid joint has theta = q. `models.wrappers.drive` has the equations with their meaning and their sources.
+A rigid joint has theta = q; one that is led has theta'' - u in the second row. `models.wrappers.drive` has the
+equations with their meaning and their sources.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from .drive_places import (
     INPUT,
     KP,
     KV,
+    LED,
     LINK,
     LINK_LINK,
     MOTOR,
@@ -230,6 +232,9 @@ def drive(c, local, weights, found):
     y[TORQUE_READING] = -r[LINK]
     S[MOTOR_CHARGE], S[MOTOR_BRISTLE] = -gain * cv * by_i, -gain * cv * by_z
     S[MOTOR_BY_FIRST], S[MOTOR_BY_SECOND] = -gain * by_first, -gain * by_second
+    if c[INPUT] == LED:  # it turns as it is told, and its motor gives what that takes
+        y[CURRENT_READING], r[MOTOR] = r[MOTOR], a[MOTOR] - u[0]
+        S[MOTOR_LINK], S[MOTOR_MOTOR], S[MOTOR_BRISTLE], S[MOTOR_BY_FIRST] = 0.0, ca, 0.0, -1.0
     if c[INPUT] == WINDING:
         more, more_w, more_i, part = rise(c, v[CHARGE], w, u[0])
         r[CHARGE] = c[INDUCTANCE] * a[CHARGE] - more

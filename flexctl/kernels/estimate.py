@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .state import CONTROLLED, FLOOR, FULL, OWN, PATIENCE, PAUSE, SINCE, WAIT
+from .state import AGO, CONTROLLED, FLOOR, FULL, OWN, PATIENCE, PAUSE, SEEN, SINCE, WAIT
 from .tables import FAST
 
 SOON = 1e-3
@@ -151,20 +151,25 @@ def disturb(motion, part):
 
 
 @kernel(**FAST)
-def move_by(motion, h, error, last):
-    """Move coordinates by an error, rates by what it changes in a step; rows of motion.x: the error now and before."""
+def move_by(motion, h, order, error, last):
+    """Move coordinates by an error, rates by what it changes in time; rows of motion.x: the error now and before.
+
+    A step of another length made the error before: it is taken for what it would be in one of this length.
+    """
+    number = motion.number
+    like = (h / number[SEEN]) ** order if number[SEEN] > 0.0 else 1.0
     for i in range(motion.q.size):
         motion.a[i] = motion.x[2, i]
         motion.saved[5, i], motion.x[2, i] = motion.q[i], motion.v[i]
         motion.x[error, i] = -motion.d[i]
         motion.q[i] += motion.x[error, i]
-        motion.v[i] += (motion.x[error, i] - motion.x[last, i]) / h
+        motion.v[i] += (motion.x[error, i] - like * motion.x[last, i]) / (number[AGO] + h)
 
 
 @kernel(**FAST)
-def venture(motion, h):
-    """Move coordinates by their local error, rates by what it changes in a step; accelerations are put right."""
-    move_by(motion, h, 0, 1)
+def venture(motion, h, order):
+    """Move coordinates by their local error, rates by what it changes in time; accelerations are put right."""
+    move_by(motion, h, order, 0, 1)
 
 
 @kernel(**FAST)
@@ -176,9 +181,9 @@ def disturb_by_error(motion, ca):
 
 
 @kernel(**FAST)
-def venture_lasting(motion, h):
+def venture_lasting(motion, h, order):
     """Move coordinates and rates by what lasts of their local error."""
-    move_by(motion, h, 3, 4)
+    move_by(motion, h, order, 3, 4)
 
 
 @kernel(**FAST)
@@ -189,8 +194,12 @@ def go_back(motion):
 
 
 @kernel(**FAST)
-def hand_on(motion, split):
-    """Keep the error for the next step, whose rates it tells."""
+def hand_on(motion, scheme, h, split):
+    """Keep the error of a step for the next one, whose rates it tells.
+
+    Where a sampled law jumps, local errors change from step to step: what they do not tell then is its length.
+    """
+    motion.number[AGO], motion.number[SEEN] = 0.0, h if scheme.sampled == 0.0 else 0.0
     for i in range(motion.q.size):
         motion.x[1, i] = motion.x[0, i]
         motion.x[4, i] = motion.x[3, i] if split else motion.x[0, i]

@@ -67,14 +67,15 @@ MOTION = group((*(VEC,) * 10, INT, *(MAT,) * 7, VEC, VEC, INT, VEC), Motion)
 
 (
     LAST, CONVERGENCE, FACTORED, YOUNG, SOFT, LEVEL, TIME, BEGUN, LOOSE, FIRST, SHRUNK, FROM, ENOUGH, SLIDE, ALIKE,
-    OWN, NUMBERS,
-) = range(17)
+    OWN, AGO, SEEN, NUMBERS,
+) = range(19)
 """Length of the last step, rate of convergence, step of the factors, their age, soft steps, level, time [s], begun;
 1 while a correction is an error, which leaves closures as they are; the first rate with these factors; by what the
 last second correction with a fresh tangent was smaller, and than which; what may be left of a correction, by the local
 error; by what the second correction of the last jump was smaller; so many steps of one length were the last (2: or
 more); so many coordinates are those of the arm, whose local errors say what Newton may leave: states of motors and
-cylinders behind them have other units, and are as large as they like."""
+cylinders behind them have other units, and are as large as they like; so long ago [s] was the local error found that
+the next one is compared with, in a step of this length (0: none was)."""
 
 
 class Scheme(NamedTuple):

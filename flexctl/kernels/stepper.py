@@ -77,6 +77,7 @@ from .pieces import (
     tired,
 )
 from .state import (
+    AGO,
     BEGUN,
     BROYDEN,
     CHANGE,
@@ -178,7 +179,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     given = given or tables.before[k, i] != tables.after[k, i]
                 if given:
                     number[SOFT], known[WAIT], known[PAUSE], known[SINCE] = scheme.settle, -8.0, 0.0, 0.0
-                    number[ENOUGH] = 0.0
+                    number[ENOUGH] = number[AGO] = 0.0
                 elif jump and h > 2.0 * SOON:  # of a slow law; after those of a fast one all of the run is soon
                     known[SINCE] = 0.0
                 if feeds:
@@ -229,7 +230,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                             sense(form, motion, u, law.measures, feedback.readings[1])
                             continuous.respond(law, feedback, u)
                             refresh(form, motion)
-                        if row == 2 or feeds or not matters(gauge, scheme, dt):
+                        if row == 2 or not matters(gauge, scheme, dt):
                             break
                         disturb_by_error(motion, ca)
                         phase, fresh = LASTING, not keeps
@@ -300,9 +301,9 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 if phase in (ESTIMATE, LASTING):
                     row = 1 if phase == ESTIMATE else 2
                     if row == 1:
-                        venture(motion, dt)
+                        venture(motion, dt, 3.0)
                     else:
-                        venture_lasting(motion, dt)
+                        venture_lasting(motion, dt, 3.0)
                     refresh(form, motion)
                     if feeds:
                         sense(form, motion, u, law.measures, feedback.readings[1])
@@ -418,11 +419,13 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 motion.counts[0] += 1.0
                 known[SHORTEST], known[LONGEST] = min(known[SHORTEST], dt), max(known[LONGEST], dt)
                 if row > 0:
-                    hand_on(motion, row == 2)
+                    hand_on(motion, scheme, dt, row == 2)
                     number[ENOUGH] = may_leave(motion, scheme, ratio, dt, gauge.memory[0])
                     wait(gauge, scheme.rtol == 0.0 or (ratio < 0.1 and number[LEVEL] == 0.0), waits)
                     easy = ratio < 0.08 and number[LEVEL] > known[FLOOR] and (place + units) % (2 * units) == 0
                     number[LEVEL] -= 1.0 if easy else 0.0
+                elif scheme.sampled == 0.0:  # see `hand_on`
+                    number[AGO] += dt
                 row, place, careful, pending = 0, place + units, False, False
                 number[LAST], number[YOUNG] = (0.0 if soft else dt), number[YOUNG] + 1.0
                 number[SOFT] = max(number[SOFT] - 1.0, 0.0)

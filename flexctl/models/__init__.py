@@ -97,7 +97,7 @@ def build(arm: ArmGiven, kind: str, **chosen: Any) -> MechanicalModel:
             f"{error}; the class does not know everything that the file says about joint {joints}, so flexctl put the "
             "whole drive around the model: leave out what the class does not know, or name it in its features"
         ) from error
-    return _with_motions(arm, _with_drives(model, around))
+    return _with_motions(arm, _with_drives(model, around), around)
 
 
 def _with_drives(model: MechanicalModel, around: Mapping[int, Joint]) -> MechanicalModel:
@@ -111,11 +111,20 @@ def _with_drives(model: MechanicalModel, around: Mapping[int, Joint]) -> Mechani
     return driven_joints(model, {torques.get(f"joint{i + 1}", named): joint for i, joint in around.items()})
 
 
-def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
-    """Return the model with joints commanded by their acceleration (drive = "motion") or moved by cylinders."""
+def _with_motions(arm: Arm, model: MechanicalModel, around: Mapping[int, Joint]) -> MechanicalModel:
+    """Return the model with joints commanded by their acceleration (drive = "motion") or moved by cylinders.
+
+    around: the drives around its joints, which lead the motor's side of flexible ones already.
+    """
+    from .wrappers.drive import is_led
+
     torques: Mapping[str, str] = {name: torque for torque, name in joints_of(model).items()}
     numbers = {drive: [i for i, j in enumerate(arm.joints, 1) if j.drive == drive] for drive in ("motion", "hydraulic")}
-    led = {drive: {_torque(torques, i, drive): f"joint{i}" for i in found} for drive, found in numbers.items()}
+    layered = {i + 1 for i, joint in around.items() if is_led(joint)}
+    led = {
+        drive: {_torque(torques, i, drive): f"joint{i}" for i in found if i not in layered}
+        for drive, found in numbers.items()
+    }
     if numbers["hydraulic"]:
         from .wrappers.hydraulic import HydraulicDriven
 
@@ -124,7 +133,7 @@ def _with_motions(arm: Arm, model: MechanicalModel) -> MechanicalModel:
                 f'joint {numbers["motion"][0]}: drive = "motion" beside a hydraulic joint; give both the same drive'
             )
         return HydraulicDriven(model, led["hydraulic"], [arm.joints[i - 1] for i in numbers["hydraulic"]])
-    if numbers["motion"]:
+    if led["motion"]:
         from .wrappers.motion_driven import motion_driven
 
         return motion_driven(model, led["motion"])

@@ -7,6 +7,7 @@ returns a `Driven` for each of them. The costs, in parts of the deflection, are 
   phi = F L^2 / 2EI is the slope of its end
 * no axial forces: a beam that spins at Omega has omega^2 = omega1^2 + 0.193 Omega^2 in its plane of rotation (uniform,
   clamped at the axis). In the turning frame omega1^2 - Omega^2 are left without them, along the arc omega1^2
+* a dead force stays across the link: after a turn of phi less of it is across, by phi^2 / 2
 * no axial forces from loads: a force P along a link moves its stiffness by P over the link's buckling load
 * straight elements: an arc that turns by phi is longer than its chord by phi^2 / 24; by as much the curvature in the
   middle of a cubic between the slopes at its ends is too small
@@ -28,7 +29,7 @@ from ..abilities import Assuming, Pressed, innermost
 from ..errors import Caution, caution
 from ..model import FloatArray, OperatingPoint, names
 
-BENDING, CHAIN, SPIN, ARC, CHORD = 0.45, 1.6, 1.193, 0.193, 1.0 / 24.0
+BENDING, CHAIN, SPIN, ARC, CHORD, ACROSS = 0.45, 1.6, 1.193, 0.193, 1.0 / 24.0, 0.5
 """Coefficients of the module's docstring."""
 
 

@@ -13,8 +13,8 @@ from ..kernels import state
 from ..kernels.estimate import COHERENT
 from ..kernels.state import PATIENCE
 from ..model import FloatArray, Signal
-from .claims import DISPLACEMENTS, MOVES, ROUNDING, Claim, poor, warn_of
-from .defaults import CLAIM, DEFAULT, MEMORY
+from .claims import DISPLACEMENTS, MARCHED, MOVES, ROUNDED, ROUNDING, Claim, poor, warn_of
+from .defaults import CLAIM, COMPARED, DEFAULT, MEMORY, SUMMED
 from .growth import Growth
 
 SAFETY = 3.0
@@ -56,6 +56,8 @@ make 16 times at second order and 4 at first; of 29 torques the arms with good r
 WILD = 0.5
 """Part of a range that local errors of a pilot add up to, from which on it does not resolve what swings: the sums of
 shorter steps are larger than the square of the step tells then, and steps are halved once more. Chosen."""
+FALLEN = 4.0
+"""So many times smaller becomes an error of second order by steps of half the length. Derived."""
 SHARE = 0.1
 """Sums of local errors of a sampled loop are taken for no more than so many times too large (its inverse). Chosen."""
 NEAR = 100.0
@@ -109,9 +111,10 @@ class Accuracy:
         self.halved = np.zeros(len(outputs))
         self.curved, self.compared = moved, False
         self.rising: Growth | None = None  # of an unstable loop
-        self.rings = False  # whether a sampled loop rings for so long that it corrects nothing
+        self.rings = False  # whether a loop rings for so long, or lets the arm go so far, that it corrects nothing
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.piloted = False  # whether a pilot was compared with
+        self.follows = True  # whether the steps followed the error
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
         self.share: FloatArray | float = 1.0  # of sums of local errors that is there, as a run in longer steps showed
@@ -131,13 +134,18 @@ class Accuracy:
 
     def why(self, outputs: Sequence[Signal], method: str) -> dict[str, str]:
         """Return why outputs have no estimate that have none."""
-        if method != "exact" and not self._estimated:
+        if method != "exact" and not self._estimated and not self.compared:
             return dict.fromkeys((one.name for one in outputs), f"the method {method} estimates no errors")
         return dict.fromkeys((one.name for one in outputs), ACCELERATIONS)
 
     def compare(self, found: FloatArray) -> None:
         """Take the errors that a second run found of an exact one, which need not be guessed from its inputs then."""
         self.halved, self.compared = found, True
+
+    def measured(self, exact: Accuracy, off: FloatArray) -> None:
+        """Take by how much a run is off an exact one for its errors."""
+        self.gauge, self.curved, self.looked = exact.gauge, exact.curved, True
+        self.compare(off)
 
     @property
     def ranges(self) -> FloatArray:
@@ -186,15 +194,22 @@ class Accuracy:
 
     def error(self, outputs: Sequence[Signal], method: str, rtol: float) -> dict[str, float]:
         """Return the estimated largest error of each output; nan where none is estimated."""
-        if method == "exact":
+        if method == "exact" or self.compared:
             known = np.maximum(self.curved * self.ranges, self.halved)
             return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
         raised = self.estimate * self._safety
-        claimed = np.maximum(raised, np.maximum(self.hides, max(CLAIM * rtol, self.curved)) * self.ranges)
+        claimed = np.maximum(raised, np.maximum(self.hides, max(self.least * rtol, self.curved)) * self.ranges)
         known = np.where(self.kind == state.LEFT, np.nan, claimed)
         if not self._estimated:
             known[:] = np.nan
         return {signal.name: float(x) for signal, x in zip(outputs, known, strict=False)}
+
+    @property
+    def least(self) -> float:
+        """The part of rtol below which no error is claimed: so well are errors known."""
+        if self.second is not None:
+            return COMPARED
+        return CLAIM if np.isfinite(self.memory) else SUMMED
 
     @property
     def _safety(self) -> float:
@@ -211,8 +226,8 @@ class Accuracy:
 
     @property
     def _varied(self) -> bool:
-        """Whether steps of several lengths were taken."""
-        return bool(self.gauge.number[state.SHORTEST] < 0.75 * self.gauge.number[state.LONGEST])
+        """Whether steps of several lengths were taken, as the error asked for them."""
+        return self.follows and bool(self.gauge.number[state.SHORTEST] < 0.75 * self.gauge.number[state.LONGEST])
 
     def _moves(self) -> npt.NDArray[np.bool_]:
         """Return whose range is more than rounding."""
@@ -302,9 +317,15 @@ class Accuracy:
         return level + int(part > WILD)
 
     def temper(self, before: FloatArray, now: FloatArray, sums: FloatArray) -> None:
-        """Take sums of local errors for as much smaller as a run in longer steps shows, which had these sums."""
-        less = sums - self.gauge.error
-        told = less > self.gauge.error  # else both runs are off by as much
+        """Take sums of local errors for as much smaller as a run in longer steps shows, which had these sums.
+
+        Steps are divided in places, where local errors are largest: sums fall by more there than errors do, which are
+        of all places. So no error is taken to have become smaller than by `FALLEN`. Rates do not say where steps are
+        divided: what is left of their errors may be as large as before.
+        """
+        own = self.gauge.error
+        less = np.minimum(sums - own, (FALLEN - 1.0) * own)
+        told = (sums > 2.0 * own) & (self.kind == state.CONTROLLED)  # else both runs are off by as much
         found = np.abs(now - before).max(axis=0) / np.where(told, less, 1.0)
         self.share = np.where(told, np.clip(found, SHARE, 1.0), 1.0)
 
@@ -324,11 +345,11 @@ class Accuracy:
 
     def told(self, found: Sequence[Claim]) -> dict[str, Any]:
         """Return what the provenance of a run says of its accuracy: its steps, and the worst of its claims."""
-        if not self._estimated:
-            return {}
-        shortest, longest = (float(self.gauge.number[i]) for i in (state.SHORTEST, state.LONGEST))
-        known: dict[str, Any] = {"shortest_step_s": shortest, "longest_step_s": longest}
-        if found:
+        known: dict[str, Any] = {}
+        if self._estimated:
+            shortest, longest = (float(self.gauge.number[i]) for i in (state.SHORTEST, state.LONGEST))
+            known = {"shortest_step_s": shortest, "longest_step_s": longest}
+        if found and (self._estimated or self.compared):
             known |= {"worst_output": found[0].signal.name, "worst_error": found[0].error}
         return known
 
@@ -351,11 +372,12 @@ class Accuracy:
             text = f"{self.rising}: {told}"
             caution(text, AccuracyWarning)
         raised = self._safety if self._estimated else 1.0
-        warn_of(found, rtol, self._bent(), longest, lost, raised, self.rounded)
+        remedy = ROUNDED if self.rounded else MARCHED if self.looked and not self._estimated else ""
+        warn_of(found, rtol, self._bent(), longest, lost, raised, remedy)
 
     def _bent(self) -> float:
         """Return the part of the range that may be wrong because inputs are no parabolas within a step."""
-        if self._estimated:
+        if self._estimated or self.looked:
             return self.curved
         parts = np.where(self.kind == state.CONTROLLED, self.halved, 0.0) / np.maximum(self.ranges, 1e-300)
         return max(self.curved, float(parts.max(initial=0.0)))

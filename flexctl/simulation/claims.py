@@ -35,6 +35,7 @@ ROUNDED = (
     "the law reads rounded values, and to which one a reading is rounded hangs on less than any tolerance: how far it "
     "moves is known, when it moves is not"
 )
+MARCHED = 'the march does not follow rtol: give a shorter step, or method="exact"'
 FINER = 0.2
 """Part of rtol that is advised: errors of second order become smaller by its power of 2/3, 2.9 times."""
 
@@ -86,7 +87,7 @@ def _allowed(one: Claim, raised: float) -> float:
 
 def warn_of(
     found: Sequence[Claim], rtol: float, bent: float, longest: float, known: Collection[str], raised: float = 1.0,
-    rounded: bool = False,
+    remedy: str = "",
 ) -> None:
     """Warn of the claims that are poor at `rtol`, or at `DEFAULT` where steps were given (0).
 
@@ -104,8 +105,8 @@ def warn_of(
         Signals that another warning names.
     raised : float
         By how much claims are above estimates.
-    rounded : bool
-        Whether a second run tells them of a law that reads rounded values.
+    remedy : str
+        What makes the errors smaller, where neither the tolerance nor the step does.
     """
     wanted = rtol or DEFAULT
     unnamed = [one for one in poor(found, wanted, raised) if one.signal.name not in known]
@@ -114,8 +115,8 @@ def warn_of(
         text = f"an input curves within a step: errors of {bent:.2g} of the range are possible; give a shorter step"
         caution(text + (f": {listed}" if unnamed else ""), AccuracyWarning)
     elif unnamed:
-        remedy = ROUNDED if rounded else _remedy(rtol, longest)
-        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {remedy}", AccuracyWarning)
+        serves = remedy or _remedy(rtol, longest)
+        caution(f"{NOT_WITHIN} {wanted:.3g} of the range: {listed}; {serves}", AccuracyWarning)
 
 
 def gathered(said: Sequence[tuple[str, str]]) -> list[str]:

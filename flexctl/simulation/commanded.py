@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..abilities import Analysed, Resting, Startable, commands_of, joints_of, origins_of, steps_itself
+from ..abilities import Analysed, Resting, Startable, commands_of, joints_of, led_of, origins_of, steps_itself
 from ..errors import DefinitionError, NotAvailable, require, unknown
 from ..laws.compiled import acts_within_steps
 from ..linear.linear_model import LinearModel
 from ..linear.state_model import StateModel
-from ..model import FloatArray, MechanicalModel, index_of
+from ..model import FloatArray, MechanicalModel, index_of, names
 from ..models.wrappers.motion_driven import MotionDriven, motion_driven
 from ..motion.moves import InputSignal, Motion, Part, Step, acceleration_of
 from ..motion.remembered import Remembered
@@ -41,14 +41,16 @@ def commanded(
         return Commanded(plant, {}, {}, None)
     if isinstance(plant, StateModel | LinearModel):
         return Commanded(plant, {}, _of_inputs(plant, law, motions, inputs), None)
-    found = dict(motions)
-    inner = plant
-    if isinstance(plant, MotionDriven):
-        inner, here = plant.inner, plant.reference()
-        for i in plant.p:
-            found.setdefault(plant.coordinates[i].name, Step(float(here[i]), float(here[i])))
+    inner = plant.inner if isinstance(plant, MotionDriven) else plant
     torques, servos, origins = joints_of(inner), commands_of(inner), origins_of(inner)
-    _check(inner, found, {*torques.values(), *servos})
+    leads = {name: by.name for name, by in zip(led_of(inner), inner.inputs, strict=False) if name not in servos}
+    joints = {*torques.values(), *servos, *leads}
+    # the motor's side of a flexible joint is what is commanded
+    found = {name if {name, f"{name}_motor"} & joints <= {name} else f"{name}_motor": x for name, x in motions.items()}
+    here = dict(zip(names(plant.coordinates), plant.reference().tolist(), strict=True))
+    for name in led_of(plant) if isinstance(plant, MotionDriven) else leads:
+        found.setdefault(name, Step(here[name], here[name]))
+    _check(inner, found, joints)
     found |= {joint: Remembered(found[joint]) for joint in servos if joint in found}
     signals: dict[str, InputSignal] = {
         name: Part(found[joint], k, 0.0 if k else origins.get(joint, 0.0))
@@ -56,6 +58,9 @@ def commanded(
         if joint in found
         for k, name in enumerate(servos[joint])
     }
+    for name, by in leads.items():
+        _check_followable(name, found[name])
+        signals[by] = acceleration_of(found[name])
     taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
     for name in (*(() if law is None else law.drives), *inputs):
         require(name not in taken, f'"{name}" is driven although its joint is commanded; leave one of them out')

@@ -19,7 +19,6 @@ from ..laws.blended import Blended
 from ..laws.controller import Noisy, Quantised, layers
 from ..model import FloatArray, index_of, names
 from . import answered
-from .defaults import CLAIM
 from .pilot import apart, lengthened
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def errors_of_inputs(run: Run, known: Mapping[str, float]) -> tuple[dict[str, fl
         bound, reason = _commanded(run, read) if found_change is None else (found_change[drives], "")
         if not setup.rtol and run.changed is not None:  # steps that were given were halved, see `given_steps`
             bound = np.fmin(bound, HALF * run.changed[drives])
-        least = CLAIM * setup.rtol * np.ptp(run.record.u, axis=0)
+        least = run.accuracy.least * setup.rtol * np.ptp(run.record.u, axis=0)
         for name, x in zip(setup.law.drives, bound, strict=True):
             found[name] = float(np.maximum(x, least[index_of("input", name, setup.model.inputs)]))  # nan stays
             why |= {name: reason} if np.isnan(x) else {}

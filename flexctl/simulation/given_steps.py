@@ -18,16 +18,15 @@ from ..abilities import ContinuousLoop, has_kinks
 from ..errors import ConvergenceError
 from ..kernels.schemes import SCHEMES
 from ..model import FloatArray, names
-from .defaults import DEFAULT
+from .defaults import DEFAULT, SEES
 from .hidden import largest_jump
+from .sticking import told_by_longer
 
 if TYPE_CHECKING:
     from .run import Run
 
-HIDES, SEES = 0.5, 1.0e-3 * (1.0 + 1e-9)
-"""Part of rtol that jumps of a law may hide from steps of the grid, for these to be taken, chosen; steps [s] to half of
-which a run with larger ones is compared: longer ones both miss what swings fast (5 and 2.5 ms: links were 13 % off,
-0.3 % was claimed; `test_within.py` has that run)."""
+HIDES = 0.5
+"""Part of rtol that jumps of a law may hide from steps of the grid, for these to be taken. Chosen."""
 FADED = 0.1
 """Part of its largest that a difference of two runs may still have, since half the time after the last jump, to count
 as gone. Chosen: what is left is small beside what is claimed, and a difference that drifts or beats is larger."""
@@ -58,8 +57,9 @@ def uncompared() -> Iterator[None]:
 def run_given(run: Run, report: Callable[[float], None]) -> None:
     """Run in steps of the grid; where forces or commands jump, once more in half steps: the first step hides much.
 
-    Also where SDIRK4 would be warned of: its sums of local errors say far more than there is, in stiff arms that
-    are led. Steps of the other methods are given for the sake of time.
+    Where joints stick and nothing jumps, one in steps twice as long serves. Also where SDIRK4 would be warned of: its
+    sums of local errors say far more than there is, in stiff arms that are led. Steps of the other methods are given
+    for the sake of time.
     """
     whole = (run.q, run.v)
     again = run.compiled is not None and run.setup.method in SCHEMES and _compared.get()
@@ -81,6 +81,9 @@ def run_given(run: Run, report: Callable[[float], None]) -> None:
     hides = largest_jump(run) if again else 0.0
     run.accuracy.hides[:] = hides
     doubtful = run.setup.scheme.stages > 1 and run.accuracy.doubtful
+    if again and run.sticks and not hides and told_by_longer(run):
+        report(1.0)
+        return
     if again and (forces or hides > HIDES * DEFAULT or run.sticks or doubtful):
         _compare(run, whole, dict(zip(looks, later, strict=True)), lambda part: report((1.0 + 2.0 * part) / 3.0))
     report(1.0)

@@ -19,7 +19,7 @@ from ..abilities import has_kinks
 from ..errors import ConvergenceError
 from ..kernels.schemes import SCHEMES
 from ..model import FloatArray
-from .given_steps import SEES
+from .defaults import SEES
 
 if TYPE_CHECKING:
     from .run import Run, Setup

@@ -24,30 +24,27 @@ from ..motion.signals import PiecewiseConstant
 from ..support.checks import real_array, several
 from .answered import STARTS
 from .claims import Claim, claims
-from .defaults import DEFAULT
+from .defaults import SEES
 from .given import errors_of_inputs, told_why
-from .given_steps import HIDES, SEES, run_given
+from .given_steps import HIDES, run_given
 from .grid import both_limits, commands, limits, middles, samples, time_grid, warn_between_samples
 from .growth import Growth, still_growing
 from .hidden import hidden_parts, largest_jump
 from .pilot import HALVED, in_parts, serves, taken
 from .response import Response
-from .ringing import ringing
 from .scores import scores
 from .second_look import rounds_much, second_look
+from .sticking import refine, told_by_longer
 from .still import without_acceleration
+from .uncorrected import corrects_little
 from .within import left_out, points_within
 
 OPEN = 1e-9  # gap of a closure relative to the pose with which a run may begin
-HALVINGS = 6
-"""So often are steps halved in a run with dry friction, at most: down to 16 us from 1 ms, about the smallest step."""
 SLACK = 0.1
 """Newton may leave so much of the error that a step may have, times its part of the run; derived in
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
 ROUNDED = 1e-13
 """Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
-RINGS = 0.6
-"""Part of rtol from which on it matters what a ringing puts off. Chosen: what is raised of the sums covers less."""
 DIVIDED = 1.05  # so many times the steps of the grid are those of a run that was divided somewhere; chosen
 WITHIN = 0.99
 """Part of rtol up to which is claimed what jumps of a law may hide from steps as short as was asked for."""
@@ -201,12 +198,17 @@ class Run:
         smooth = not self.forces_jump() and (hides <= HIDES * asked.rtol or self.longest() <= SEES)
         if not good and smooth and not self.sticks and self.accuracy.near(asked.rtol):
             good = taken(self, asked, whole, lambda part: None) if serves(self) else self._halve(asked, whole)
+        if self.sticks and self.accuracy.near(asked.rtol) and told_by_longer(self):
+            if self.accuracy.settled(asked.rtol):
+                report(1.0)
+                return
+            self.accuracy.second = self.changed = None
         if not good:
             self._follow(asked, whole, report)
             if self.looped and first is not None:
                 self._after_following(first)
         if self.sticks:
-            self._refine(asked, whole)
+            refine(self, asked, whole)
         report(1.0)
 
     def _follow(self, asked: Any, whole: tuple[FloatArray, FloatArray], report: Callable[[float], None]) -> None:
@@ -244,25 +246,6 @@ class Run:
     def _estimates_every_step(self) -> bool:
         """Whether one pass serves: the method knows its error at once, also after jumps, and no joint sticks."""
         return self.setup.scheme.stages > 1 and not self.sticks
-
-    def _refine(self, asked: Any, whole: tuple[FloatArray, FloatArray]) -> None:
-        """Run in steps of half the length until that changes no displacement by more than rtol of its range.
-
-        Where a joint breaks away errors grow, and no sum of local errors knows by how much.
-        """
-        from ..kernels import state
-
-        for level in range(1, HALVINGS + 1):
-            before, smallest = self.record.y.copy(), asked.kernel(state.KEPT).deepest
-            if level > smallest:
-                return
-            self.accuracy.again()
-            self.accuracy.gauge.number[state.FLOOR] = level
-            (self.q, self.v) = whole
-            self.plan = asked._replace(gauge=self.accuracy.gauge, rtol=asked.rtol / 4.0**level, level=level)
-            self._pass(lambda part: None)
-            if self.accuracy.refined(before, self.record.y, asked.rtol):
-                return
 
     def once(
         self, report: Callable[[float], None], marks: Sequence[int] = (), enough: Callable[[int], bool] | None = None
@@ -416,8 +399,9 @@ class Run:
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
+        self.accuracy.follows = bool(self.plan.rtol)
         self.accuracy.rising = self._rising()
-        self.accuracy.rings = self.accuracy.rising is None and self._rings()
+        self.accuracy.rings = self.accuracy.rising is None and corrects_little(self)
         error, why, claimed = self._claims(y, u)
         # look before it is said; of longer steps what rings on adds up, and only a second run tells
         told = self.longest() <= SEES or self.accuracy.second is not None
@@ -442,17 +426,6 @@ class Run:
         """Whether a second run is to tell the errors: a claim would be warned of, or sums of errors tell little."""
         accuracy = self.accuracy
         return accuracy.rings or accuracy.poor(claimed, self.setup.rtol) or rounds_much(self, claimed)
-
-    def _rings(self) -> bool:
-        """Whether the loop of a sampled law rings so long that errors of a step stay, as they do without a law."""
-        setup, rows = self.setup, self.accuracy.controlled
-        if not self.looped or setup.method not in SCHEMES or self.sticks:  # runs that stick are taken in halves anyway
-            return False
-        acting: Any = (*setup.references.values(), *setup.inputs.values(), *setup.motions.values())
-        breaks = [b for signal in acting for b in signal.breakpoints] + [row[0] for row in setup.payload]
-        y = self.record.y[:, rows]
-        off = ringing(self.t, y, breaks, 4 if setup.scheme.stages > 1 else 2)
-        return bool(np.any(off > RINGS * (setup.rtol or DEFAULT) * np.ptp(y, axis=0)))
 
     def _claims(self, y: FloatArray, u: FloatArray) -> tuple[dict[str, float], dict[str, str], list[Claim]]:
         """Return the errors of outputs and inputs, why some inputs have none, and the claims."""

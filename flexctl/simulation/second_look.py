@@ -5,8 +5,8 @@ beside a step has all signs, and the feedback corrects the rest. Taking the run 
 eighth of its tolerance, takes a few times as long as the run and tells what is true; so it is done where a claim would
 be warned of.
 
-And where the loop rings for long (`ringing`): there it corrects nothing, and sums that forget say far less than there
-is. If the second run shows that the first is worse than was asked for, it takes its place.
+And where the loop rings for long, or lets the arm go (`uncorrected`): there it corrects nothing, and sums that forget
+say far less than there is. If the second run shows that the first is worse than was asked for, it takes its place.
 
 Where a law reads rounded values, that run may round as this one did by chance, and another would not: a reading that
 is nearer to the next value than its error may be either. So the run is also taken with all rounded readings moved by
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ConvergenceError
+from ..kernels.schemes import SCHEMES
 from ..laws.controller import Quantised, layers
 from ..model import FloatArray
 from .defaults import LEAST_RTOL
@@ -46,7 +47,9 @@ def second_look(run: Run) -> bool:
     Not where joints stick, modes are not resolved or the motion grows: errors are no small changes there.
     """
     setup, accuracy = run.setup, run.accuracy
-    if not setup.rtol or run.compiled is None or not run.looped or run.sticks:
+    if not setup.rtol or setup.method not in SCHEMES or run.compiled is None or run.sticks:
+        return False
+    if not (run.looped or accuracy.rings):
         return False
     if accuracy.second is not None or accuracy.rising is not None or accuracy.loses:
         return False

@@ -53,7 +53,7 @@ from ..support.memory import room_for
 from .analog import analog_loop
 from .cautions import after_run, explained, followed, watched, with_range
 from .commanded import commanded
-from .curved import compare_halves
+from .curved import compare_exact, compare_halves
 from .defaults import DEFAULT, LEAST_RTOL
 from .path_stability import warn_if_unstable
 from .pilot import smooth
@@ -65,6 +65,8 @@ SMALL_RTOL = 3e-3
 SLOW = 5e-4
 """Of closed arms under a law with this period [s] or a longer one too; one step of the other serves shorter ones."""
 METHODS = ("auto", "exact", "march", *SCHEMES)
+STILL = 33
+"""At so many times a signal whose breakpoints lie beyond a run is looked at, whether it is zero there."""
 
 
 def simulate(
@@ -185,6 +187,7 @@ def simulate(
     law = with_references(law, references)
     looped = bool(law is not None and law.measures) or _has_own_loops(system)
     signals, changes = {**driving, **inputs}, _payload(payload, duration)
+    _say_what_comes_late(inputs, changes, duration)
     if isinstance(system, PayloadChecking):  # a plant of the catalogue knows what is plausible on its arm
         for _, mass, inertia in changes:
             system.check_payload(mass, inertia)
@@ -238,6 +241,7 @@ def simulate(
                     run.go(report)
                 run = led or run
                 compare_halves(run, report)
+                compare_exact(run, report)
         except ConvergenceError as error:
             raise explained(error, controller, run.t, run.record.y, plant, looped) from error
         response = run.response(_provenance(plant if is_control(system) else system), time.perf_counter() - started)
@@ -295,6 +299,17 @@ def _check_inputs(plant: MechanicalModel, inputs: Mapping[str, InputSignal]) -> 
                 f'inputs["{name}"] is a {type(signal).__name__}; give an input signal such as fx.bang_bang, '
                 "fx.PiecewiseConstant, fx.Sine or fx.Sampled (motions are for references and motions)"
             )
+
+
+def _say_what_comes_late(signals: Mapping[str, InputSignal], changes: Sequence[Sequence[float]], end: float) -> None:
+    """Warn of what is asked for and begins when the run has ended."""
+    for name, signal in signals.items():
+        first = min(signal.breakpoints, default=0.0)
+        if first >= end and not np.any(signal(np.linspace(0.0, end, STILL, endpoint=False))):
+            caution(f"{name} is zero in the whole run: its signal begins at {first:g} s, the run ends at {end:g} s")
+    for row in changes:
+        if row[0] >= end:
+            caution(f"the payload change at {row[0]:g} s has no effect: the run ends then")
 
 
 def _references(plant: MechanicalModel, law: Any, reference: Any) -> dict[str, Motion]:

@@ -135,3 +135,47 @@ def test_a_body_that_turns_converges_at_second_order_in_segments() -> None:
         errors.append(np.abs(2.0 * np.pi * found / exact - 1.0).max())
     assert errors[1] < 3e-3
     assert np.log2(errors[0] / errors[1]) > 1.8
+
+
+TURNED = Body(1, 0.57, 0.6, 0.02)
+"""A body within a link that turns with it: the bending moment jumps there."""
+
+
+def within(modes: int, attachment: bool, link: fx.Link = BAR) -> np.ndarray:
+    """Return the three lowest angular frequencies of a link with that body by assumed modes."""
+    arm = fx.Arm("bar", (link,), (fx.Joint(0.01),), fx.Payload(0.05), bodies=(TURNED,))
+    plant = fx.linearise(fx.build(arm, "assumed_modes", modes=modes, attachment=attachment))
+    return 2.0 * np.pi * plant.modes(3).frequencies_hz
+
+
+def test_a_body_that_turns_within_a_link_has_an_attachment_shape() -> None:
+    """With modes alone its moment converges as 1 / modes."""
+    arm = fx.Arm("bar", (BAR,), (fx.Joint(0.01),), fx.Payload(0.05), bodies=(TURNED,))
+    exact = TransferMatrixArm(arm, theory="euler_bernoulli").natural_frequencies(3)
+    far = {n: np.abs(within(n, True) / exact - 1.0).max() for n in (4, 8, 16)}
+    assert far[4] < 2e-3
+    assert far[8] < 0.2 * far[4]
+    assert far[16] < 0.2 * far[8]
+    assert np.abs(within(8, False) / exact - 1.0).max() > 0.01
+
+
+def test_a_body_that_turns_on_a_link_of_pieces_has_one_too() -> None:
+    pieces = fx.Link(0.8, BAR.material, BAR.section, next_sections=(fx.Section(3e-4, 1e-9),), breaks=(0.4,))
+    arm = fx.Arm("bar", (pieces,), (fx.Joint(0.01),), fx.Payload(0.05), bodies=(TURNED,))
+    exact = TransferMatrixArm(arm, theory="euler_bernoulli").natural_frequencies(3)
+    np.testing.assert_allclose(within(8, True, pieces), exact, rtol=1e-3)
+    assert np.abs(within(8, False, pieces) / exact - 1.0).max() > 0.01
+
+
+def test_a_link_that_is_joined_within_another_bends_it_as_it_should() -> None:
+    """Its motor turns the link that carries it at the station: that too is a moment there."""
+    joints = (fx.Joint(0.01), fx.Joint(0.02, angle=0.7))
+    arm = fx.Arm("branch", (BAR, fx.Link(0.8, BAR.material, BAR.section, parent=1, root=0.45)), joints)
+    push = 2j * np.pi * np.array([3.0, 11.0])
+
+    def gain(modes: int) -> np.ndarray:
+        plant = fx.linearise(fx.build(arm, "assumed_modes", modes=modes, attachment=True))
+        held = lock(plant, ["joint1"])
+        return held.transfer(push)[fx.names(held.outputs).index("joint2_angle"), 0]
+
+    np.testing.assert_allclose(gain(5), gain(20), rtol=2e-3)

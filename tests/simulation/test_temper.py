@@ -41,12 +41,13 @@ def test_claims_are_nearer_to_the_errors_and_cover_them(monkeypatch: pytest.Monk
 
 
 def test_what_a_run_in_longer_steps_says_of_sums() -> None:
-    accuracy = Accuracy((fx.Signal("a", "rad"), fx.Signal("b", "rad"), fx.Signal("c", "rad")), True)
-    accuracy.gauge.error[:] = 1.0, 1.0, 1.0
-    still = np.zeros((2, 3))
-    moved = np.array([[2.0, 100.0, 0.0], [-1.0, 0.0, 0.5]])
-    accuracy.temper(still, moved, np.array([9.0, 9.0, 1.9]))
-    # 2 of 8 is there; more than 8; the sums of both are alike, and nothing is known
-    np.testing.assert_allclose(accuracy.share, [0.25, 1.0, 1.0])
-    accuracy.temper(still, still, np.array([9.0, 9.0, 9.0]))
-    np.testing.assert_allclose(accuracy.share, SHARE)
+    accuracy = Accuracy(tuple(fx.Signal(name, "rad/s" if name == "e" else "rad") for name in "abcde"), True)
+    accuracy.gauge.error[:] = 1.0
+    still = np.zeros((2, 5))
+    moved = np.array([[0.5, 100.0, 0.0, 0.5, 0.5], [-1.0, 0.0, 0.5, -1.0, 0.0]])
+    accuracy.temper(still, moved, np.array([3.5, 9.0, 1.9, 90.0, 9.0]))
+    # 1 of 2.5 is there; more than 8; the sums of both are alike, and nothing is known; of sums that fall by more than
+    # errors can, 1 of 3; a rate
+    np.testing.assert_allclose(accuracy.share, [0.4, 1.0, 1.0, 1.0 / 3.0, 1.0])
+    accuracy.temper(still, still, np.full(5, 9.0))
+    np.testing.assert_allclose(accuracy.share, [SHARE] * 4 + [1.0])

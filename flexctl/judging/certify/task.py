@@ -94,6 +94,7 @@ def prepared(
     else:
         law, items = controller, list(given)
         require(bool(items), "a law without a script needs scenarios=[Scenario(...), ...] to be run")
+    judged_by.say_what_scenarios_set(arm, items)
     every, law, items = items, as_law(law), [item for item in items if item.law is None]
     require(bool(items), "all scenarios have laws of their own: there is none to examine this one with")
     if model is not None:

@@ -172,6 +172,7 @@ def _study(
     with judged.written_for(script, nominal):
         chosen = judged.scenarios(script, nominal, scenarios)
         check(script, nominal, chosen, points)
+    judged.say_what_scenarios_set(nominal, chosen, set(overrides or {}) - set(points[0]))
     _say_what_is_replaced(chosen, points)
     names = tuple(str(Path(x).resolve()) if Path(x).suffix else str(x) for x in (controller, str(where)))
     digest = digest_of(names[0], names[1], overrides or {})

@@ -70,9 +70,10 @@ class AssumedModes:
     foreshortening : bool
         Whether bending pulls the ends of a link together; by default where the weight needs it, see `needs_shortening`.
     attachment : bool or sequence of bool
-        Whether a link has, beside its modes, the shapes of static forces and moments at its end. They come last among
-        its bending coordinates. Without them the error falls as 1 / modes where a moment acts there: of the next
-        link's motor, of the inertia of a payload.
+        Whether a link has, beside its modes, the shapes of static forces and moments at its end, and of a moment at
+        every body on it that has an inertia and every link joined within it. They come last among its bending
+        coordinates. Without them the error falls as 1 / modes where a moment acts there: of the next link's motor, of
+        the inertia of a payload or a body.
 
     Examples
     --------

@@ -58,18 +58,19 @@ class Discretisation:
 
 
 class LinkShapes:
-    """The shape functions of one link."""
+    """The shape functions of one link; with attachment also those of moments at the stations `bent` within it."""
 
-    def __init__(self, link: Link, how: Discretisation, i: int) -> None:
+    def __init__(self, link: Link, how: Discretisation, i: int, bent: Sequence[float] = ()) -> None:
         flexible = link.kind == "flexible"
         self.link, self.length, self.foreshortening = link, link.length, how.foreshortening
         self.shape, self.mass_ratio = how.shape[i], how.mass_ratio[i]
         self.modes, self.na = (how.bending[i], how.axial[i]) if flexible else (0, 0)
         self.attachment = how.attachment[i] and self.modes > 0
-        self.nb = self.modes + (len(shapes.ATTACHMENT[self.shape]) if self.attachment else 0)
+        self.bent = tuple(sorted({float(s) for s in bent})) if self.attachment else ()
+        self.nb = self.modes + (len(shapes.ATTACHMENT[self.shape]) + len(self.bent) if self.attachment else 0)
         self.size = self.nb + self.na
-        own = (self.shape, self.modes, self.mass_ratio, self.attachment)
-        self.pieces = PieceShapes(link, *own) if self.modes and not link.uniform else None
+        own = (self.shape, self.modes, self.mass_ratio, self.attachment, self.bent)
+        self.pieces = PieceShapes(link, *own) if self.modes and (self.bent or not link.uniform) else None
 
     def _bending(self, s: FloatArray, derivative: int = 0) -> FloatArray:
         """Return bending shapes, derivatives with respect to x [1/m^derivative], (.., k) with zeros for axial ones."""
@@ -129,7 +130,7 @@ class LinkShapes:
 
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
         """Return stations and weights [m] for integrals along the link, piece by piece."""
-        edges = [0.0, *self.link.breaks, 1.0]
+        edges = sorted({0.0, *self.link.breaks, *self.bent, 1.0})
         pieces = [_gauss(a, b) for a, b in pairwise(edges)]
         return np.concatenate([p[0] for p in pieces]), self.length * np.concatenate([p[1] for p in pieces])
 
@@ -147,6 +148,13 @@ class LinkShapes:
         R = R[np.abs(R).max(axis=1, initial=0.0) > 1e-14 * np.abs(R).max(initial=0.0)]
         c0, x, a, b, H = np.split(R, np.cumsum([1, 1, k, k]), axis=1)
         return Field(c0[:, 0], x[:, 0], a, b, H.reshape(len(R), k, k))
+
+
+def _bent(arm: Arm, i: int) -> list[float]:
+    """Return the stations within a link at which a moment acts: of bodies that turn with it, of links joined there."""
+    turned = [body.position for body in arm.bodies if body.link == i + 1 and body.inertia]
+    joined = [link.root for k, link in enumerate(arm.links) if k and arm.parent(k) == i]
+    return [s for s in (*turned, *joined) if 0.0 < s < 1.0]
 
 
 def _gauss(low: float, high: float) -> tuple[FloatArray, FloatArray]:
@@ -179,7 +187,7 @@ class Tree:
 
     def __init__(self, arm: Arm, how: Discretisation) -> None:
         self.arm, count = arm, len(arm.links)
-        self.shapes = [LinkShapes(link, how, i) for i, link in enumerate(arm.links)]
+        self.shapes = [LinkShapes(link, how, i, _bent(arm, i)) for i, link in enumerate(arm.links)]
         ends = count + np.concatenate([[0], np.cumsum([s.size for s in self.shapes])])
         self.size = int(ends[-1])
         self.elastic = [np.arange(a, b) for a, b in pairwise(ends)]

@@ -7,6 +7,9 @@ a link of two pieces 20 % too stiff with two modes, and converged as 1/n. psi ke
 a and b, moments of a static force and moment at the end, keep those at the end (`clamped_clamped`, `clamped_pinned`;
 the chord of `pinned_pinned` is turned back). Attachment shapes become the static shapes of the link itself. Where the
 link is uniform psi is phi.
+
+A moment that acts within the link, of a body with inertia or of a link that is joined there, makes the bending moment
+jump: with attachment shapes there is one more for each such station, the link under a static moment there.
 """
 
 from __future__ import annotations
@@ -30,10 +33,13 @@ PARTS = 8
 class PieceShapes:
     """Shapes of a link that is not uniform, by station, with derivatives by station."""
 
-    def __init__(self, link: Link, shape: str, modes: int, mass_ratio: float, attached: bool) -> None:
-        self.shape, self.modes, self.mass_ratio, self.attached = shape, modes, mass_ratio, attached
+    def __init__(
+        self, link: Link, shape: str, modes: int, mass_ratio: float, attached: bool, bent: tuple[float, ...] = ()
+    ) -> None:
+        self.shape, self.modes, self.mass_ratio, self.attached, self.bent = shape, modes, mass_ratio, attached, bent
         pieces = link.profile is None
-        self.edges = np.array([0.0, *link.breaks, 1.0]) if pieces else np.linspace(0.0, 1.0, PARTS + 1)
+        edges = (0.0, *link.breaks, 1.0) if pieces else tuple(np.linspace(0.0, 1.0, PARTS + 1).tolist())
+        self.edges = np.array(sorted({*edges, *bent}))
         self.rule = np.polynomial.legendre.leggauss(NODES if pieces else NODES // 2)
         root, degree = link.section_at(0.0).second_moment, 0 if pieces else NODES // 2
 
@@ -55,7 +61,9 @@ class PieceShapes:
         phi = shapes.bending(self.shape, self.modes, s, 2, self.mass_ratio)
         if not self.attached:
             return phi
-        return np.concatenate([phi, shapes.attachment(self.shape, self.modes, s, 2, self.mass_ratio)], axis=-1)
+        more = shapes.attachment(self.shape, self.modes, s, 2, self.mass_ratio)
+        steps = np.asarray(s[..., None] < np.array(self.bent), float)  # the moment of a unit moment at a station
+        return np.concatenate([phi, more, steps], axis=-1)
 
     def _integrated(self, moments: Callable[[FloatArray], FloatArray], s: FloatArray, derivative: int) -> FloatArray:
         """Return the curvature of moments, its integral or its second integral from the root, where both are zero."""

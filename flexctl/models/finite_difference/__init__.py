@@ -56,7 +56,7 @@ from ...support.moved import OldMembers
 from ..bodies import inner_bodies, lumped
 from ..features import check_bare, takers
 from ..loads import load_signals
-from ..ranges import ARC, BENDING, Driven, by_blocks, squared
+from ..ranges import ACROSS, ARC, BENDING, Driven, by_blocks, squared
 from .mesh import second_differences, short, unit_load, weights
 from .scheme import scheme, scheme_plant
 from .sensors import sensor_rows, signals, turned
@@ -162,6 +162,19 @@ class FiniteDifference(LinearMechanics, OldMembers):
         return [
             squared("bending angle of link 1", bent, "rad", BENDING, other),
             squared("spin of link 1", spin, "rad/s", ARC, other, self._first_held()),
+        ]
+
+    def pressed(self, q: FloatArray, u: FloatArray) -> list[Driven]:
+        """Return how far the arm turns while dead forces act, which it takes to stay across it."""
+        hub = q[:, 0] if self.has_theta else q[:, 0] / self.dx
+        other = "follower = true if the force turns with the link, else model = timoshenko_planar or another"
+        dead = {
+            j: one for j, one in enumerate(self.arm.actuators, 1)
+            if one.kind == "force" and not one.follower and u[:, j].any()
+        }
+        return [
+            squared(f"turn of link 1 under {one.name}", np.where(u[:, j] != 0.0, hub, 0.0), "rad", ACROSS, other)
+            for j, one in dead.items()
         ]
 
     def _bent(self, q: FloatArray) -> FloatArray:

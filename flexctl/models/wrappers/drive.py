@@ -9,6 +9,7 @@ w = theta', N the gear ratio, Jm = N^2 Jr + rotor_inertia:
     tau_j = k dz(d) + k3 dz(d)^3 + c dz'(d) d',      d = theta - q               what reaches the link
     dz(d) = d + (sqrt((d - b)^2 + e^2) - sqrt((d + b)^2 + e^2)) / 2
     rigid joint: theta = q, and tau_j follows from the second and third line
+    flexible joint that follows a motion: theta'' = u, and tau_m follows from the second line
 
 L = 0: i = (V - N Ke w) / R at once. An amplifier at its limit of current holds it: with L > 0 it takes back the voltage
 as a current loop of 100 R would, at once with L = 0. eta is the gear's efficiency where it is "directed"; s passes
@@ -34,7 +35,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import DefinitionError, NotAvailable, caution, require
+from ...errors import DefinitionError, caution, require
 from ...kernels import drive_places as kernel
 from ...machine.arm import Arm, Joint
 from ...machine.drives import DriveCaution
@@ -50,10 +51,15 @@ _SHARED = {"stiffness": "joint_stiffness", "friction": "joint_friction", "rotor_
 _DRIVES = {"servo": "servo_drive", "free": "free_drive"}
 
 
+def is_led(joint: Joint) -> bool:
+    """Whether this layer leads the motor's side of a joint: a rigid one follows a motion with its link."""
+    return joint.drive == "motion" and joint.stiffness > 0
+
+
 def constants(joint: Joint) -> FloatArray:
     """Return the constants of a joint, as `kernels.drives` reads them."""
     c, motor, law = np.zeros(kernel.CONSTANTS), joint.motor, joint.friction_law
-    c[kernel.INPUT], c[kernel.GEAR] = _INPUT[joint.drive], 1.0
+    c[kernel.INPUT], c[kernel.GEAR] = kernel.LED if is_led(joint) else _INPUT[joint.drive], 1.0
     c[kernel.FLEXIBLE], c[kernel.INERTIA] = float(joint.stiffness > 0), joint.total_rotor_inertia
     c[kernel.VISCOUS], c[kernel.KP], c[kernel.KV] = joint.friction, joint.servo_stiffness, joint.servo_damping
     c[kernel.SPRING], c[kernel.CUBIC], c[kernel.DAMPER] = joint.stiffness, joint.cubic_stiffness, joint.damping
@@ -143,18 +149,17 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
     inner, drives = list(arm.joints), {}
     for i, joint in enumerate(arm.joints):
         # a flexible joint in every formulation, so that its angle is that of the link and the motor's is read beside it
-        # in all of them; not one whose motor's side follows a motion, nor in models from outside that know it
-        both_sides = joint.stiffness > 0 and joint.drive != "motion" and kind in REGISTRY
+        # in all of them; not in models from outside that know it
+        both_sides = joint.stiffness > 0 and kind in REGISTRY
         if not both_sides and not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
             raise DefinitionError(f"joint {i + 1}: a cylinder moves the joint despite friction; leave its drive out")
         if arm.closures and "closure" not in known:
             continue  # the arm is refused for its loops
-        if joint.drive == "motion" and "motion_drive" not in known:
+        if joint.drive == "motion" and not is_led(joint) and "motion_drive" not in known:
             inner[i] = replace(bare(joint, known)[0], drive="motion")  # refused for that, not for what is put around
             continue
-        _check_led(joint, i + 1, known)
         loop = bool(arm.closures) and joint.drive == "free"
         require(
             not loop,
@@ -166,15 +171,6 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
         drives[i] = replace(around, friction=around.friction + alpha * around.total_rotor_inertia)
     _say_what_is_not_damped(arm, drives)
     return (replace(arm, joints=tuple(inner)), drives) if inner != list(arm.joints) else (arm, {})
-
-
-def _check_led(joint: Joint, number: int, known: Collection[str]) -> None:
-    """Refuse a flexible joint whose motor's side is to follow a motion, where the model does not have that itself."""
-    if joint.drive == "motion" and joint.stiffness > 0 and not {"motion_drive", "joint_stiffness"} <= set(known):
-        raise NotAvailable(
-            f'joint {number}: a flexible joint with drive = "motion" is of finite_segment and transfer_matrix alone; '
-            'lead its motor by a spring, drive = "servo" with servo_stiffness and servo_damping, or use one of them'
-        )
 
 
 def _say_what_is_not_damped(arm: Arm, drives: Mapping[int, Joint]) -> None:

@@ -55,6 +55,8 @@ def inputs_in_place(name: str, kind: int, torque: Signal, unit: str) -> list[Sig
         return []
     if kind == kernel.TORQUE:
         return [torque]
+    if kind == kernel.LED:
+        return [Signal(f"{name}_acceleration", f"{turn}/s^2", "of the motor's side")]
     if kind == kernel.CURRENT:
         return [Signal(f"{name}_current", "A")]
     if kind == kernel.SERVO:

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Restable, Startable, commands_of, joints_of
+from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Restable, commands_of, joints_of
 from ...errors import require, unknown
 from ...kernels import drive_places
 from ...kernels import drives as kernel
@@ -54,7 +54,7 @@ from ...model import (
 )
 from .drive import breaks_away, check_joint, constants, has_kinks, is_linear, smooth
 from .drive_signals import Seen, at_rest, check_alone, columns_of, inputs_in_place, prefix_of
-from .resting import joint_seen, rest
+from .resting import begun, joint_seen, rest
 
 
 def driven_joints(model: ModelGiven, drives: Mapping[str, Joint]) -> MechanicalModel:
@@ -145,7 +145,8 @@ class DrivenJoints:
         signals: list[Signal] = []
         self.own: list[list[int]] = [[] for _ in self.drives]
         self.kept: list[tuple[int, int]] = []
-        for i, signal in enumerate(self.inner.inputs):
+        first = {self.replaced[j] for j in self._leading()}
+        for i, signal in sorted(enumerate(self.inner.inputs), key=lambda pair: pair[0] not in first):
             if i not in self.replaced:
                 self.kept.append((i, len(signals)))
                 signals.append(signal)
@@ -178,7 +179,14 @@ class DrivenJoints:
             if c[drive_places.FRICTION] or c[drive_places.VISCOUS]:
                 sensors.append(Signal(f"{name}_friction", unit, "viscous and dry, on the motor's side"))
                 self.readings.append((j, drive_places.FRICTION_READING))
+        sensors += [self.inner.inputs[self.replaced[j]] for j in self._leading()]
+        self.readings += [(j, drive_places.CURRENT_READING) for j in self._leading()]
+        self.led = tuple(f"{self.prefix[j]}_motor" for j in self._leading())
         self.outputs = tuple(sensors)
+
+    def _leading(self) -> list[int]:
+        """Return the joints whose motor's side follows a motion."""
+        return np.flatnonzero(self.constants[:, drive_places.INPUT] == drive_places.LED).tolist()
 
     # what it is, beside a model
 
@@ -211,7 +219,7 @@ class DrivenJoints:
                 found[torque] = name
                 continue
             j = list(self.drives).index(torque)
-            if len(self.own[j]) == 1:
+            if len(self.own[j]) == 1 and j not in self._leading():
                 found[self.inputs[self.own[j][0]].name] = self._turned(j, name)
         return found
 
@@ -236,16 +244,7 @@ class DrivenJoints:
 
     def start(self, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates where commanded joints begin, by coordinate their variable and its rate."""
-        plain = {name.removesuffix("_motor"): value for name, value in commands.items()}
-        if isinstance(self.inner, Startable):
-            q, v = self.inner.start(plain)
-        else:
-            q, v = self.inner.reference(), np.zeros(self.n)
-        whole, rates = self.extended(q), np.zeros(self.size)
-        rates[: self.n] = v
-        for rows in self.pick:
-            rates += rows[drive_places.MOTOR] * (rows[drive_places.LINK] @ rates)
-        return whole, rates
+        return begun(self, {name.removesuffix("_motor"): value for name, value in commands.items()})
 
     def with_payload(self, mass: float, inertia: float) -> MechanicalModel:
         """Return the model with another payload [kg], [kg m^2]."""
@@ -483,7 +482,7 @@ class _LinearDrivenJoints(LinearMechanics):
     def __init__(self, wrapped: DrivenJoints) -> None:
         self.wrapped, self.kind, self.inner = wrapped, wrapped.kind, wrapped.inner
         self.coordinates, self.inputs, self.outputs = wrapped.coordinates, wrapped.inputs, wrapped.outputs
-        self.lags, self.joints, self.commands = wrapped.lags, wrapped.joints, wrapped.commands
+        self.lags, self.led, self.joints, self.commands = wrapped.lags, wrapped.led, wrapped.joints, wrapped.commands
         q, u = wrapped.reference(), np.zeros(len(wrapped.inputs))
         self.M, self.D, self.K = wrapped.tangent(q, q, q, u, np.zeros(0))
         self.B = wrapped.input_matrix(q)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.linalg as sla
 
-from ...abilities import CompiledDriven
+from ...abilities import CompiledDriven, led_of
 from ...errors import NotAvailable, require
 from ...machine.given import ModelGiven, as_model
 from ...model import (
@@ -67,8 +67,8 @@ class MotionDriven:
     def __init__(self, model: MechanicalModel, joints: Mapping[str, str]) -> None:
         require(bool(joints), "no joint is named as driven by motion")
         self.inner, self.kind, self._joints = model, model.kind, dict(joints)
-        self.led = tuple(joints.values())
-        self.p = [index_of("coordinate", name, model.coordinates) for name in self.led]
+        self.p = [index_of("coordinate", name, model.coordinates) for name in joints.values()]
+        self.led = (*joints.values(), *led_of(model))
         self.replaced = [index_of("input", name, model.inputs) for name in joints]
         n, inputs = len(model.coordinates), len(model.inputs)
         self.f = [i for i in range(n) if i not in self.p]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from ...abilities import commands_of, joints_of
-from ...errors import NotAvailable
+from ...abilities import Restable, Startable, commands_of, joints_of
+from ...errors import ConvergenceError, NotAvailable
 from ...kernels import drive_places
 from ...kernels import drives as kernel
 from ...model import FloatArray
@@ -19,6 +19,8 @@ from .drive_signals import Seen
 if TYPE_CHECKING:
     from .driven_joints import DrivenJoints
 
+HANGS, STILL = 100, 1e-12
+"""So often is it tried where links hang from their motors, and what a motor may be off then [rad; m]. Chosen."""
 FARTHEST = 1e3
 """Turn [rad; m] of a spring beyond which it is not sought what carries the load."""
 
@@ -40,10 +42,21 @@ def joint_seen(constants: FloatArray, x: FloatArray, v: FloatArray, a: FloatArra
     rate = drive_places.SLOTS
     current[[rate + m, 12]] = S[0, [drive_places.CURRENT_BY_RATE, drive_places.CURRENT_BY_FIRST]]
     current[rate + drive_places.CHARGE] = float(constants[drive_places.INPUT] == drive_places.WINDING)
+    if constants[drive_places.INPUT] == drive_places.LED:
+        current[:] = _asked_of_motor(constants, x, v, a)
     friction[rate + m] = S[0, drive_places.FRICTION_BY_RATE]
     friction[rate + drive_places.BRISTLE] = S[0, drive_places.FRICTION_BY_BRISTLE]
     torque[:] = -np.concatenate([part[drive_places.LINK] for part in (M, D, K, B)])
     return Seen(r, M, D, K, B, y, Y)
+
+
+def _asked_of_motor(constants: FloatArray, x: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+    """Return the derivatives of the torque that a motor needs which is led: what is left of its row under no torque."""
+    free = constants.copy()
+    free[drive_places.INPUT] = drive_places.TORQUE
+    seen = joint_seen(free, x, v, a, np.zeros(1))
+    rows = [part[drive_places.MOTOR] for part in (seen.M, seen.D, seen.K)]
+    return np.concatenate([*rows, np.zeros(2)])
 
 
 def _matrix(constants: FloatArray, S: FloatArray) -> FloatArray:
@@ -65,10 +78,49 @@ def rest(model: DrivenJoints, angles: Sequence[float] | FloatArray) -> FloatArra
     q = np.asarray(inner.rest(angles), float)
     torques = _carrying(model, q)
     whole = model.extended(q)
-    for constants, rows, own, torque in zip(model.constants, model.pick, model.places, torques, strict=True):
+    for constants, own, torque in zip(model.constants, model.places, torques, strict=True):
         if constants[drive_places.FLEXIBLE] and torque:
-            whole[own[drive_places.MOTOR]] += _wound(constants, rows @ whole, float(torque))
+            whole[own[drive_places.MOTOR]] += _wound(constants, float(torque))
     return whole
+
+
+def begun(model: DrivenJoints, commands: Mapping[str, Sequence[float]]) -> tuple[FloatArray, FloatArray]:
+    """Return coordinates and rates where joints begin, each with its variable [rad; m] and its rate.
+
+    Springs are unwound, but for an arm whose joints are all commanded: it hangs from the motors that are led.
+    """
+    if isinstance(model.inner, Startable):
+        q, v = model.inner.start(commands)
+    else:
+        q, v = model.inner.reference(), np.zeros(model.n)
+    rates = np.zeros(model.size)
+    rates[: model.n] = v
+    for rows in model.pick:
+        rates += rows[drive_places.MOTOR] * (rows[drive_places.LINK] @ rates)
+    return _hung(model, commands, model.extended(q)), rates
+
+
+def _hung(model: DrivenJoints, commands: Mapping[str, Sequence[float]], whole: FloatArray) -> FloatArray:
+    """Return where the arm hangs from motors that are led; `whole`, with springs unwound, where nothing pulls."""
+    pulls = model.inner.force(whole[: model.n], np.zeros(model.n)).any()
+    if not (model.led and isinstance(model.inner, Restable) and pulls):
+        return whole
+    asked = np.array([float(value[0]) for _, value in sorted(commands.items(), key=lambda pair: _number(pair[0]))])
+    motors = {_number(name): [s.name for s in model.coordinates].index(name) for name in model.led}
+    if len(asked) != len(joints_of(model.inner)):
+        return whole
+    links = asked.copy()
+    for _ in range(HANGS):
+        found = rest(model, links)
+        off = np.array([found[motors[i]] - x if i in motors else 0.0 for i, x in enumerate(asked, 1)])
+        links -= off
+        if np.abs(off).max() <= STILL:
+            return found
+    raise ConvergenceError(f"the springs of {', '.join(model.led)} do not hold the arm where it is told to begin")
+
+
+def _number(joint: str) -> int:
+    return int(joint.removesuffix("_motor").removeprefix("joint"))
 
 
 def _carrying(model: DrivenJoints, q: FloatArray) -> FloatArray:
@@ -81,12 +133,12 @@ def _carrying(model: DrivenJoints, q: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(holding, h, rcond=1e-12)[0][: model.columns.shape[1]])
 
 
-def _wound(constants: FloatArray, x: FloatArray, torque: float) -> float:
+def _wound(constants: FloatArray, torque: float) -> float:
     """Return how far the motor's side stands ahead of the link where the spring gives the link a torque [N m; N]."""
-    zero, ahead = np.zeros_like(x), np.eye(x.size)[drive_places.MOTOR]
+    zero, ahead = np.zeros(drive_places.SLOTS), np.eye(drive_places.SLOTS)[drive_places.MOTOR]
 
     def missing(turn: float) -> float:
-        return float(-joint_seen(constants, x + turn * ahead, zero, zero, np.zeros(2)).r[drive_places.LINK]) - torque
+        return float(-joint_seen(constants, turn * ahead, zero, zero, np.zeros(2)).r[drive_places.LINK]) - torque
 
     far = np.copysign(1e-9, torque)
     while missing(far) * torque < 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import analytical as ref
 import numpy as np
@@ -384,3 +384,55 @@ def test_an_overflow_is_reported_with_its_time() -> None:
     with pytest.raises(errors.ConvergenceError, match="diverged at t") as caught:
         march(mesh(), 1e306, 2e-4, steps=5000)
     assert 0 < caught.value.time < 1.0
+
+
+class TestErrors:
+    """Errors of a march are told by exact steps; it follows no tolerance, and says so."""
+
+    @staticmethod
+    def law() -> Any:
+        plant = fx.load_plant("tokhi_azad_1994").linearise()
+        return fx.joint_pd(plant, kp=6.8, kd=0.034, filter_time=0.16e-3, sample_time=1e-3, limit=0.3)
+
+    PUSH: ClassVar = {"joint1_torque": fx.bang_bang(0.1, 0.1)}
+
+    def test_are_what_exact_steps_tell(self) -> None:
+        arm = fx.load_plant("tokhi_azad_1994").model
+        run = fx.simulate(arm, inputs=self.PUSH, duration=0.4, method="march")
+        true = fx.simulate(arm, inputs=self.PUSH, duration=0.4, method="exact", step=run.t[1])
+        off = dict(zip(names(arm.outputs), np.abs(true.y - run.y).max(axis=0), strict=True))
+        assert {name: run.error[name] for name in off} == pytest.approx(off, rel=1e-6)
+        assert off["joint1_rate"] > 1e-2, "nothing to tell"
+        assert run.error["joint1_torque"] == 0.0, "it was given"
+
+    def test_a_tolerance_that_is_missed_is_warned_of_with_a_remedy_that_serves(self) -> None:
+        arm = fx.load_plant("tokhi_azad_1994").model
+        with pytest.warns(errors.AccuracyWarning, match=r'joint1_rate .*; the march does not follow rtol: .*"exact"'):
+            fx.simulate(arm, inputs=self.PUSH, duration=0.4, method="march", rtol=1e-4)
+
+    def test_of_a_loop_count_what_the_law_makes_of_them(self) -> None:
+        arm = fx.load_plant("tokhi_azad_1994").model
+        law = self.law()
+        move = fx.quintic(0.0, 0.1, 0.2)
+        run = fx.simulate(arm, law, move, duration=0.4, method="march")
+        true = fx.simulate(arm, law, move, duration=0.4, method="exact", step=run.t[1], rtol=1e-2)
+        assert run.error["joint1_angle"] == pytest.approx(np.abs(true["joint1_angle"] - run["joint1_angle"]).max())
+        assert run.error["joint1_torque"] == pytest.approx(np.abs(true["joint1_torque"] - run["joint1_torque"]).max())
+        assert run.error["joint1_torque"] > 0.0
+
+    def test_of_a_law_in_python_are_not_known_and_the_run_says_why(self) -> None:
+        arm = fx.load_plant("tokhi_azad_1994").model
+        law = InPython(self.law())
+        run = fx.simulate(arm, law, fx.quintic(0.0, 0.1, 0.2), duration=0.4, method="march")
+        assert np.isnan(run.error["joint1_angle"])
+        assert "march estimates no errors" in str(run.provenance["not_estimated"])
+
+
+class InPython:
+    """A law that no loop compiles, since its kind is not known."""
+
+    def __init__(self, law: Any) -> None:
+        self.law = law
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.law, name)
