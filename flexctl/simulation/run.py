@@ -399,7 +399,7 @@ class Run:
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
-        self.accuracy.follows = bool(self.plan.rtol)
+        self.accuracy.follows, self.accuracy.jumps = bool(self.plan.rtol), self.jumps()
         self.accuracy.rising = self._rising()
         self.accuracy.rings = self.accuracy.rising is None and corrects_little(self)
         error, why, claimed = self._claims(y, u)
