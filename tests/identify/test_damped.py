@@ -61,7 +61,7 @@ def test_a_guess_from_afar_is_near(turned: tuple[fx.Plant, identify.Record, dict
     arm, data, true = turned
     keys = list(START)
     found, _ = problem(arm, data, keys, {key: true[key] * START[key] for key in keys})
-    x = damped.guessed(found, np.zeros(3), lambda what, part: None)
+    x = damped.guessed(found, np.zeros(3), None, lambda what, part: None)
     off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
     assert np.abs(off).max() < 0.06
 
