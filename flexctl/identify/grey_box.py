@@ -356,7 +356,7 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
     today = datetime.date.today().isoformat()
     keys = found.keys
     return Identified(
-        found.plant_at(x),
+        found.told_at(x),
         dict(zip(keys, values.tolist(), strict=True)),
         dict(zip(keys, found.start.tolist(), strict=True)),
         dict(zip(keys, sigma.tolist(), strict=True)),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 ASSUMED = 0.01
-STEP, LONG_STEP = 1e-4, 1e-3
-"""Changes of a logarithm for differences, on the linear model and on the full one, whose Newton leaves more."""
+STEP = 1e-4
+"""Change of a logarithm for differences: a mode turns by a radian less within thousands of its periods."""
 PRIOR = 3.0
 """Weight of the start while parts of a record are fitted on the full model: a factor e counts like so many samples that
 are off by the scale, squared."""
@@ -119,7 +119,13 @@ class Problem:
         return self.changed(above=()), np.asarray(np.log(self.values(x) / self.start))
 
     def plant_at(self, x: FloatArray) -> Plant:
-        """Return the plant with the parameters at x."""
+        """Return the plant with the parameters at x; what there is to be said of it, the last one says."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Caution)  # of what the search passes by
+            return self.told_at(x)
+
+    def told_at(self, x: FloatArray) -> Plant:
+        """Return the plant with the parameters at x, its cautions told."""
         return self.plant.with_({key: float(v) for key, v in zip(self.keys, self.values(x), strict=True)})
 
     def model(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled:
@@ -207,7 +213,7 @@ class Problem:
         OutOfTime
             Where the limit of time is reached within forward differences, those of a search.
         """
-        J, size = np.zeros((r.size, x.size)), LONG_STEP if self.full else STEP
+        J, size = np.zeros((r.size, x.size)), STEP
         for k in range(x.size) if which is None else which:
             if not central and time.monotonic() > self.deadline:
                 raise OutOfTime

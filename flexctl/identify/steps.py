@@ -6,8 +6,6 @@ and the parameters are fitted once more: else a sharp encoder sees the error of 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from ..model import FloatArray
@@ -16,22 +14,17 @@ from .problem import Problem, Setting
 
 PART = 0.3
 """Change of an output, as a part of its noise, by halves of the steps up to which they are short enough."""
-MOST, MOST_FULL = 16, 64
-"""Most steps in a sample; of bristles four times as many; of the full model, where there is time for that."""
-ROUNDS = 10
-"""Rounds on the full model for which there must be time."""
+MOST = 16
+"""Most steps in a sample; of bristles four times as many."""
 
 
 def shorter_steps(found: Problem, x: FloatArray, at: Setting) -> Problem:
     """Return the problem with records run in steps that are short enough, itself where they are."""
     if not found.divides:
         return found
-    while found.substeps < (MOST_FULL if found.full else MOST):
+    while found.substeps < MOST:
         finer = found.changed(substeps=2 * found.substeps)
-        begun = time.monotonic()
-        moved = any(_apart(found, finer, x, at, k) for k in range(len(found.records)))
-        took = time.monotonic() - begun
-        if not moved or (found.full and time.monotonic() + ROUNDS * (x.size + 1) * took > found.deadline):
+        if not any(_apart(found, finer, x, at, k) for k in range(len(found.records))):
             return found
         found = finer
     return found

@@ -10,7 +10,7 @@ import pytest
 import flexctl as fx
 from flexctl import identify
 from flexctl.identify import damped
-from flexctl.identify.problem import problem
+from flexctl.identify.problem import counted, onset, problem
 
 ARM = """\
 title = "A planar arm without damping"
@@ -61,6 +61,23 @@ def test_a_guess_from_afar_is_near(turned: tuple[fx.Plant, identify.Record, dict
     arm, data, true = turned
     keys = list(START)
     found, _ = problem(arm, data, keys, {key: true[key] * START[key] for key in keys})
+    x = damped.guessed(found, np.zeros(3), None, lambda what, part: None)
+    off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
+    assert np.abs(off).max() < 0.06
+
+
+def test_a_guess_from_a_record_that_begins_with_rest_and_comes_late(
+    turned: tuple[fx.Plant, identify.Record, dict[str, float]]
+) -> None:
+    """All counted from the first sample saw nothing of the arm; and exp(-sigma delay dt) was taken for mass."""
+    arm, data, true = turned
+    u, y = (np.vstack([np.zeros((700, n)), x[: data.t.size - 700]]) for x, n in ((data.u, 1), (data.y, 2)))
+    u = np.vstack([u[5:], np.zeros((5, 1))])  # comes seven samples late then
+    late = identify.Record(data.t, u, y, data.inputs, data.outputs)
+    keys = list(START)
+    found, _ = problem(arm, late, keys, {key: true[key] * START[key] for key in keys})
+    assert onset(late) >= 695
+    assert counted(late, 250) == onset(late) + 250
     x = damped.guessed(found, np.zeros(3), None, lambda what, part: None)
     off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
     assert np.abs(off).max() < 0.06
