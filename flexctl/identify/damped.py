@@ -65,10 +65,10 @@ def guessed(found: Problem, x: FloatArray, delay: int | None, say: Say) -> Float
     if not which or not modes.size:
         return x
     lowest, n = 2.0 * np.pi * float(modes[0]), len(which)
-    begin = np.append(x[which], 0.0 if delay is None else delay)
-    low, high = np.full(n + 1, -MOST), np.full(n + 1, MOST)
-    low[n], high[n] = (-1e-9, DELAYS - 1.0) if delay is None else (delay - 1e-9, delay + 1e-9)
-    calls, most = 0, ROUNDS * (n + 2) * len(DECAYS)
+    begin = np.append(x[which], [0.0] * (delay is None))
+    low, high = np.full(begin.size, -MOST), np.full(begin.size, MOST)
+    low[n:], high[n:] = -1.0, DELAYS  # beside what is possible: a search begins inside of its bounds
+    calls, most = 0, ROUNDS * (begin.size + 1) * len(DECAYS)
     data: list[Transformed] = []
     for number, part in enumerate(DECAYS):
         data += [transformed(r, part * lowest, BAND * lowest) for r in found.records]
@@ -81,7 +81,8 @@ def guessed(found: Problem, x: FloatArray, delay: int | None, say: Say) -> Float
                 return np.full(sum(one.size.size for one in data), FAILED)
             z = x.copy()
             z[which] = moved[:n]
-            return np.concatenate([_log_magnitude(found, z, one, float(moved[n])) for one in data])
+            late = float(moved[n]) if delay is None else delay
+            return np.concatenate([_log_magnitude(found, z, one, late) for one in data])
 
         solved = least_squares(
             misfit, begin, loss="soft_l1", f_scale=0.1, diff_step=1e-3, x_scale=1.0, max_nfev=ROUNDS,
