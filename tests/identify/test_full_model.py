@@ -143,7 +143,7 @@ def test_a_limit_of_time_ends_guesses_and_differences() -> None:
     found, _ = problem(arm, [data], ["payload.mass"], {"payload.mass": 0.01})
     said: list[float] = []
     late = found.changed(deadline=0.0)
-    assert damped.guessed(late, np.zeros(1), lambda what, part: said.append(part)) == 0.0
+    assert damped.guessed(late, np.zeros(1), None, lambda what, part: said.append(part)) == 0.0
     assert said[-1] == 1.0
     assert not late.kept  # nothing was run
     x, _ = fitted(late, np.zeros(1), Setting(), 500, 5, lambda what, part: None, "")
