@@ -72,6 +72,9 @@ from .models import (
     Startable as Startable,
 )
 from .models import (
+    Turned as Turned,
+)
+from .models import (
     Wrapping as Wrapping,
 )
 from .plants import (

@@ -174,6 +174,15 @@ class Spinning(RigidlyMovable, Jointed, Protocol):
 
 
 @runtime_checkable
+class Turned(Protocol, metaclass=Ability):
+    """A model that knows what its drives do while the arm inside turns steadily."""
+
+    def turned_as(self, point: OperatingPoint) -> OperatingPoint:
+        """Return the whole state, and the inputs that keep it, for one of the arm inside with its joints' torques."""
+        ...
+
+
+@runtime_checkable
 class MassEntering(Protocol, metaclass=Ability):
     """A model that mass enters or leaves while it moves, such as a link that slides out of its guide."""
 
