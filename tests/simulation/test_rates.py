@@ -81,6 +81,14 @@ def test_what_a_jump_of_a_force_hides_is_covered() -> None:
     assert over(run, exact, ("root_strain",))["root_strain"] >= 1.0
 
 
+def test_so_is_what_a_step_of_a_reference_hides() -> None:
+    """Under a continuous law it is a jump of torques."""
+    law, moves = MOVE()
+    for move in (fx.Step(0.0, 0.2, 0.05), fx.Step(0.0, 0.2)):
+        run = fx.simulate(driven(TORQUE)(), law, {**moves, "joint1_angle": move}, duration=0.2)
+        assert run.error["joint2_angle"] >= 0.99 * CLAIM * 1e-2 * np.ptp(run["joint2_angle"])
+
+
 def test_a_second_run_lets_less_be_claimed_than_sums_do() -> None:
     """That of a joint that is led, beside a pilot."""
     run = fx.simulate(plant("planar_2r_rigid")(), motions={"joint1": fx.quintic(0.0, 0.5, 0.4)}, duration=0.5)
