@@ -99,6 +99,11 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
             if times[names[k]] > LARGE and not response.provenance.get("assumed_sigma"):
                 wrong[names[k]] = times[names[k]]
             k += 1
+    if wrong and any(len(found.model(x, r).laws) for r in found.responses):
+        told.append(
+            "frequency responses are compared with the plant without its dry friction, and measured ones hold it, as "
+            "damping, stiffness and noise: where it matters, give the records that they are made of"
+        )
     for data in found.records:
         e = found.misfit(x, data, at)
         full = parted(found, x, data, at, e)

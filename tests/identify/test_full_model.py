@@ -168,6 +168,17 @@ def test_the_distance_of_the_full_model_is_none_of_its_steps(rubbing: fx.Plant) 
     assert away(rubbing, data, data.y, 0)[:1200].std() == pytest.approx(fine.std(), rel=0.3)
 
 
+def test_a_response_that_holds_dry_friction_is_told(rubbing: fx.Plant) -> None:
+    w = np.linspace(5.0, 200.0, 60)
+    H = rubbing.linearise().transfer(1j * w)[:1, :1]
+    sure = {"omega": w, "inputs": ["joint1_torque [N m]"], "outputs": ["joint1_angle [rad]"], "sigma": 0.01 * np.abs(H)}
+    for part, count in ((1.0, 0), (1.0 + 0.2j, 1)):
+        found, _ = problem(rubbing, identify.measured_response(response=part * H, **sure), ["payload.mass"], None)
+        said = explained(found, np.zeros(1), Setting()).parted
+        assert len(said) == count
+        assert all("without its dry friction" in text for text in said)
+
+
 @pytest.mark.slow
 def test_a_record_of_the_linear_model_does_not_ask_for_the_full_one(rubbing: fx.Plant) -> None:
     """Its turns are large enough for the full model to differ, but it is explained to its noise without."""
