@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import FlexctlError
 from ..model import ComplexArray, FloatArray
 from . import quality
-from .parted import parted
+from .parted import contradicted, parted
 from .problem import Problem, Setting
 from .record import Record
 
@@ -88,6 +88,7 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
     wrong: dict[tuple[str, str], float] = {}
     steps: dict[tuple[str, str], float] = {}
     told: list[str] = []
+    apart: list[FloatArray] = []
     far = False
     names = [(b.source, b.output) for b in found.blocks()]
     k = 0
@@ -98,10 +99,16 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
             if times[names[k]] > LARGE and not response.provenance.get("assumed_sigma"):
                 wrong[names[k]] = times[names[k]]
             k += 1
+    if wrong and any(len(found.model(x, r).laws) for r in found.responses):
+        told.append(
+            "frequency responses are compared with the plant without its dry friction, and measured ones hold it, as "
+            "damping, stiffness and noise: where it matters, give the records that they are made of"
+        )
     for data in found.records:
         e = found.misfit(x, data, at)
         full = parted(found, x, data, at, e)
         told += full.words
+        apart.append(full.away)
         far |= bool(full.outputs.any())
         noise = np.array([noise_of(data, e[:, j], j) for j in range(e.shape[1])])
         off = steps_leave(found, x, data, at, e) if bool((e.std(axis=0) > LARGE * noise).any()) else 0.0 * noise
@@ -112,6 +119,8 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
                 told_apart = no_noise or e[:, j].std() > LARGE * np.hypot(noise[j], off[j])
                 (wrong if told_apart else steps)[names[k]] = times[names[k]]
             k += 1
+    if far and max(times.values()) <= LARGE and contradicted(found, x, at, apart):
+        return Explained(times, wrong)
     return Explained(times, wrong, tuple(told), far, steps)
 
 
