@@ -110,6 +110,15 @@ class Restable(Protocol):
 
 
 @runtime_checkable
+class Rewinding(Protocol):
+    """A model some of whose coordinates tell the same pose in several ways, of which some have no stiffness."""
+
+    def rewound(self, q: FloatArray) -> FloatArray:
+        """Return the same pose in coordinates that have mass and stiffness."""
+        ...
+
+
+@runtime_checkable
 class KnowsRestPoint(Protocol):
     """A model that knows its equilibrium in the reference pose."""
 
