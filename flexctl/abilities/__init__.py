@@ -54,6 +54,9 @@ from .models import (
     Resting as Resting,
 )
 from .models import (
+    Rewinding as Rewinding,
+)
+from .models import (
     RigidDynamics as RigidDynamics,
 )
 from .models import (

@@ -112,6 +112,15 @@ class Restable(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class Rewinding(Protocol, metaclass=Ability):
+    """A model some of whose coordinates tell the same pose in several ways, of which some have no stiffness."""
+
+    def rewound(self, q: FloatArray) -> FloatArray:
+        """Return the same pose in coordinates that have mass and stiffness."""
+        ...
+
+
+@runtime_checkable
 class KnowsRestPoint(Protocol, metaclass=Ability):
     """A model that knows its equilibrium in the reference pose."""
 

@@ -320,6 +320,16 @@ def kinked(model: Any) -> None:
         claim(isinstance(getattr(model, name), bool), f"{name} is not True or False")
 
 
+def rewound(model: Any) -> None:
+    """Check that a pose stays the pose that it is, also where it has turned by a whole circle."""
+    q, zero = model.reference(), np.zeros(len(model.coordinates))
+    np.testing.assert_array_equal(model.rewound(q), q, err_msg="rewound changes the reference pose")
+    u = np.zeros(len(model.inputs))
+    turned = 2.0 * np.pi * np.array(["_rz" in s.name for s in model.coordinates])
+    seen = [model.output(x, zero, zero, u) for x in (q + turned, model.rewound(q + turned))]
+    np.testing.assert_allclose(seen[1], seen[0], atol=1e-9, err_msg="rewound changes what sensors read")
+
+
 def turned_as(model: Any) -> None:
     """Check that the arm inside is as it was, and that the whole is in balance, at rest in the reference pose."""
     inner = model.inner
@@ -362,6 +372,7 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.RigidTip: rigid_tip,
     able.Spinning: turning,
     able.Turned: turned_as,
+    able.Rewinding: rewound,
     able.MassEntering: inflow,
     able.Stepping: stepper,
     able.PayloadChanging: with_payload,
