@@ -10,7 +10,8 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from .support.moved import renamed_signal
 
@@ -141,6 +142,28 @@ def caution(message: str, category: type[Warning] = Caution) -> None:
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "flexctl":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def finished_first() -> Iterator[None]:
+    """Keep warnings until the work is done: where they are errors none ends it half way, and one tells all of them."""
+    caught: list[warnings.WarningMessage] = []
+    done, raised = False, list[Warning]()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        done = True
+    finally:
+        for w in {(w.category, str(w.message)): w for w in caught}.values():
+            try:
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+            except Warning as error:
+                raised.append(error)
+        if done and raised:
+            for other in raised[1:]:
+                raised[0].add_note(f"{type(other).__name__}: {other}")
+            raise raised[0]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

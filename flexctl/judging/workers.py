@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from ..errors import AccuracyWarning, Caution, FlexctlError, caution, require
+from ..errors import AccuracyWarning, Caution, FlexctlError, caution, finished_first, require
 from ..kernels.jit import as_worker, for_worker
 from ..simulation.claims import NOT_WITHIN, gathered
 
@@ -77,7 +77,7 @@ def run_all(
     labels : sequence of str
         Names of the cases, for what is warned of in them.
 
-    What flexctl warns of in a case is warned of here, once for each text; errors of outputs in the end, for all cases.
+    What flexctl warns of in a case is warned of here in the end, once for each text; errors of outputs for all cases.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def run_all(
     count = cores() if workers is None else workers
     require(count >= 1, f"workers = {count}: at least one process must work")
     crew = _crew(job, cases, scripts) if min(count, len(cases)) > 1 else None
-    told: set[str] = set()
+    told: dict[str, tuple[str, type[Warning]]] = {}
     claimed: list[tuple[str, str]] = []
     try:
         answers = _here(job, cases) if crew is None else crew.work(min(count, len(cases)))
         for number, done in answers:
-            _warn(done.cautions, labels[number] if labels else "", told, claimed)
+            _note(done.cautions, labels[number] if labels else "", told, claimed)
             if isinstance(done.error, WorkerLost) and lost is not None:
                 yield number, lost(cases[number], done.error)
             elif done.error is not None:
@@ -102,8 +102,11 @@ def run_all(
     finally:
         if crew is not None:
             crew.stop()
-        for text in gathered(claimed):
-            caution(text, AccuracyWarning)
+        with finished_first():  # where warnings are errors, one tells all
+            for text, category in told.values():
+                caution(text, category)
+            for text in gathered(claimed):
+                caution(text, AccuracyWarning)
 
 
 def _here(job: Callable[[Any], Any], cases: Sequence[Any]) -> Iterator[tuple[int, _Done]]:
@@ -131,14 +134,15 @@ def _noted(cautions: list[tuple[type[Warning], str]]) -> Iterator[None]:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
-def _warn(cautions: Cautions, label: str, told: set[str], claimed: list[tuple[str, str]]) -> None:
-    """Warn of what a case was warned of, each text once whatever the case; claims of errors are kept for the end."""
+def _note(
+    cautions: Cautions, label: str, told: dict[str, tuple[str, type[Warning]]], claimed: list[tuple[str, str]]
+) -> None:
+    """Note for the end what a case was warned of, each text once whatever the case, and claims of errors."""
     for category, text in cautions:
         if label and text.startswith(NOT_WITHIN):
             claimed.append((label, text))
         elif text not in told:
-            told.add(text)
-            caution(f"{label}: {text}" if label else text, category)
+            told[text] = f"{label}: {text}" if label else text, category
 
 
 def _crew(job: Callable[[Any], Any], cases: Sequence[Any], scripts: Sequence[str]) -> _Crew | None:

@@ -67,7 +67,7 @@ def output_signals(arm: Arm) -> tuple[Signal, ...]:
 
 def springy(joint: Joint) -> bool:
     """Whether the two sides of a joint turn by themselves, and its angle is that of the link's side."""
-    return joint.stiffness > 0
+    return joint.stiffness > 0 and joint.drive != "motion"
 
 
 def by_input(arm: Arm, chain: Chain, x: ComplexArray, s: ComplexArray) -> ComplexArray:

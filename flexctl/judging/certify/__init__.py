@@ -32,7 +32,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...abilities import IsLinear
-from ...errors import require
+from ...errors import finished_first, require
 from ...support.checks import real_array, several
 from ...support.kinds import LawGiven
 from ..scenario import Progress, Scenario
@@ -117,12 +117,29 @@ def certify(
     progress : callable, optional
         Called with what is running and the fraction done.
 
+    Where warnings are errors (`python -W error`) the first is raised when all is done; others are its notes.
+
     Examples
     --------
     >>> found = fx.certify("tokhi_azad_pd", payload=(0.0, 0.01), bits=(), workers=1)
     >>> found.controller
     'tokhi_azad_pd'
     """
+    with finished_first():
+        return _examined(
+            controller, plant, requirements, scenarios, scenario, model, payload, frequency, bits, poses, vary, draws,
+            loads, workers, progress,
+        )
+
+
+def _examined(
+    controller: Any, plant: Any, requirements: Mapping[str, Any] | None, scenarios: Sequence[Scenario] | None,
+    scenario: str | None, model: str | Mapping[str, Any] | None, payload: tuple[float, float] | None,
+    frequency: tuple[float, float] | None, bits: Sequence[int], poses: Sequence[Sequence[float]],
+    vary: Mapping[str, tuple[float, float]] | None, draws: int | None, loads: Mapping[str, float] | None,
+    workers: int | None, progress: Progress | None,
+) -> Certificate:
+    """`certify`."""
     started = time.perf_counter()
     bits = several("bits", bits, "(12, 16)")
     poses = [real_array("pose", several("a pose", pose, "(0.0, 1.57) in rad")).tolist() for pose in several(

@@ -104,7 +104,7 @@ def check_joint(joint: Joint, name: str) -> None:
     """Refuse a drive that has no equations, and warn of one that makes energy."""
     flexible = joint.stiffness > 0
     require(
-        not flexible or joint.total_rotor_inertia > 0,
+        not flexible or is_led(joint) or joint.total_rotor_inertia > 0,
         f"{name}: a flexible joint needs an inertia on its motor side; give rotor_inertia [kg m^2] or a motor with one",
     )
     law = joint.friction_law
@@ -149,8 +149,10 @@ def split(arm: Arm, known: Collection[str], kind: str) -> tuple[Arm, dict[int, J
     inner, drives = list(arm.joints), {}
     for i, joint in enumerate(arm.joints):
         # a flexible joint in every formulation, so that its angle is that of the link and the motor's is read beside it
-        # in all of them; not in models from outside that know it
-        both_sides = joint.stiffness > 0 and kind in REGISTRY
+        # in all of them; not in models from outside that know it, nor where the model leads the motor's side by itself:
+        # there the joint's angle, and the rigid arm of its tip's error, is that of the motor
+        own = is_led(joint) and {"motion_drive", "joint_stiffness"} <= set(known)
+        both_sides = joint.stiffness > 0 and kind in REGISTRY and not own
         if not both_sides and not layered(joint, known):
             continue
         if joint.drive == "hydraulic":
