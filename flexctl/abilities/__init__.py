@@ -54,6 +54,9 @@ from .models import (
     Resting as Resting,
 )
 from .models import (
+    Rewinding as Rewinding,
+)
+from .models import (
     RigidDynamics as RigidDynamics,
 )
 from .models import (
@@ -70,6 +73,9 @@ from .models import (
 )
 from .models import (
     Startable as Startable,
+)
+from .models import (
+    Turned as Turned,
 )
 from .models import (
     Wrapping as Wrapping,

@@ -112,6 +112,15 @@ class Restable(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class Rewinding(Protocol, metaclass=Ability):
+    """A model some of whose coordinates tell the same pose in several ways, of which some have no stiffness."""
+
+    def rewound(self, q: FloatArray) -> FloatArray:
+        """Return the same pose in coordinates that have mass and stiffness."""
+        ...
+
+
+@runtime_checkable
 class KnowsRestPoint(Protocol, metaclass=Ability):
     """A model that knows its equilibrium in the reference pose."""
 
@@ -170,6 +179,15 @@ class Spinning(RigidlyMovable, Jointed, Protocol):
 
     def turning(self, rates: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> FloatArray:
         """Return W, n x n, at joint rates: a deviation z that stands still in the turning frames has the rate W z."""
+        ...
+
+
+@runtime_checkable
+class Turned(Protocol, metaclass=Ability):
+    """A model that knows what its drives do while the arm inside turns steadily."""
+
+    def turned_as(self, point: OperatingPoint) -> OperatingPoint:
+        """Return the whole state, and the inputs that keep it, for one of the arm inside with its joints' torques."""
         ...
 
 

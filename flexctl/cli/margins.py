@@ -67,8 +67,8 @@ def margins(
     unstable poles given with --unstable: flexctl margins my_law.py frf.mat --unstable 0 --design plant.mat
 
     JSON: margins by input (gain_margin, gain_reduction, phase_margin_deg, delay_margin [s], disk_margin,
-    sensitivity_peak, each with _frequency [rad/s], and sigma of measured ones), stable (null: not known), controller,
-    plant, version.
+    sensitivity_peak, each with _frequency [rad/s], and sigma of measured ones), stable (null: not known), why_unknown,
+    why_marginal, controller, plant, version.
     """
     from .. import __version__
     from ..catalogue import load_controller
@@ -85,9 +85,10 @@ def margins(
         else:
             require(not settings and kind is None, f"{name} is measured: --set and --model are for plants")
             found, stable, why = _of_data(script, controller, data, unstable, designed)
+    told = {"why_unknown": why if stable is None else "", "why_marginal": why if stable is False else ""}
     if as_json:
         common.print_json({
-            "margins": {drive: m.to_dict() for drive, m in found.items()}, "stable": stable, "why_unknown": why,
+            "margins": {drive: m.to_dict() for drive, m in found.items()}, "stable": stable, **told,
             "controller": Path(controller).stem, "plant": Path(name).stem, "version": __version__,
         })
     else:
@@ -110,14 +111,17 @@ def _of_plant(
     from ..frequency import margins as margins_of
     from ..laws.given import feedback_of
     from ..laws.linear_part import linear_law
+    from ..linear.decay import MARGINAL, STABLE, state_of
     from ..linear.interconnect import loop_poles
 
     arm = common.load(name, settings, kind)
     known = _law(script, arm if designed is None else common.load(designed, (), None))
     law, linear = linear_law(known, arm.model), arm.linearise()
     loop = loop_gain(linear, law)
-    growth = float(loop_poles(linear, feedback_of(law)).real.max(initial=-math.inf))
-    return {drive: margins_of(loop, drive) for drive in law.drives}, growth < 0.0, ""
+    feedback = feedback_of(law)
+    state = state_of(loop_poles(linear, feedback), feedback.dt)
+    told = "a mode neither grows nor decays" if state == MARGINAL else ""
+    return {drive: margins_of(loop, drive) for drive in law.drives}, state == STABLE, told
 
 
 def _of_data(
@@ -150,5 +154,6 @@ def _print(controller: str, plant: str, found: dict[str, Margins], stable: bool 
             cells = [compact(factor * spread, 2) if math.isfinite(spread) else ""] if data else []
             listed.add_row(word, compact(factor * value), *cells, unit, compact(at, 6) if math.isfinite(at) else "")
         common.print_table(f"{controller} on {plant}: loop broken at {drive}", listed)
-    word = {True: "stable", False: "UNSTABLE: these are distances, not margins", None: f"not known: {why}"}[stable]
+    state = f"MARGINAL, {why}" if why else "UNSTABLE"
+    word = {True: "stable", False: f"{state}: these are distances, not margins", None: f"not known: {why}"}[stable]
     common.stdout().print(f"closed loop: {word}", soft_wrap=True, markup=False)

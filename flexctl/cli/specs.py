@@ -200,6 +200,7 @@ def formulation(text: str) -> str | dict[str, Any]:
 
     A kind may have a colon itself, "my_model.py:MyModel:stiffness=3.0"; options begin with KEY=.
     """
+    require(bool(text.strip()), "the kind of model is empty; `flexctl list` names them")
     found = re.search(r":(?=\s*\w+\s*=)", text)
     kind, options = (text, "") if found is None else (text[: found.start()], text[found.end() :])
     colon = found is not None or (text.endswith(":"))

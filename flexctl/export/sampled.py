@@ -16,6 +16,7 @@ from ..laws.motion_command import MotionCommand
 from ..laws.scheduled import ScheduledLaw
 from ..linear import FirstOrder
 from ..linear.conversion import discretise
+from ..linear.decay import STABLE, state_of
 from ..linear.interconnect import loop_poles
 from ..model import ComplexArray, FloatArray, Signal
 
@@ -95,12 +96,13 @@ class Sampling:
         told = {}
         for name, law in (("before sampling", before), ("sampled", after)):
             try:
-                slowest = float(loop_poles(self.plant, law.feedback()).real.max(initial=-np.inf))
+                poles = loop_poles(self.plant, law.feedback())
+                slowest, word = float(poles.real.max(initial=-np.inf)), state_of(poles, law.sample_time)
                 disk = [margins(loop_gain(self.plant, law), drive).disk_margin for drive in law.drives]
             except FlexctlError as error:
                 told[f"closed loop {name}"] = f"not examined: {error}"
                 continue
-            state = f"disk margin {min(disk):.3g}" if slowest < 0 else "UNSTABLE on the plant of the design"
+            state = f"disk margin {min(disk):.3g}" if word == STABLE else f"{word} on the plant of the design"
             told[f"closed loop {name}"] = f"{state}, slowest pole {slowest:.4g} 1/s"
         return told
 

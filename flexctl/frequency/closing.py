@@ -1,4 +1,4 @@
-"""Whether the loop that a loop gain belongs to is stable, by the poles that it has closed."""
+"""How the loop that a loop gain belongs to goes on, by the poles that it has closed: rounding apart, see `decay`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from ..errors import DefinitionError
 from ..linear import FirstOrder, SecondOrder
+from ..linear.decay import state_of
 from ..linear.interconnect import closed_loop
 from ..machine.given import as_first_order
 from .loops import Series
 
 
-def growth(loop: Any) -> float | None:
-    """Return the largest growth of (1 + L)^-1 [1/s], negative of a stable loop; None where its poles are not known."""
+def closed_state(loop: Any) -> str | None:
+    """Return "stable", "MARGINAL" or "UNSTABLE" of (1 + L)^-1; None where its poles are not known."""
     known = FirstOrder | SecondOrder
     if isinstance(loop, Series) and isinstance(loop.first, known) and isinstance(loop.second, known):
         plant, law, sign = loop.first, as_first_order(loop.second), -loop.sign
@@ -31,6 +32,6 @@ def growth(loop: Any) -> float | None:
         poles = closed_loop(plant, replace(law, C=sign * law.C, D=sign * law.D)).poles()
     except DefinitionError:  # signals that are not wired by their names, or an algebraic loop without a solution
         return None
-    if not poles.size:
-        return -np.inf
-    return float(np.log(np.abs(poles).max()) / law.dt) if law.dt else float(poles.real.max())
+    if law.dt:  # a pole at 0, a delay, is gone within a period
+        poles = np.log(np.where(np.abs(poles) > 1e-12, poles, 1e-12).astype(complex)) / law.dt
+    return state_of(np.asarray(poles, complex), law.dt)

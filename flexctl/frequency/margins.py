@@ -21,6 +21,7 @@ import numpy as np
 
 from ..abilities import Gains, sample_time_of
 from ..errors import DefinitionError, require
+from ..linear.decay import STABLE
 from ..machine.given import lines_of
 from ..model import ComplexArray, FloatArray, FrequencyModel, index_of, names
 from ..support.kinds import LoopGiven, MaybeNan
@@ -84,14 +85,18 @@ class Margins:
 
     @property
     def stable(self) -> bool | None:
-        """Whether the closed loop is stable, by its poles; None where these are not known.
+        """Whether the closed loop is stable, all its poles decaying by more than rounding; None if they are not known.
 
         Otherwise the numbers are distances to the boundary of stability from its other side.
         """
-        from .closing import growth
+        return None if self.state is None else self.state == STABLE
 
-        found = growth(self.loop)
-        return None if found is None else found < 0.0
+    @property
+    def state(self) -> str | None:
+        """How the closed loop goes on, "stable", "MARGINAL" (a mode neither grows nor decays) or "UNSTABLE"."""
+        from .closing import closed_state
+
+        return closed_state(self.loop)
 
     @property
     def gain_margin_db(self) -> float:
@@ -123,7 +128,8 @@ class Margins:
         return [f"{what:<15} {value:<22} at {omega:.6g} rad/s" for what, value, omega in rows]
 
     def _verdict(self) -> str:
-        return {True: "stable", False: "UNSTABLE: these are distances, not margins", None: "not known"}[self.stable]
+        state = "not known" if self.stable is None else str(self.state)
+        return state if self.stable is not False else f"{state}: these are distances, not margins"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name; lists for the crossings."""

@@ -28,6 +28,7 @@ import numpy as np
 from ..abilities import KnowsPoles, sample_time_of
 from ..errors import AccuracyWarning, DefinitionError, caution, require, unknown
 from ..linear import FirstOrder, SecondOrder
+from ..linear.decay import STABLE, UNSTABLE
 from ..model import ComplexArray, FloatArray, FrequencyModel, Signal, index_of, names
 from .evaluate import axis, on_axis
 from .grids import known_poles
@@ -91,6 +92,11 @@ class MeasuredMargins(Margins):
     def stable(self) -> bool | None:
         """Whether the closed loop is stable; None where the lines do not determine it."""
         return None if self.closed_loop_unstable is None else self.closed_loop_unstable == 0
+
+    @property
+    def state(self) -> str | None:
+        """The same in a word; what is marginal a measurement cannot tell."""
+        return {True: STABLE, False: UNSTABLE, None: None}[self.stable]
 
     def _lines(self) -> list[str]:
         lines = super()._lines()

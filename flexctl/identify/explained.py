@@ -4,19 +4,22 @@ Of a frequency response the noise is known by its deviations. Of a record it is 
 half a step of quantisation. A misfit above it may be noise of another colour; but what a sensor adds is its own,
 whereas what the model has wrong appears in all outputs at once, or follows the input. So misfits are compared with each
 other (of a single output: with input and model), and with themselves shifted in time, which shows what is chance.
-Besides, it is no noise where a misfit is half of the output, or where the full model is far from the linear one.
+Besides, it is no noise where a misfit is half of the output, or where the full model is far from the linear one. What
+runs in steps a fourth as long change is no fault of the model's, but theirs, and is told as such.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import FlexctlError
 from ..model import ComplexArray, FloatArray
 from . import quality
-from .parted import parted
+from .parted import contradicted, parted
 from .problem import Problem, Setting
 from .record import Record
 
@@ -40,6 +43,7 @@ class Explained(NamedTuple):
     wrong: Mapping[tuple[str, str], float]
     parted: tuple[str, ...] = ()
     far: bool = False  # whether the full model is away from the linear one by much of the misfit
+    steps: Mapping[tuple[str, str], float] = MappingProxyType({})  # misfits that the steps of the runs may leave
 
     @property
     def worst(self) -> float:
@@ -52,25 +56,39 @@ class Explained(NamedTuple):
         return max(self.times.values(), default=0.0) <= LARGE
 
     def words(self) -> list[str]:
-        """Return the verdict where the model does not explain the data."""
-        if not self.wrong:
-            return []
-        largest: dict[str, float] = {}
-        for (_, output), times in self.wrong.items():
-            largest[output] = max(times, largest.get(output, 0.0))
-        said = ", ".join(f"{times:.3g} times ({output})" for output, times in largest.items())
-        return [
-            f"THE MODEL DOES NOT EXPLAIN THE DATA: what is left over is {said} the noise, and it is not noise. The "
-            "deviations cover how far records, outputs, bands and quarters disagree; they say nothing about an "
-            "error that the model makes in all of them. Try another friction law, more of the arm, or --engine full"
-        ]
+        """Return the verdict where the model does not explain the data, or the steps of its runs do not tell."""
+        said = []
+        if self.wrong:
+            said.append(
+                f"THE MODEL DOES NOT EXPLAIN THE DATA: what is left over is {_largest(self.wrong)} the noise, and it "
+                "is not noise. The deviations cover how far records, outputs, bands and quarters disagree; they say "
+                "nothing about an error that the model makes in all of them. Try another friction law, more of the "
+                "arm, or --engine full"
+            )
+        if self.steps:
+            said.append(
+                f"what is left over is {_largest(self.steps)} the noise, no more than what the steps of the runs "
+                "leave: records are fitted no closer than that, and the deviations hold it. High modes that are "
+                "hardly damped ask for ever shorter steps where inputs jump: give the plant the damping that it has"
+            )
+        return said
+
+
+def _largest(misfits: Mapping[tuple[str, str], float]) -> str:
+    """Return each output with its largest misfit over noise."""
+    largest: dict[str, float] = {}
+    for (_, output), times in misfits.items():
+        largest[output] = max(times, largest.get(output, 0.0))
+    return ", ".join(f"{times:.3g} times ({output})" for output, times in largest.items())
 
 
 def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
     """Return how many times the noise the misfit of every output is, and where it is not the sensor's."""
     times: dict[tuple[str, str], float] = {}
     wrong: dict[tuple[str, str], float] = {}
+    steps: dict[tuple[str, str], float] = {}
     told: list[str] = []
+    apart: list[FloatArray] = []
     far = False
     names = [(b.source, b.output) for b in found.blocks()]
     k = 0
@@ -81,18 +99,39 @@ def explained(found: Problem, x: FloatArray, at: Setting) -> Explained:
             if times[names[k]] > LARGE and not response.provenance.get("assumed_sigma"):
                 wrong[names[k]] = times[names[k]]
             k += 1
+    if wrong and any(len(found.model(x, r).laws) for r in found.responses):
+        told.append(
+            "frequency responses are compared with the plant without its dry friction, and measured ones hold it, as "
+            "damping, stiffness and noise: where it matters, give the records that they are made of"
+        )
     for data in found.records:
         e = found.misfit(x, data, at)
         full = parted(found, x, data, at, e)
         told += full.words
+        apart.append(full.away)
         far |= bool(full.outputs.any())
+        noise = np.array([noise_of(data, e[:, j], j) for j in range(e.shape[1])])
+        off = steps_leave(found, x, data, at, e) if bool((e.std(axis=0) > LARGE * noise).any()) else 0.0 * noise
         for j in range(e.shape[1]):
-            times[names[k]] = float(e[:, j].std() / noise_of(data, e[:, j], j))
+            times[names[k]] = float(e[:, j].std() / noise[j])
             no_noise = full.outputs[j] or e[:, j].std() > POOR * data.y[:, j].std()
             if times[names[k]] > LARGE and (no_noise or not is_own(data, e, j)):
-                wrong[names[k]] = times[names[k]]
+                told_apart = no_noise or e[:, j].std() > LARGE * np.hypot(noise[j], off[j])
+                (wrong if told_apart else steps)[names[k]] = times[names[k]]
             k += 1
-    return Explained(times, wrong, tuple(told), far)
+    if far and max(times.values()) <= LARGE and contradicted(found, x, at, apart):
+        return Explained(times, wrong)
+    return Explained(times, wrong, tuple(told), far, steps)
+
+
+def steps_leave(found: Problem, x: FloatArray, data: Record, at: Setting, e: FloatArray) -> FloatArray:
+    """Return what steps a fourth as long change of the outputs of a record, rms; zero of runs that are exact."""
+    if not found.divides:
+        return np.zeros(e.shape[1])
+    try:
+        return np.asarray((e - found.finer.misfit(x, data, at)).std(axis=0))
+    except FlexctlError:  # that steps do not tell of a run that fails is no excuse
+        return np.zeros(e.shape[1])
 
 
 def _of_lines(r: FloatArray) -> float:

@@ -28,6 +28,10 @@ FINEST = 16
 """Most steps in a sample."""
 CLOSE = 1e-3
 """Change of an output, as a part of its range, at which steps are short enough."""
+TOLD, TRIED, FEW, MOST = 0.3, 500, 4, 1500
+"""Where the full model is compared with the linear one: change of their distance by halves of the steps, as a part of
+it, up to which these are short enough; samples on which that is tried; steps in a sample that are few, and samples that
+are looked at where it takes more."""
 
 
 def reasons(plant: Plant) -> list[str]:
@@ -99,17 +103,35 @@ def enough_steps(plant: Plant, data: Record, count: int) -> int:
     return FINEST
 
 
-def distance(plant: Plant, data: Record, linear: FloatArray) -> FloatArray:
-    """Return how far the full model is from the linear one under a record, rms of each output without its mean.
+def away(plant: Plant, data: Record, linear: FloatArray, begin: int) -> FloatArray:
+    """Return the outputs of the full model under a record less those of the linear one.
+
+    In steps so short that twice as many change no output by more than a part of that, `TOLD`, as found on the samples
+    up to `TRIED` after `begin`; where friction asks for many, the first `MOST` samples after it are looked at.
 
     Raises
     ------
     ConvergenceError
-        Where the full model can be run neither in steps of half a sample nor in steps of its own.
+        Where the full model can be run neither in steps of a part of a sample nor in steps of its own.
     """
-    try:
-        full = outputs_of(plant, data, len(linear), 2)
-    except ConvergenceError:
-        full = outputs_of(plant, data, len(linear), 0)
-    e = full - linear
-    return np.asarray(np.sqrt(np.mean((e - e.mean(axis=0)) ** 2, axis=0)))
+    count = min(len(linear), begin + TRIED)
+    steps, before = 2, None
+    while steps <= FINEST:
+        try:
+            now = outputs_of(plant, data, count, steps)
+        except ConvergenceError:
+            steps *= 2
+            continue
+        if before is not None and bool((_rms(now - before) < TOLD * _rms(now - linear[:count])).all()):
+            break
+        steps, before = 2 * steps, now
+    if before is None:
+        return np.asarray(outputs_of(plant, data, len(linear), 0) - linear)
+    steps = min(steps, FINEST)
+    count = len(linear) if steps <= FEW else min(len(linear), begin + MOST)
+    return np.asarray(outputs_of(plant, data, count, steps) - linear[:count])
+
+
+def _rms(e: FloatArray) -> FloatArray:
+    """Return the root mean square of each column without its mean."""
+    return np.asarray(e.std(axis=0))

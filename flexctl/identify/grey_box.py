@@ -296,12 +296,12 @@ def _fitted(
     found: Problem, told: list[str], delay: int | str, engine: str, say: Callable[[str, float], None]
 ) -> tuple[Problem, FloatArray, Setting, Explained]:
     """Return problem, parameters and setting that fit best, and what they explain, from a first guess on."""
-    x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
-    if _rings(found, x):
-        x, guessed = damped.guessed(found, np.zeros(x.size), say), True
-    begin = x
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
+    x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
+    if _rings(found, x):
+        x, guessed = damped.guessed(found, np.zeros(x.size), wanted, say), True
+    begin = x
     items: list[Record | MeasuredResponse] = [*found.records, *found.responses]
     # sensors of the full model read before the input jumps
     feeds = not found.full and any(found.model(x, item).has_feed for item in items if item.dt > 0.0)
@@ -356,7 +356,7 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
     today = datetime.date.today().isoformat()
     keys = found.keys
     return Identified(
-        found.plant_at(x),
+        found.told_at(x),
         dict(zip(keys, values.tolist(), strict=True)),
         dict(zip(keys, found.start.tolist(), strict=True)),
         dict(zip(keys, sigma.tolist(), strict=True)),

@@ -24,6 +24,7 @@ from ..support.tabular import Column, Tabular
 from . import quality
 from .modal_plant import realised
 from .poles import WithPoles
+from .proper import ROUNDING, without_feed
 from .response import MeasuredResponse, as_measured
 from .vector_fitting import Fit, Terms, fitted, refined, start_poles
 from .warped import from_w, is_over, is_sampled_only, lines_of, slope, to_w, undelayed, warped_by
@@ -31,8 +32,6 @@ from .warped import from_w, is_over, is_sampled_only, lines_of, slope, to_w, und
 STABLE_FREQUENCY, STABLE_DAMPING = 0.01, 0.05
 ASSUMED = 0.01
 """Relative error of every line where none is known."""
-ROUNDING = 1e-9
-"""Relative error of lines below which nothing is told from rounding."""
 UNEXPLAINED = 2.0
 """chi^2 above which an order is chosen by the modes that last, not by what more pairs take from chi^2."""
 ORDERS, SCANNED = (1, 2, 3, 4, 5, 6, 8), 300
@@ -165,7 +164,7 @@ def modal(
         Whether there are terms 1/s and 1/s^2 (a joint that turns freely); by default where a channel falls like that
         at the low end.
     direct : bool
-        Whether there is feed-through (accelerations, modes above the band).
+        Whether there may be feed-through (accelerations, modes above the band): in channels where the data tell it.
     delay : float or "scan"
         Delay [s] in the response; "scan" tries 0 to 8 whole samples of sampled data (none in continuous ones).
     progress : callable, optional
@@ -222,6 +221,7 @@ def _fitted(
     fit, covariance = refined(s, H, weight, fits[at], terms)
     if rigid is None and terms.rigid == 2:
         fit, covariance, terms = _fewer_integrations(s, H, weight, fit, covariance, terms, _floor(data))
+    fit = without_feed(s, H, weight, fit, terms, 2.0 / data.dt if warped_by(data) else 0.0)
     say("refining the poles", 1.0)
     if warped_by(data) and is_sampled_only(fit.poles, data.dt):
         return None

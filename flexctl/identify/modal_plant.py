@@ -43,6 +43,8 @@ def realised(fit: Fit, terms: Terms, data: MeasuredResponse, shape: tuple[int, i
     if warped_by(data):
         blocks, D = _unwarped(blocks, D, data.dt)
         D = D if terms.direct else np.zeros((ny, p))  # what there is of w cancels what its blocks have
+    if fit.proper.size:
+        D = np.where(fit.proper.reshape(ny, p), 0.0, D)
     n = sum(len(a) for a, *_ in blocks)
     A, B, C = np.zeros((n, n)), np.zeros((n, p)), np.zeros((ny, n))
     states: list[Signal] = []

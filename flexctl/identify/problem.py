@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..catalogue import Plant
 
 ASSUMED = 0.01
-STEP, LONG_STEP = 1e-4, 1e-3
-"""Changes of a logarithm for differences, on the linear model and on the full one, whose Newton leaves more."""
+STEP = 1e-4
+"""Change of a logarithm for differences: a mode turns by a radian less within thousands of its periods."""
 PRIOR = 3.0
 """Weight of the start while parts of a record are fitted on the full model: a factor e counts like so many samples that
 are off by the scale, squared."""
@@ -33,6 +33,8 @@ DRY = "friction."
 LEAST_ABOVE = 0.05
 """Least excess of static over Coulomb friction at the start, as a part of the latter."""
 LOSSES = ("damping", "friction", "coulomb", "static", "bristle")
+ONSET = 0.05
+"""Part of its largest value at which an input has set in: before that a record tells nothing but its noise."""
 
 
 class OutOfTime(Exception):
@@ -83,10 +85,24 @@ class Problem:
     deadline: float = float("inf")  # of the search, by time.monotonic
     unfinished: str = ""  # why the last fit ended before it was converged
     centre: FloatArray = field(default_factory=lambda: np.zeros(1))  # where parts of records on the full model begin
+    twin: Problem | None = None
 
     def changed(self, **fields: Any) -> Problem:
         """Return the problem with other fields, nothing kept of runs that were made."""
-        return replace(self, **{"scales": list(self.scales), "kept": {}, **fields})
+        return replace(self, **{"scales": list(self.scales), "kept": {}, "twin": None, **fields})
+
+    @property
+    def divides(self) -> bool:
+        """Whether runs of records take steps, which can be too long: of the full model, and with dry friction."""
+        return self.full or any(len(self.model(np.zeros(len(self.keys)), data).laws) for data in self.records)
+
+    @property
+    def finer(self) -> Problem:
+        """The problem in steps a fourth as long, which keeps its own runs."""
+        if self.twin is None:
+            self.twin = self.changed(substeps=4 * self.substeps)
+        self.twin.scales = self.scales
+        return self.twin
 
     def values(self, x: FloatArray) -> FloatArray:
         """Return the parameters exp(x) times the start; of static friction what is above Coulomb friction is moved."""
@@ -103,7 +119,13 @@ class Problem:
         return self.changed(above=()), np.asarray(np.log(self.values(x) / self.start))
 
     def plant_at(self, x: FloatArray) -> Plant:
-        """Return the plant with the parameters at x."""
+        """Return the plant with the parameters at x; what there is to be said of it, the last one says."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Caution)  # of what the search passes by
+            return self.told_at(x)
+
+    def told_at(self, x: FloatArray) -> Plant:
+        """Return the plant with the parameters at x, its cautions told."""
         return self.plant.with_({key: float(v) for key, v in zip(self.keys, self.values(x), strict=True)})
 
     def model(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled:
@@ -132,7 +154,7 @@ class Problem:
         return found
 
     def residual(self, x: FloatArray, at: Setting, horizon: int = 0) -> FloatArray:
-        """Return all residuals over their standard deviations; of records the first `horizon` samples."""
+        """Return all residuals over their standard deviations; of records `horizon` samples from their onset."""
         parts = [self.frequency_part(x, r, at) for r in self.responses]
         parts += [self.time_part(x, k, at, horizon) for k in range(len(self.records))]
         if self.full and horizon:  # the beginning of a record does not tell of play and stops: do not run away there
@@ -152,7 +174,7 @@ class Problem:
 
     def misfit(self, x: FloatArray, data: Record, at: Setting, horizon: int = 0) -> FloatArray:
         """Return measured minus modelled outputs, offsets taken out."""
-        count = min(horizon, data.t.size) if horizon else data.t.size
+        count = counted(data, horizon)
         y = self.simulated(x, data, count)
         late = delayed(y, at.delay) if self.full else self.model(x, data).shifted(y, data.u[:count], at.delay, at.late)
         e = data.y[:count] - late
@@ -168,7 +190,7 @@ class Problem:
                 found.append(Block(source, y.name, slice(at, at + size), i, 0.0, lines))
                 at += size
         for k, data in enumerate(self.records):
-            size = min(horizon, data.t.size) if horizon else data.t.size
+            size = counted(data, horizon)
             source = str(data.provenance.get("file", f"record {k + 1}"))
             for y in data.outputs:
                 found.append(Block(source, y.name, slice(at, at + size), len(self.responses) + k, data.dt))
@@ -191,7 +213,7 @@ class Problem:
         OutOfTime
             Where the limit of time is reached within forward differences, those of a search.
         """
-        J, size = np.zeros((r.size, x.size)), LONG_STEP if self.full else STEP
+        J, size = np.zeros((r.size, x.size)), STEP
         for k in range(x.size) if which is None else which:
             if not central and time.monotonic() > self.deadline:
                 raise OutOfTime
@@ -212,6 +234,17 @@ class Problem:
             return self.residual(moved, at, horizon)
         except DefinitionError:
             return None
+
+
+def onset(data: Record) -> int:
+    """Return the first sample at which an input has set in; records may begin with seconds of rest."""
+    size = np.abs(data.u)
+    return int(np.argmax((size > ONSET * size.max(axis=0)).any(axis=1)))
+
+
+def counted(data: Record, horizon: int) -> int:
+    """Return the number of samples up to `horizon` samples after the onset; all of them for 0."""
+    return min(onset(data) + horizon, data.t.size) if horizon else data.t.size
 
 
 def _make_room(kept: dict[Any, Any]) -> None:

@@ -11,6 +11,8 @@ from ..model import FloatArray, Signal
 
 CLIPPED = 0.01
 """Part of the samples at an end of the range from which on a signal is called saturated."""
+CORNER = 0.1
+"""Least way into or out of a rest, in parts of what a signal seldom exceeds in that time, of what is cut off."""
 COARSE = 0.02
 """Step of quantisation, as a part of the standard deviation, from which on it is reported."""
 
@@ -47,19 +49,27 @@ def check_output(signal: Signal, x: FloatArray) -> None:
 
 
 def saturation(x: FloatArray) -> tuple[float, float]:
-    """Return the part of the samples that rest at an end of the range, and that value.
+    """Return the part of the samples that rest at an end of the range where it is cut off, and that value.
 
-    A signal that takes few values (bang-bang, steps) is not called saturated.
+    A signal that takes few values (bang-bang, steps) is not called saturated, nor one that has not moved yet. And what
+    comes to rest there slowly, or leaves slowly, has turned or stands still: a joint that sticks, an arm that has
+    arrived.
     """
     values = np.unique(x)
     if values.size < 20:
         return 0.0, 0.0
+    width, step = BRIEF, quantum(x)
+    while (fast := CORNER * float(np.quantile(np.abs(x[width:] - x[:-width]), 0.95))) < 3.0 * step and (
+        20 * width < x.size
+    ):
+        width *= 2  # slower than steps of the sensor tell
     worst = (0.0, 0.0)
     for end in (values[0], values[-1]):
-        at = x == end
-        resting = at & (np.concatenate([[False], at[:-1]]) | np.concatenate([at[1:], [False]]))
-        part = float(resting.mean())
-        worst = max(worst, (part, float(end)))
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], (x == end).astype(int), [0]]))).reshape(-1, 2)
+        rests = [(a, b) for a, b in edges.tolist() if b - a > 1 and a > 0]
+        ways = [np.abs(x[[max(a - width, 0), min(b + width, x.size) - 1]] - end) for a, b in rests]
+        cut = [b - a for (a, b), way in zip(rests, ways, strict=True) if way.max() > fast]
+        worst = max(worst, (sum(cut) / x.size, float(end)))
     return worst
 
 

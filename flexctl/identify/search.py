@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 
 from ..errors import ConvergenceError, DefinitionError, FlexctlError
 from ..model import FloatArray
-from .problem import LOSSES, OutOfTime, Problem, Setting, log_magnitude, responses_of, thinned
+from .problem import LOSSES, OutOfTime, Problem, Setting, log_magnitude, onset, responses_of, thinned
 
 Say = Callable[[str, float], None]
 DELAYS = 9
@@ -129,8 +129,8 @@ def fitted(
 
 
 def horizons(found: Problem, guessed: bool) -> list[int]:
-    """Return the lengths of record [samples] that are fitted one after the other; 0 is all of it."""
-    longest = max((r.t.size for r in found.records), default=0)
+    """Return the lengths of record [samples from its onset] that are fitted one after the other; 0 is all of it."""
+    longest = max((r.t.size - onset(r) for r in found.records), default=0)
     lengths = []
     size = FIRST if not guessed else max(FIRST, longest // 16)
     while size < longest:

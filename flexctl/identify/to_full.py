@@ -15,12 +15,12 @@ from ..model import FloatArray
 from . import damped
 from .explained import Explained, explained
 from .full_model import enough_steps, limits, reasons
-from .problem import Problem, Setting
+from .problem import Problem, Setting, counted
 from .search import DELAYS, Say, cost_of, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 
 TRIED = 1500
-"""Samples on which it is tried how many steps a sample needs."""
+"""Samples from the onset on which it is tried how many steps a sample needs."""
 WEIGHTED, ROUNDS, AFAR = 3, 6, 6
 """Times that weights are taken, and rounds of each, from the solution of the linear model on; times from a guess."""
 LONGEST = 3600.0
@@ -46,7 +46,7 @@ def as_full(found: Problem, x: FloatArray | None = None) -> Problem:
     """Return the problem with records of the full model, in steps that are short enough at the parameters x."""
     longest = max(found.records, key=lambda r: r.t.size)
     plant = found.plant if x is None else found.plant_at(x)
-    steps = enough_steps(plant, longest, min(longest.t.size, TRIED))
+    steps = enough_steps(plant, longest, counted(longest, TRIED))
     return found.changed(full=True, substeps=steps)
 
 
@@ -133,7 +133,7 @@ def misses(found: Problem, x: FloatArray, at: Setting) -> bool:
 
 def _in_parts(full: Problem, begin: FloatArray, delay: int | None, say: Say) -> tuple[Problem, FloatArray, Setting]:
     """Return the problem, parameters and setting of the full model after a guess and longer and longer parts."""
-    x = damped.guessed(full, begin, say)
+    x = damped.guessed(full, begin, delay, say)
     full = as_full(full, x).changed(scales=[0.05 * r.y.std(axis=0) for r in full.records], centre=x)
     lengths = horizons(full, True)
     x, at = scanned(full, x, delay, False, lengths[0], say)

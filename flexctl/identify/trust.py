@@ -95,8 +95,9 @@ def trust(
     parted = 0.5 * (_jackknife(J, r, blocks) + scatter.sliced(J, r, blocks))
     sigma = np.sqrt(np.maximum(np.diag(coloured), parted))
     what_is_left = left or explained(found, x, at)
-    if what_is_left.wrong:
-        along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in what_is_left.wrong)
+    beyond = {**what_is_left.wrong, **what_is_left.steps}
+    if beyond:
+        along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in beyond)
         sigma = np.sqrt(sigma**2 + scatter.disagreement(J, r, blocks) + along * np.diag(inverse))
     sigma[dead] = np.inf
     shift, finer_cost = _mesh_shift(found, x, at, r, J, inverse) if mesh else (np.zeros(x.size), 0.0)
@@ -154,10 +155,9 @@ def _step_shift(
     found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, inverse: FloatArray
 ) -> FloatArray:
     """Return how far the parameters would move if runs on the full model, or with dry friction, took finer steps."""
-    if not found.full and not any(len(found.model(x, data).laws) for data in found.records):
+    if not found.divides:
         return np.zeros(x.size)
-    finer = found.changed(substeps=4 * found.substeps)
-    return np.asarray(-inverse @ (J.T @ (finer.residual(x, at) - r)))
+    return np.asarray(-inverse @ (J.T @ (found.finer.residual(x, at) - r)))
 
 
 def refined(found: Problem, times: int) -> Problem | None:

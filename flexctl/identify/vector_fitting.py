@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg as sla
 
 from ..errors import ConvergenceError
@@ -53,12 +54,13 @@ def numerator_of(s: ComplexArray, poles: ComplexArray, terms: Terms) -> ComplexA
 
 
 class Fit(NamedTuple):
-    """Poles with Im >= 0, and coefficients of basis and extra terms for each channel."""
+    """Poles with Im >= 0, coefficients of basis and extra terms for each channel, and which have no feed-through."""
 
     poles: ComplexArray
     coefficients: FloatArray
     chi2: float
     residual: ComplexArray
+    proper: npt.NDArray[np.bool_] = np.zeros(0, bool)
 
 
 def start_poles(low: float, high: float, pairs: int) -> ComplexArray:

@@ -210,7 +210,7 @@ def _jobs(
 
     require(bool(controllers), "no controller to compare; name at least one")
     for known in models:
-        model_class(model_table(known)["kind"])
+        model_class(model_table(known).get("kind", ""))
     scripts = {Path(name).stem: load_controller(name) for name in controllers}
     require(len(scripts) == len(controllers), f"two controllers share a name: {[str(c) for c in controllers]}")
     jobs: list[list[_Job]] = []

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..abilities import ArmModel, Inseparable, PartlyDriven, Posable, Resting, joints_of, within
+from ..abilities import ArmModel, Inseparable, PartlyDriven, Posable, Resting, Rewinding, joints_of, within
 from ..errors import ConvergenceError, require
 from ..machine.given import as_model
 from ..model import FloatArray, MechanicalModel, OperatingPoint, balance, closure_forces, index_of, names
@@ -124,6 +125,10 @@ def equilibrium(
     if not found.complete:
         raise ConvergenceError(_refusal(model, held, found), iteration=found.iterations, residual=found.size)
     point = equations.point(found.last.x)
+    inner = within(model)
+    n = len(inner.coordinates)
+    if isinstance(inner, Rewinding):
+        point = replace(point, q=np.concatenate([inner.rewound(point.q[:n]), point.q[n:]]))
     _check_limits(model, point)
     check_rest(model, point)
     return point

@@ -10,10 +10,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..abilities import ArmModel, KnowsRestPoint, Restable, Resting, commands_of, joints_of, lags_of, led_of, within
+from ..abilities import (
+    ArmModel,
+    Jointed,
+    KnowsRestPoint,
+    Restable,
+    Resting,
+    commands_of,
+    joints_of,
+    lags_of,
+    led_of,
+    within,
+)
 from ..errors import Caution, ConvergenceError, FlexctlError, caution, require, unknown
 from ..machine.given import as_model
-from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, names
+from ..model import FloatArray, MechanicalModel, OperatingPoint, closure_forces, index_of, names
 from ..models.continuation import largest
 from ..support.checks import real_array
 from ..support.kinds import SystemGiven
@@ -132,20 +143,34 @@ def _wound(model: MechanicalModel, hold: Mapping[str, float]) -> FloatArray | No
 def _variables(model: MechanicalModel, held: Mapping[str, str], pose: Pose | None) -> dict[str, float]:
     if pose is None:
         return {}
+    hub, lever = _turned_hub(model, held)
     if not isinstance(pose, Mapping):
         values = np.atleast_1d(real_array("pose", pose)).tolist()
         require(len(values) == len(held), f"{len(values)} joint variables given; {model.kind} has {len(held)} to hold")
-        return dict(zip(_in_order(model, held), values, strict=True))
+        return {name: x / lever for name, x in zip(_in_order(model, held), values, strict=True)}
     own = {name: name if name in held else f"{name}_motor" for name in pose}  # a flexible joint is held by its motor
-    only = next((s for s in model.coordinates if s.name in held), None)
-    if "joint1" in own and own["joint1"] not in held and len(held) == 1 and only is not None and only.unit == "rad":
-        own["joint1"] = only.name  # the hub of finite differences
+    if hub and "joint1" in own:
+        own["joint1"], pose = hub, {**pose, "joint1": pose["joint1"] / lever}
     for name, motor in own.items():
         if motor not in held:
             raise unknown(f"driven joint of {model.kind}", name, held)
     chosen = {own[name]: float(value) for name, value in pose.items()}
     require(bool(np.isfinite(list(chosen.values())).all()), f"pose {chosen} must be finite")
     return chosen
+
+
+def _turned_hub(model: MechanicalModel, held: Mapping[str, str]) -> tuple[str, float]:
+    """Return the coordinate of `_hub` in place of joint 1, "" for none, and by how much it turns the joint [rad/m; 1].
+
+    The rate of a joint is B_j^T v: beside a root without a hub that of the section by its distance.
+    """
+    inner, arm = within(model), within(model)
+    if isinstance(inner, Jointed) or len(held) != 1 or not isinstance(inner, ArmModel) or len(inner.arm.joints) != 1:
+        return "", 1.0
+    name, = held
+    if name not in names(arm.coordinates):
+        return "", 1.0  # a motor's side
+    return name, float(arm.input_matrix(arm.reference())[index_of("coordinate", name, arm.coordinates), 0])
 
 
 def _in_order(model: MechanicalModel, held: Mapping[str, str]) -> list[str]:

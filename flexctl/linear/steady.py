@@ -11,6 +11,8 @@ R (z'' + 2 W z' + W^2 z), so that from the inertial tangent (M, D, K) at the def
 with the gyroscopic 2 M W, the centrifugal softening M W^2, and, in K, the stiffening by the axial forces. For an arm
 that spins as a whole about joint 1 this is exact: the state is an equilibrium of the turning frame. When other joints
 turn too, the plant is that of the moment (its matrices would change with the pose).
+
+Drives around the joints turn with these: W is zero for their coordinates, and their inputs are what carries on.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ..abilities import Spinning, kind_of, within
+from ..abilities import Spinning, Turned, kind_of, within
 from ..errors import ConvergenceError, NotAvailable, require
 from ..machine.given import LinearGiven, as_model, as_second_order, opened
-from ..model import FloatArray, OperatingPoint, index_of
+from ..model import FloatArray, OperatingPoint, index_of, names
 from ..support.checks import real_array, several
 from ..support.kinds import SystemGiven
 from . import SecondOrder, linearise
@@ -92,6 +94,8 @@ def steady_state(
     [3. 0.]
     """
     model = as_model(model)
+    if isinstance(model, Turned):
+        return model.turned_as(steady_state(within(model), rates, angles, tolerance))
     _check(model, rates)
     phi = _angles(model, angles)
     q0, v0, a0 = model.rigid_motion(phi, rates, np.zeros(phi.size))
@@ -136,11 +140,16 @@ def spinning_plant(
     [3.8135]
     """
     system, model = opened(model), as_model(model)
-    point = steady_state(model, rates, angles)
+    arm: Any = within(model) if isinstance(model, Turned) else model
+    point = steady_state(arm, rates, angles)
     if not stiffening:
-        q, v, a = model.rigid_motion(_angles(model, angles), rates, np.zeros(len(list(rates))))
+        q, v, a = arm.rigid_motion(_angles(arm, angles), rates, np.zeros(len(list(rates))))
         point = OperatingPoint(q, v, a, point.u)
-    plant, W = linearise(system, point, provenance), model.turning(rates, _angles(model, angles))
+    plant = linearise(system, model.turned_as(point) if isinstance(model, Turned) else point, provenance)
+    known = names(plant.coordinates)  # those of drives turn with their joints
+    here = [known.index(name) for name in names(arm.coordinates)]
+    W = np.zeros((len(plant.coordinates),) * 2)
+    W[np.ix_(here, here)] = arm.turning(rates, _angles(arm, angles))
     M, D = plant.M, plant.D
     return replace(
         plant, D=D + 2.0 * M @ W, K=plant.K + D @ W + M @ W @ W,
@@ -158,9 +167,8 @@ def _angles(model: Any, angles: Sequence[float] | None) -> FloatArray:
 def _check(model: Any, rates: Sequence[float]) -> None:
     if not isinstance(model, Spinning) and isinstance(within(model), Spinning):
         raise NotAvailable(
-            f"{kind_of(model)} with motors, springs, dry friction or leads in its joints has no plant about steady "
-            "rotation; leave these out, or linearise about a motion that you give: fx.linearise(model, "
-            "fx.OperatingPoint(q, v, a, u))"
+            f"{kind_of(model)} with joints that follow a motion or a cylinder has no plant about steady rotation; give "
+            'them drive = "torque", and hold them: fx.lock(fx.spinning_plant(model, rates), ["joint1", ..])'
         )
     if not isinstance(model, Spinning):
         raise NotAvailable(f"{kind_of(model)} has no frames that turn with its links")

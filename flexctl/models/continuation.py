@@ -32,6 +32,9 @@ ITERATIONS = 25
 """Newton's corrections in one step."""
 ROUGH = 1e-8
 """Relative size of the last correction of a point on the way; the end has the tolerance that is asked for."""
+BEYOND = 0.01
+"""Part of the last step by which it is looked beyond an end whose determinant is lost: rotation vectors have none where
+a section has turned by 2 pi, and on either side the same. Chosen."""
 SINGULAR = 1e-13
 """Inverse condition, after scaling, below which a matrix counts as singular."""
 
@@ -274,9 +277,12 @@ def _advance(
                 close, last = True, size  # 1e-8 of a slender link may be all of its axial force: J is not right yet
                 continue
             near = path.size(x - start) <= 1.5 * NEAR * way + 100.0 * floor
-            if not (near and here.J.sign in (0.0, J.sign) and (s < 1.0 or path.settled(x, J))):
+            if not near or (s == 1.0 and not path.settled(x, J)):
                 return None, count, size
             found = Node(s, x, J)
+            if here.J.sign not in (0.0, J.sign):
+                goes_on = s == 1.0 and _advance(path, before, here, s + BEYOND * (s - here.s), tolerance)[0] is not None
+                return (found if goes_on else None), count, size
             smooth = _turned(path, slope, found.slope) <= BEND or here.J.sign == 0.0
             return (found if smooth else None), count, size
         if size > max(0.5 * last, NEAR * way, 100.0 * floor):

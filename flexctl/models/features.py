@@ -24,6 +24,9 @@ _SERIAL = ("ancf", "finite_segment", "assumed_modes", "timoshenko_planar", "timo
 OTHERS = {"links": _SERIAL, "gravity": _SERIAL, "actuator": (*_SERIAL, "finite_difference")}
 """Features that models refuse with messages of their own -> the kinds that support them; a test builds them."""
 
+_PLANE = ": links bend in the plane alone, by second_moment, and without it everything there is the same"
+_REASONS = {"second_moment_y": _PLANE, "torsion_constant": _PLANE}
+"""Why a feature is refused, where that is not plain."""
 
 LAYERED = frozenset({
     "friction_law", "motor", "cubic_stiffness", "backlash", "joint_stiffness", "joint_friction", "rotor_inertia",
@@ -53,7 +56,9 @@ def check_features(arm: Arm, kind: str, known: Collection[str]) -> None:
     """
     for feature, place in arm.features().items():
         if feature not in known:
-            raise DefinitionError(f"{kind} has no {feature.replace('_', ' ')} ({place}); {_remedy(arm, feature)}")
+            reason = _REASONS.get(feature, "")
+            what = feature.replace("_", " ")
+            raise DefinitionError(f"{kind} has no {what} ({place}){reason}; {_remedy(arm, feature)}")
 
 
 def check_exact(arm: Arm, kind: str, known: Collection[str]) -> None:

@@ -114,7 +114,7 @@ class Accuracy:
         self.rings = False  # whether a loop rings for so long, or lets the arm go so far, that it corrects nothing
         self.hides = np.zeros(len(outputs))  # part of the range that jumps of a law may hide from steps that are taken
         self.piloted = False  # whether a pilot was compared with
-        self.follows = True  # whether the steps followed the error
+        self.follows, self.jumps = True, False  # whether steps followed the error; whether forces jump
         self.looked, self.rounded = False, False  # whether that is a second look, of a law that reads rounded values
         self.second: FloatArray | None = None  # what a second run in other steps says of the error, where there is one
         self.share: FloatArray | float = 1.0  # of sums of local errors that is there, as a run in longer steps showed
@@ -209,7 +209,7 @@ class Accuracy:
         """The part of rtol below which no error is claimed: so well are errors known."""
         if self.second is not None:
             return COMPARED
-        return CLAIM if np.isfinite(self.memory) else SUMMED
+        return CLAIM if self.jumps or np.isfinite(self.memory) else SUMMED
 
     @property
     def _safety(self) -> float:

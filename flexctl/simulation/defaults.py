@@ -7,11 +7,11 @@ DEFAULT = 1e-2
 MEMORY = 0.1
 """Time [s] in which the feedback of a sampled law corrects an error."""
 CLAIM = 0.1
-"""No error below this part of rtol is claimed of a sampled loop by its sums: what Newton leaves is no more, all of it
-together (`run.SLACK`), and no local error tells it."""
+"""No error below this part of rtol is claimed where no local error tells all: the first step after a jump of a force
+hides what it skips, and under a sampled law Newton leaves about as much, all of it together (`run.SLACK`)."""
 SUMMED = 0.02
-"""The same where no law is sampled: rests are far below what is allowed then. Fitted: of 416 displacements of unseen
-runs 98 % are covered so, 94 % without."""
+"""The same of sums of local errors where nothing jumps. Fitted: of 262 displacements under continuous laws all are
+covered with 0.003, and with none 99 %."""
 COMPARED = 0.01
 """The same where a second run tells, which leaves something else. Chosen: what both leave alike is below."""
 SEES = 1.0e-3 * (1.0 + 1e-9)

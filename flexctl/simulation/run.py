@@ -363,6 +363,15 @@ class Run:
             report(end / (self.t.size - 1))
         return False
 
+    def _hidden(self) -> bool:
+        """Whether a force jumps, given or of a continuous law: the first step after that hides what it skips."""
+        law = self.setup.law
+        if self.jumps() or law is None or law.sample_time > 0:
+            return self.jumps()
+        u, (before, after) = self.record.u, np.split(self.wanted, 2, axis=1)
+        jumps = np.abs(after - before) > 1e-6 * np.ptp(after, axis=0)  # limits are taken beside a point
+        return bool(np.any(jumps) or np.any(np.abs(u[0]) > 1e-6 * np.abs(u).max(axis=0)))
+
     def _rising(self) -> Growth | None:
         """Return how the motion was swinging up at the end, where nothing but a loop can have made it."""
         law, inputs = self.setup.law, self.setup.inputs.values()
@@ -399,7 +408,7 @@ class Run:
         q, v = (record.q[:, :n], record.v[:, :n]) if setup.record_states else (None, None)
         if setup.method == "exact":
             self.accuracy.exactly(record.y, record.u, self.tables.bulge)
-        self.accuracy.follows = bool(self.plan.rtol)
+        self.accuracy.follows, self.accuracy.jumps = bool(self.plan.rtol), self._hidden()
         self.accuracy.rising = self._rising()
         self.accuracy.rings = self.accuracy.rising is None and corrects_little(self)
         error, why, claimed = self._claims(y, u)

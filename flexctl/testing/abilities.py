@@ -320,6 +320,31 @@ def kinked(model: Any) -> None:
         claim(isinstance(getattr(model, name), bool), f"{name} is not True or False")
 
 
+def rewound(model: Any) -> None:
+    """Check that a pose stays the pose that it is, also where it has turned by a whole circle."""
+    q, zero = model.reference(), np.zeros(len(model.coordinates))
+    np.testing.assert_array_equal(model.rewound(q), q, err_msg="rewound changes the reference pose")
+    u = np.zeros(len(model.inputs))
+    turned = 2.0 * np.pi * np.array(["_rz" in s.name for s in model.coordinates])
+    seen = [model.output(x, zero, zero, u) for x in (q + turned, model.rewound(q + turned))]
+    np.testing.assert_allclose(seen[1], seen[0], atol=1e-9, err_msg="rewound changes what sensors read")
+
+
+def turned_as(model: Any) -> None:
+    """Check that the arm inside is as it was, and that the whole is in balance, at rest in the reference pose."""
+    inner = model.inner
+    if inner.closures:
+        return
+    q, n = inner.reference(), len(inner.coordinates)
+    still, torques = np.zeros(n), [i for i, signal in enumerate(inner.inputs) if signal.name in able.joints_of(inner)]
+    u = np.zeros(len(inner.inputs))
+    u[torques] = np.linalg.lstsq(inner.input_matrix(q)[:, torques], inner.force(q, still), rcond=None)[0]
+    whole = model.turned_as(OperatingPoint(q, still, still, u))
+    np.testing.assert_allclose(whole.q[:n], q, err_msg="turned_as moves the arm inside")
+    left = model.balance(whole.q, whole.v, whole.a, whole.u)[:n] - inner.force(q, still) + inner.input_matrix(q) @ u
+    np.testing.assert_allclose(left, 0.0, atol=1e-8 * (1.0 + np.abs(u).max()), err_msg="turned_as: no balance")
+
+
 def reversing(model: Any) -> None:
     """Check that the part of a change is a part, and the whole of none."""
     n = len(model.coordinates)
@@ -346,6 +371,8 @@ ABILITIES: dict[type, Callable[[Any], None]] = {
     able.RigidDynamics: rigid_torques,
     able.RigidTip: rigid_tip,
     able.Spinning: turning,
+    able.Turned: turned_as,
+    able.Rewinding: rewound,
     able.MassEntering: inflow,
     able.Stepping: stepper,
     able.PayloadChanging: with_payload,

@@ -164,3 +164,12 @@ def test_a_sweep_takes_a_formulation_with_options(law: str) -> None:
     rows = [[row[at] for row in json.loads(found.stdout)["rows"]] for found in (fine, same, call(*words))]
     assert rows[0] == rows[1]
     assert rows[0] != rows[2]
+
+
+@pytest.mark.parametrize(
+    "words", [("certify", "tokhi_azad_pd"), SWEPT, ("compare", "tokhi_azad_pd"), ("modes", ARM)], ids=lambda x: x[0]
+)
+def test_an_empty_kind_of_model_is_refused(words: tuple[str, ...]) -> None:
+    found = call(*words, "--model", "")
+    assert found.exit_code == 2
+    assert "the kind of model is empty" in found.stderr

@@ -10,7 +10,8 @@ import pytest
 import flexctl as fx
 from flexctl import identify
 from flexctl.identify import damped
-from flexctl.identify.problem import problem
+from flexctl.identify.explained import explained
+from flexctl.identify.problem import Setting, counted, onset, problem
 
 ARM = """\
 title = "A planar arm without damping"
@@ -61,9 +62,44 @@ def test_a_guess_from_afar_is_near(turned: tuple[fx.Plant, identify.Record, dict
     arm, data, true = turned
     keys = list(START)
     found, _ = problem(arm, data, keys, {key: true[key] * START[key] for key in keys})
-    x = damped.guessed(found, np.zeros(3), lambda what, part: None)
+    x = damped.guessed(found, np.zeros(3), None, lambda what, part: None)
     off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
     assert np.abs(off).max() < 0.06
+
+
+def test_a_guess_from_a_record_that_begins_with_rest_and_comes_late(
+    turned: tuple[fx.Plant, identify.Record, dict[str, float]]
+) -> None:
+    """All counted from the first sample saw nothing of the arm; and exp(-sigma delay dt) was taken for mass."""
+    arm, data, true = turned
+    u, y = (np.vstack([np.zeros((700, n)), x[: data.t.size - 700]]) for x, n in ((data.u, 1), (data.y, 2)))
+    u = np.vstack([u[5:], np.zeros((5, 1))])  # comes seven samples late then
+    late = identify.Record(data.t, u, y, data.inputs, data.outputs)
+    keys = list(START)
+    found, _ = problem(arm, late, keys, {key: true[key] * START[key] for key in keys})
+    assert onset(late) >= 695
+    assert counted(late, 250) == onset(late) + 250
+    x = damped.guessed(found, np.zeros(3), None, lambda what, part: None)
+    off = found.values(x) / np.array([true[key] for key in keys]) - 1.0
+    assert np.abs(off).max() < 0.06
+
+
+def test_what_the_steps_of_the_runs_leave_is_no_fault_of_the_model(
+    turned: tuple[fx.Plant, identify.Record, dict[str, float]]
+) -> None:
+    arm, data, true = turned
+    found, _ = problem(arm, data, list(START), true)
+    full = found.changed(full=True, substeps=1)
+    right = explained(full, np.zeros(3), Setting(2))
+    assert right.worst == 0.0
+    assert not right.explains
+    assert right.steps
+    assert "no more than what the steps of the runs leave" in right.words()[0]
+    wrong = explained(full, np.array([0.0, 0.1, 0.0]), Setting(2))
+    assert wrong.worst > 2.0
+    assert not wrong.steps
+    closer = explained(full.changed(substeps=16), np.zeros(3), Setting(2))
+    assert max(closer.times.values()) < 0.3 * max(right.times.values())
 
 
 @pytest.mark.filterwarnings("ignore::flexctl.errors.Caution")

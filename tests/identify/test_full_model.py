@@ -8,9 +8,11 @@ import pytest
 import flexctl as fx
 from flexctl import identify
 from flexctl.identify import damped
-from flexctl.identify.full_model import outputs_of
+from flexctl.identify.explained import explained
+from flexctl.identify.full_model import away, outputs_of
+from flexctl.identify.parted import parted
 from flexctl.identify.problem import Setting, problem
-from flexctl.identify.search import fitted
+from flexctl.identify.search import fitted, reweighted
 
 COUNT = 2.0 * np.pi / 4096.0
 KEYS = {"joint.1.backlash": 0.03, "joint.1.stiffness": 1.0142308, "joint.1.friction": 0.004}
@@ -117,6 +119,85 @@ def test_the_linear_solution_is_kept_where_the_full_model_fails(
     assert found.unexplained > 0.0
 
 
+RUBBING = """\
+title = "An arm whose joint rubs"
+[material.strip]
+youngs_modulus = 7e10
+density = 2700.0
+[section.strip]
+area = 9.0e-5
+second_moment = 6.75e-11
+outer_distance = 1.5e-3
+[[link]]
+length = 0.7
+material = "strip"
+section = "strip"
+[friction.dry]
+kind = "tanh"
+coulomb = 0.06
+creep_rate = 4e-3
+[[joint]]
+hub_inertia = 5e-3
+friction = 0.02
+friction_law = "dry"
+[payload]
+mass = 0.08
+[damping]
+kind = "modal"
+ratio = 0.008
+[model]
+kind = "timoshenko_planar"
+elements = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def rubbing(tmp_path_factory: pytest.TempPathFactory) -> fx.Plant:
+    path = tmp_path_factory.mktemp("arm") / "arm.toml"
+    path.write_text(RUBBING)
+    return fx.load_plant(path)
+
+
+def test_the_distance_of_the_full_model_is_none_of_its_steps(rubbing: fx.Plant) -> None:
+    """In two steps a sample friction was turned so late that this was six times the distance."""
+    drive = identify.doublets("joint1_torque [N m]", 0.4, count=1)
+    data = identify.measure(rubbing, drive, ["joint1_angle"], engine="linear")
+    fine = outputs_of(rubbing, data, 1200, 64) - data.y[:1200]
+    coarse = outputs_of(rubbing, data, 1200, 2) - data.y[:1200]
+    assert coarse.std() > 1.5 * fine.std()
+    assert away(rubbing, data, data.y, 0)[:1200].std() == pytest.approx(fine.std(), rel=0.3)
+
+
+def test_a_response_that_holds_dry_friction_is_told(rubbing: fx.Plant) -> None:
+    w = np.linspace(5.0, 200.0, 60)
+    H = rubbing.linearise().transfer(1j * w)[:1, :1]
+    sure = {"omega": w, "inputs": ["joint1_torque [N m]"], "outputs": ["joint1_angle [rad]"], "sigma": 0.01 * np.abs(H)}
+    for part, count in ((1.0, 0), (1.0 + 0.2j, 1)):
+        found, _ = problem(rubbing, identify.measured_response(response=part * H, **sure), ["payload.mass"], None)
+        said = explained(found, np.zeros(1), Setting()).parted
+        assert len(said) == count
+        assert all("without its dry friction" in text for text in said)
+
+
+@pytest.mark.slow
+def test_a_record_of_the_linear_model_does_not_ask_for_the_full_one(rubbing: fx.Plant) -> None:
+    """Its turns are large enough for the full model to differ, but it is explained to its noise without."""
+    drive = identify.doublets("joint1_torque [N m]", 1.5, count=1)
+    noise = {"joint1_angle": 2e-5}
+    plain = identify.measure(rubbing, drive, ["joint1_angle"], noise=noise, engine="linear")
+    true, _ = problem(rubbing, plain, ["payload.mass", "joint.1.hub_inertia"], None)
+    reweighted(true, np.zeros(2), Setting())
+    left = parted(true, np.zeros(2), plain, Setting(), true.misfit(np.zeros(2), plain, Setting()))
+    assert left.words  # the models are apart
+    said = explained(true, np.zeros(2), Setting())
+    assert not said.far
+    assert not said.parted
+    turned = identify.measure(rubbing, drive, ["joint1_angle"], noise=noise, engine="full")
+    real, _ = problem(rubbing, turned, ["payload.mass", "joint.1.hub_inertia"], None)
+    reweighted(real, np.zeros(2), Setting())
+    assert explained(real, np.zeros(2), Setting()).far
+
+
 def test_unknown_engines_are_refused() -> None:
     plant, data = record(0)
     with pytest.raises(fx.DefinitionError, match='unknown engine "fast"'):
@@ -143,7 +224,7 @@ def test_a_limit_of_time_ends_guesses_and_differences() -> None:
     found, _ = problem(arm, [data], ["payload.mass"], {"payload.mass": 0.01})
     said: list[float] = []
     late = found.changed(deadline=0.0)
-    assert damped.guessed(late, np.zeros(1), lambda what, part: said.append(part)) == 0.0
+    assert damped.guessed(late, np.zeros(1), None, lambda what, part: said.append(part)) == 0.0
     assert said[-1] == 1.0
     assert not late.kept  # nothing was run
     x, _ = fitted(late, np.zeros(1), Setting(), 500, 5, lambda what, part: None, "")

@@ -72,6 +72,7 @@ def test_a_delay_is_found_and_what_it_does_when_it_is_not_taken_out() -> None:
     data = replace(made, response=sampled.transfer(np.exp(1j * w * 1e-3)) + noise, dt=1e-3, held=True)
     found = identify.modal(data.choose(["joint1_angle", "strain"]), most=5)
     assert found.delay == pytest.approx(3e-3)
+    assert not found.plant.D.any()
     assert np.abs(found.frequencies_hz[:3] / system.modes().frequencies_hz - 1).max() < 1e-3
 
 
@@ -166,3 +167,35 @@ def test_lines_above_half_the_sampling_are_refused() -> None:
     data = identify.measured_response(w, H, ["force [N]"], ["x [m]"], relative=0.01, dt=0.1, held=True)
     with pytest.raises(fx.DefinitionError, match=r"the line at 6.36\d* Hz is above 5 Hz, half the sampling"):
         identify.modal(data)
+
+
+def fed(response: np.ndarray, w: np.ndarray, sigma: np.ndarray | None = None) -> fx.FirstOrder:
+    data = identify.measured_response(w, response, ["force [N]"], ["x [m]", "a [m/s^2]"], sigma=sigma)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of deviations that are not known
+        return identify.modal(data, delay=0.0).plant
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_only_what_is_fed_through_has_feed_through(noise: float) -> None:
+    """A displacement had 1e-9 of it, and with it no H2 norm; its acceleration has it."""
+    w = 2.0 * np.pi * np.linspace(0.5, 60.0, 300)
+    x = 1.0 / (100.0 - w**2 + 0.4j * w) + 0.3 / (900.0 - w**2 + 0.6j * w)
+    true = np.array([x, -(w**2) * x])
+    rng = np.random.default_rng(0)
+    sigma = noise * np.abs(true)
+    made = true + sigma * (rng.standard_normal(true.shape) + 1j * rng.standard_normal(true.shape)) / np.sqrt(2.0)
+    found = fed(made[:, None], w, sigma[:, None] if noise else None)
+    assert found.D[0, 0] == 0.0
+    assert found.D[1, 0] == pytest.approx(1.3, rel=1e-2 if noise else 1e-6)
+    one = replace(found, C=found.C[:1], D=found.D[:1], outputs=found.outputs[:1])
+    assert np.abs(one.transfer(1j * w)[0, 0] / x - 1.0).max() < (0.1 if noise else 1e-6)
+    assert float(one.norm(2)) == pytest.approx(0.11218, rel=1e-2 if noise else 1e-4)
+
+
+def test_what_modes_above_the_band_feed_through_is_kept() -> None:
+    w = 2.0 * np.pi * np.linspace(0.5, 60.0, 300)
+    x = sum(c / (k**2 - w**2 + 0.1j * k * w) for k, c in ((10.0, 1.0), (30.0, 0.5), (3e3, 5.0), (4e3, 8.0)))
+    data = identify.measured_response(w, np.asarray(x), ["force [N]"], ["x [m]"], relative=0.01)
+    found = identify.modal(data, pairs=2, delay=0.0).plant
+    assert found.D[0, 0] == pytest.approx(5.0 / 3e3**2 + 8.0 / 4e3**2, rel=0.05)

@@ -111,6 +111,20 @@ def test_quantum_and_saturation_of_numbers() -> None:
     assert saturation(U)[0] == 0.0
 
 
+def test_an_arm_that_rests_is_not_saturated() -> None:
+    """At the beginning, where it has arrived, and where dry friction holds it; a sensor that is cut off is."""
+    t = np.arange(0.0, 6.0, 1e-3)
+    moves = np.clip(t - 1.0, 0.0, 1.0)
+    cycloid = moves - np.sin(2.0 * np.pi * moves) / (2.0 * np.pi)
+    turns = np.cumsum(np.clip(np.abs(np.sin(4.0 * t)) - 0.5, 0.0, None) ** 2 * np.sign(np.sin(4.0 * t)))
+    for x in (cycloid, turns):
+        for step in (0.0, 1e-3 * np.ptp(x)):
+            rounded = np.round(x / step) * step if step else x
+            assert saturation(rounded)[0] == 0.0
+            top = 0.8 * rounded.max()
+            assert saturation(np.minimum(rounded, top))[0] > 0.1
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".mat", ".json"])
 def test_a_record_comes_back_from_its_file(suffix: str, tmp_path: Path) -> None:
     made = identify.record(

@@ -399,3 +399,39 @@ def test_a_soft_chain_is_followed_through_its_large_turn() -> None:
     at = fx.equilibrium(model, hold=held, load={"tip_force_x": -0.2430877, "tip_force_y": 0.37366367})
     y = dict(zip(names(model.outputs), model.output(at.q, at.v, at.a, at.u), strict=True))
     assert [y["tip_x"], y["tip_y"]] == pytest.approx([0.29422, 2.44938], abs=1.5e-3)
+
+
+@pytest.mark.parametrize("hub", [0.0, 0.01])
+@pytest.mark.parametrize("pose", [{"joint1": 0.3}, [0.3]])
+def test_a_pose_of_finite_differences_is_the_angle_of_the_joint(hub: float, pose: Any) -> None:
+    """Without a hub they have no such coordinate: a list was taken for the place of the first section, 19 rad off."""
+    arm = Arm("one link", (STRIP,), (Joint(hub_inertia=hub),))
+    model = build(arm, "finite_difference", sections=10)
+    point = rest_point(model, pose)
+    np.testing.assert_allclose(point.q[-10:], 0.03 * np.arange(1, 11), rtol=1e-10)
+    np.testing.assert_allclose(linearise(model, pose=pose).K, linearise(model).K)
+    motor = fx.Motor(gear_ratio=50.0, torque_constant=0.05, resistance=1.0)
+    driven = build(replace(arm, joints=(Joint(hub_inertia=hub, drive="voltage", motor=motor),)), "finite_difference")
+    np.testing.assert_allclose(rest_point(driven, pose).q[-1], 0.3, rtol=1e-10)
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize("kind", ["timoshenko_planar", "timoshenko_spatial"])
+def test_a_beam_rolls_up_into_whole_circles(kind: str, turns: int) -> None:
+    """Where a section has turned by 2 pi rotation vectors have no stiffness: 6 and 7 rad were found, 2 pi not."""
+    model = build(Arm("roll", (STRIP,), (Joint(),)), kind, elements=12 * turns)
+    torque = next(name for name in ("tip_torque", "tip_torque_z") if name in names(model.inputs))
+    given = {torque: 2.0 * np.pi * turns * STRIP.bending_stiffness}
+    point = fx.equilibrium(model, hold={"joint1": 0.0}, load=given)
+    tip = model.output(point.q, point.v, point.a, point.u)
+    assert [tip[names(model.outputs).index(f"tip_{x}")] for x in "xy"] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_modes_of_a_beam_that_has_turned_by_a_whole_circle_are_all_there() -> None:
+    """A pair out of the plane was lost where the rotation vector of its end has no stiffness."""
+    model = build(Arm("roll", (STRIP,), (Joint(hub_inertia=0.01),)), "timoshenko_spatial", elements=6)
+    found = []
+    for part in (0.999, 1.0):
+        load = {"tip_torque_z": part * 2.0 * np.pi * STRIP.bending_stiffness}
+        found.append(linearise(model, fx.equilibrium(model, hold={"joint1": 0.0}, load=load)).modes(4).frequencies_hz)
+    np.testing.assert_allclose(found[1], found[0], rtol=0.005)

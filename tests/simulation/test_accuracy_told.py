@@ -110,3 +110,21 @@ def test_pictures_tell_errors_above_one_percent() -> None:
         assert "estimated error" in draw(response(0.1)).get_supxlabel()
         assert not draw(response(0.001)).get_supxlabel()
         assert not draw(response(math.nan)).get_supxlabel()
+
+
+def test_what_is_told_below_a_picture_is_not_cut_at_its_edges() -> None:
+    t, count = np.linspace(0.0, 1.0, 11), 14
+    outputs = tuple(Signal(f"a_long_name_of_an_output_{k}", "m") for k in range(count))
+    none = np.zeros((11, 0))
+    many = fx.Response(
+        t, np.outer(np.sin(t), np.ones(count)), none, none, outputs, (), error={s.name: 0.1 for s in outputs}
+    )
+    for draw in (run, lambda r: compare({"one": r, "two": r}, [outputs[0].name, outputs[1].name])):
+        figure = draw(many)
+        figure.draw_without_rendering()
+        (below,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
+        extent = below.get_window_extent()
+        assert "estimated error" in below.get_text()
+        assert extent.x0 >= 0.0
+        assert extent.x1 <= figure.bbox.x1
+        assert extent.y1 < min(ax.get_tightbbox().y0 for ax in figure.axes)

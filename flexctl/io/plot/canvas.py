@@ -7,6 +7,7 @@ effects on a user's own figures, backend or settings. They show themselves in no
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,8 @@ SUFFIXES = (".png", ".pdf", ".svg")
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", (0, (1, 1)))
 GREY = "#555555"
+CHARACTER, NOTE = 0.065, 0.15
+"""Width of a character and height of a line of notes [inch]; a little more than they take on average."""
 
 STYLE: dict[str, Any] = {
     "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
@@ -97,6 +100,19 @@ def legend_below(figure: Any, axes: Any) -> None:
     if len(found) > 1:
         columns = _columns(found, figure.get_figwidth())
         figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns)
+
+
+def notes_below(figure: Any, lines: Sequence[str]) -> None:
+    """Write lines below a picture, broken where they would be cut at its edges, and make it as much taller."""
+    text = broken(figure, lines)
+    figure.supxlabel(text, fontsize=8, color=GREY)
+    figure.set_figheight(figure.get_figheight() + NOTE * text.count("\n"))
+
+
+def broken(figure: Any, lines: Sequence[str]) -> str:
+    """Return lines of small print, broken where they would be wider than the picture."""
+    most = int(figure.get_figwidth() / CHARACTER)
+    return "\n".join(part for line in lines for part in textwrap.wrap(line, most))
 
 
 def legend_on_top(ax: Any, width: float) -> None:

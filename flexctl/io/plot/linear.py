@@ -86,10 +86,10 @@ def _say_what_is_left_out(figure: Any, table: Mapping[str, FrequencyResponse], o
 
     notes = [f"{label + ', ' if label else ''}not shown: {r.note}" for label, r in table.items() if r.note]
     if notes and own and figure.legends:  # the legend stands where the label would be written over it
-        figure.legends[0].set_title("\n".join(notes), prop={"size": 8})
+        figure.legends[0].set_title(canvas.broken(figure, notes), prop={"size": 8})
         figure.legends[0].get_title().set_color(canvas.GREY)
     elif notes and own:
-        figure.supxlabel("\n".join(notes), fontsize=8, color=canvas.GREY)
+        canvas.notes_below(figure, notes)
 
 
 def _all_channels(response: FrequencyResponse) -> list[tuple[str, str]]:

@@ -62,7 +62,7 @@ def _caption(figure: Any, responses: Mapping[str, Response], chosen: Sequence[st
             listed = ", ".join(f"{canvas.words(name)} {part:.2g}" for name, part in large.items())
             told.append(f"{label + ': ' if label else ''}estimated error, in parts of the range: {listed}")
     if told:
-        figure.supxlabel("\n".join(told), fontsize=8, color=canvas.GREY)
+        canvas.notes_below(figure, told)
 
 
 def _run_panel(ax: Any, response: Response, group: Sequence[str], held: bool) -> None:

@@ -61,6 +61,8 @@ from .rigid import axial_forces, element_axes, rigid_jacobian, rigid_motion, rig
 from .sensors import SpatialSensors
 
 Array = npt.NDArray[Any]
+WHOLE = 0.1
+"""Angle from a whole turn [rad] within which a rotation vector is taken by the turn shorter. Chosen."""
 
 
 class TimoshenkoSpatial(SerialArm):
@@ -128,6 +130,16 @@ class TimoshenkoSpatial(SerialArm):
     def rigid_tip(self, angles: FloatArray) -> FloatArray:
         """Return the tip (.., 3) [m] of the rigid arm with joint variables (.., joints)."""
         return np.asarray(rigid_tip(self.mesh, np.asarray(angles, float)))
+
+    def rewound(self, q: FloatArray) -> FloatArray:
+        """Return the same pose without rotation vectors near whole turns, where they have no mass and no stiffness."""
+        rows = self.mesh.node[:, 3:6]
+        rows, found = rows[(rows >= 0).all(axis=1) & (rows < self.mesh.size).all(axis=1)], np.array(q, float)
+        turn = np.linalg.norm(found[rows], axis=1)
+        whole = 2.0 * np.pi * np.round(turn / (2.0 * np.pi))
+        near = (whole > 0.0) & (np.abs(turn - whole) < WHOLE)
+        found[rows[near]] *= (1.0 - whole[near] / turn[near])[:, None]
+        return found
 
     def prestress(self, angles: FloatArray) -> FloatArray:
         """Return the geometric stiffness of the axial forces that the weight causes in the rigid arm."""

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Restable, commands_of, joints_of
+from ...abilities import Analysed, ArmModel, PartlyDriven, Posable, Restable, Spinning, commands_of, joints_of
 from ...errors import require, unknown
 from ...kernels import drive_places
 from ...kernels import drives as kernel
@@ -55,6 +55,7 @@ from ...model import (
 from .drive import breaks_away, check_joint, constants, has_kinks, is_linear, smooth
 from .drive_signals import Seen, at_rest, check_alone, columns_of, inputs_in_place, prefix_of
 from .resting import begun, joint_seen, rest
+from .turning import turned_as
 
 
 def driven_joints(model: ModelGiven, drives: Mapping[str, Joint]) -> MechanicalModel:
@@ -88,6 +89,7 @@ class DrivenJoints:
     """Only where the model inside can be posed."""
     rest: Callable[[Sequence[float] | FloatArray], FloatArray]
     """Only where the model inside finds its rest, and something drives every joint."""
+    turned_as: Callable[[OperatingPoint], OperatingPoint]  # only where the model inside may turn steadily
     driven: Sequence[int]
     """Numbers of the driven joints, from 0; only where the model inside has free ones."""
 
@@ -111,8 +113,7 @@ class DrivenJoints:
     def _lay_out(self) -> None:
         """Set coordinates, inputs and outputs, and the rows that pick the slots of a joint out of all coordinates."""
         model, units = self.inner, [self.inner.inputs[i].unit for i in self.replaced]
-        added: list[Signal] = []
-        places: list[list[int]] = []
+        added, places = list[Signal](), list[list[int]]()
         self.lags: dict[str, Signal] = {}
         for c, name, unit in zip(self.constants, self.prefix, units, strict=True):
             turn = "rad" if unit == "N m" else "m"
@@ -198,6 +199,8 @@ class DrivenJoints:
             self.pose = self._pose
         if isinstance(self.inner, Restable) and not self._idle():
             self.rest = partial(rest, self)
+        if isinstance(self.inner, Spinning):
+            self.turned_as = partial(turned_as, self)
         if isinstance(self.inner, PartlyDriven):
             self.driven = [i for i in self.inner.driven if f"joint{i + 1}_torque" not in self._idle()]
 
@@ -215,11 +218,10 @@ class DrivenJoints:
         """Input of each joint that is driven by torque, current or voltage, and the coordinate that it turns."""
         found: dict[str, str] = {}
         for torque, name in joints_of(self.inner).items():
-            if torque not in self.drives:
+            j = list(self.drives).index(torque) if torque in self.drives else -1
+            if j < 0:
                 found[torque] = name
-                continue
-            j = list(self.drives).index(torque)
-            if len(self.own[j]) == 1 and j not in self._leading():
+            elif len(self.own[j]) == 1 and j not in self._leading():
                 found[self.inputs[self.own[j][0]].name] = self._turned(j, name)
         return found
 

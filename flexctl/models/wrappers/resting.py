@@ -80,7 +80,7 @@ def rest(model: DrivenJoints, angles: Sequence[float] | FloatArray) -> FloatArra
     whole = model.extended(q)
     for constants, own, torque in zip(model.constants, model.places, torques, strict=True):
         if constants[drive_places.FLEXIBLE] and torque:
-            whole[own[drive_places.MOTOR]] += _wound(constants, float(torque))
+            whole[own[drive_places.MOTOR]] += wound(constants, float(torque))
     return whole
 
 
@@ -133,7 +133,7 @@ def _carrying(model: DrivenJoints, q: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(holding, h, rcond=1e-12)[0][: model.columns.shape[1]])
 
 
-def _wound(constants: FloatArray, torque: float) -> float:
+def wound(constants: FloatArray, torque: float) -> float:
     """Return how far the motor's side stands ahead of the link where the spring gives the link a torque [N m; N]."""
     zero, ahead = np.zeros(drive_places.SLOTS), np.eye(drive_places.SLOTS)[drive_places.MOTOR]
 

@@ -241,7 +241,7 @@ def test_names_and_order_of_the_coordinates() -> None:
     [
         ({"kink": 0.2}, "no kink .link 1."),
         ({"twist": 0.2}, "no twist .link 1."),
-        ({"section": replace(TUBE, second_moment_y=1e-6)}, "no second moment y .section of link 1."),
+        ({"section": replace(TUBE, second_moment_y=1e-6)}, "no second moment y .section of link 1.: links bend in"),
         ({"section": replace(TUBE, torsion_constant=1e-6)}, "no torsion constant .section of link 1."),
     ],
 )
