@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from test_conformance import CASES
 
 import flexctl as fx
 from flexctl import abilities as able
+from flexctl.abilities.ability import Ability, asked_of
 from flexctl.testing.abilities import ABILITIES, check_abilities
 
 OF_SYSTEMS = {
@@ -78,3 +80,20 @@ def test_a_broken_promise_is_noticed(name: str, broken: Any, message: str) -> No
     object.__setattr__(model, name, broken(model))
     with pytest.raises(AssertionError, match=message):
         check_abilities(model)
+
+
+def test_protocols_ask_for_the_names_that_python_finds():
+    """`Ability` collects them once, Python 3.11 in every check."""
+    protocols = [x for x in vars(able).values() if isinstance(x, Ability) and vars(x).get("_is_protocol")]
+    assert len(protocols) > 30
+    for one in protocols:
+        names = set(typing._get_protocol_attrs(one)) if hasattr(typing, "_get_protocol_attrs") else set()
+        assert set(asked_of(one)) == names or not names
+
+    class Half:
+        own_stepper = True
+        stepper = None
+
+    assert not isinstance(Half(), able.Stepping)  # a method that is None is none
+    Half.stepper = lambda self: None
+    assert isinstance(Half(), able.Stepping)

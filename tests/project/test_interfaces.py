@@ -14,6 +14,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[2] / "flexctl"
 
 ALLOWED = {
+    "abilities.ability": "whether something has what a protocol lists: what isinstance does with one",
     "__init__": "the module that a public name is imported from",
     "catalogue": "a controller script, which is a module: design, PLANT",
     "catalogue.linear_plant": "its own attributes, where those that only arms have are refused",

@@ -1,4 +1,4 @@
-"""What the compiled steps of `finite_segment` record of coordinates and rates."""
+"""The states of `finite_segment` as its compiled steps record them."""
 
 from __future__ import annotations
 
