@@ -11,11 +11,12 @@ A model that is wrong gives other parameters where other data weigh more. Estima
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..model import ComplexArray, FloatArray
 from .problem import Block
@@ -36,6 +37,7 @@ class Spectrum(NamedTuple):
     omega: FloatArray
 
 
+IntArray = npt.NDArray[np.intp]
 Part = tuple[FloatArray, FloatArray]
 """Slope J'r and normal matrix J'J of a part of the data."""
 
@@ -67,14 +69,28 @@ def _smoothed(x: FloatArray) -> FloatArray:
     return np.convolve(np.pad(x, half, mode="reflect"), np.full(2 * half + 1, 1.0 / (2 * half + 1)), "valid")
 
 
-def sliced(J: FloatArray, r: FloatArray, blocks: Sequence[Block]) -> FloatArray:
-    """Return the variances by the jackknife over slices of time, all outputs of a record together."""
+def pieces(block: Block, count: int, spread: bool) -> list[IntArray]:
+    """Return the rows of a block in so many parts: one after the other, or lines in turn, so that each sees the band.
+
+    Without a quarter of its band a response hardly tells some parameters, and what they do then is no scatter of the
+    estimate from all of it. Lines one after the other tell of a model that is wrong in a part of the band.
+    """
+    rows = np.arange(block.rows.start, block.rows.stop)
+    if spread and block.dt == 0.0:
+        return [rows[np.arange(rows.size) // 2 % count == k] for k in range(count)]
+    return [np.asarray(part) for part in np.array_split(rows, count)]
+
+
+def sliced(J: FloatArray, r: FloatArray, blocks: Sequence[Block], spread: Collection[int] = ()) -> FloatArray:
+    """Return the variances by the jackknife over slices of time, all outputs of a record together.
+
+    Of the responses in `spread`, by their items, over lines in turn.
+    """
     found: dict[tuple[int, int], Part] = {}
     for block in blocks:
-        edges = np.linspace(block.rows.start, block.rows.stop, SLICES + 1).round().astype(int)
-        for k, (a, b) in enumerate(pairwise(edges)):
+        for k, rows in enumerate(pieces(block, SLICES, block.item in spread)):
             key = (block.item, k)
-            found[key] = _sum([*([found[key]] if key in found else []), _part(J[a:b], r[a:b])])
+            found[key] = _sum([*([found[key]] if key in found else []), _part(J[rows], r[rows])])
     return jackknife(J, r, list(found.values()))
 
 

@@ -2,7 +2,8 @@
 small.
 
     noise of any colour (J'J)^-1 (sum cov J_b'r_b) (J'J)^-1 from the spectra of what is left of each output
-    disagreement        jackknife: every output's every quarter left out in turn, or every slice of time of all outputs
+    disagreement        jackknife: every output's every quarter left out in turn, or every slice of time of all outputs;
+                        of a response that is explained every fourth line, so that each part sees the whole band
     mesh                the shift of the parameters when the mesh is made twice as fine, and a third of it besides
     steps               the same when runs with dry friction take four times as many
     a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves;
@@ -14,7 +15,6 @@ wrong model does to all parts of the data alike is not seen, nor how large the e
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -92,9 +92,10 @@ def trust(
     blocks = found.blocks()
     scale = max(1.0, float(r @ r) / max(r.size - x.size, 1))
     coloured = inverse @ sum(_middle(J, r, block, scale) for block in blocks) @ inverse
-    parted = 0.5 * (_jackknife(J, r, blocks) + scatter.sliced(J, r, blocks))
-    sigma = np.sqrt(np.maximum(np.diag(coloured), parted))
     what_is_left = left or explained(found, x, at)
+    spread = _explained_responses(found, what_is_left, blocks)
+    parted = 0.5 * (_jackknife(J, r, blocks, spread) + scatter.sliced(J, r, blocks, spread))
+    sigma = np.sqrt(np.maximum(np.diag(coloured), parted))
     beyond = {**what_is_left.wrong, **what_is_left.steps}
     if beyond:
         along = sum(float(r[b.rows] @ r[b.rows]) for b in blocks if (b.source, b.output) in beyond)
@@ -103,8 +104,8 @@ def trust(
     shift, finer_cost = _mesh_shift(found, x, at, r, J, inverse) if mesh else (np.zeros(x.size), 0.0)
     step = _step_shift(found, x, at, r, J, inverse)
     total = np.sqrt(sigma**2 + (LIMIT * shift) ** 2 + step**2)
-    spread = np.sqrt(np.maximum(np.diag(coloured), 1e-300))
-    correlation = np.clip(coloured / np.outer(spread, spread), -1.0, 1.0)
+    own = np.sqrt(np.maximum(np.diag(coloured), 1e-300))
+    correlation = np.clip(coloured / np.outer(own, own), -1.0, 1.0)
     np.fill_diagonal(correlation, 1.0)
     # data without noise leave rounding, which tells nothing
     white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
@@ -123,12 +124,20 @@ def _middle(J: FloatArray, r: FloatArray, block: Block, scale: float) -> FloatAr
     return np.asarray(inflation(r[block.rows]) * level * part.T @ part)
 
 
-def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block]) -> FloatArray:
+def _explained_responses(found: Problem, left: Explained, blocks: list[Block]) -> set[int]:
+    """Return the frequency responses, by item, with deviations of their own, of which nothing but noise is left."""
+    wrong = {b.item for b in blocks if (b.source, b.output) in left.wrong}
+    sure = [k for k, response in enumerate(found.responses) if not response.provenance.get("assumed_sigma")]
+    return set(sure) - wrong
+
+
+def _jackknife(J: FloatArray, r: FloatArray, blocks: list[Block], spread: set[int]) -> FloatArray:
     """Return the variances by the jackknife over quarters of every block, one Gauss-Newton step each."""
     parts = []
     for block in blocks:
-        edges = np.linspace(block.rows.start, block.rows.stop, QUARTERS + 1).round().astype(int)
-        parts += [(J[a:b].T @ r[a:b], J[a:b].T @ J[a:b]) for a, b in pairwise(edges) if b > a]
+        for rows in scatter.pieces(block, QUARTERS, block.item in spread):
+            if rows.size:
+                parts.append((J[rows].T @ r[rows], J[rows].T @ J[rows]))
     return scatter.jackknife(J, r, parts)
 
 

@@ -82,6 +82,28 @@ def test_a_payload_inertia_that_is_not_free(inertia: float, words: str, tmp_path
         assert abs(both.values[keys[0]] - TRUE[keys[0]]) < 3.0 * both.sigma[keys[0]]
 
 
+def test_the_deviations_of_a_single_response_are_those_of_its_noise(tmp_path: Path) -> None:
+    """One angle, noise of one size at all lines: without a quarter of the band nothing told stiffness from masses."""
+    (tmp_path / "free.toml").write_text(FREE)
+    plant = fx.load_plant(tmp_path / "free.toml").with_({"model.sections": 12})
+    w = np.linspace(3.0, 150.0, 500)
+    H = plant.linearise().transfer(1j * w)[:1, :1]
+    sigma = np.full(H.shape, 0.01 * np.median(np.abs(H)))
+    keys, off = ["material.steel.youngs_modulus", "joint.1.hub_inertia", "payload.mass", "joint.1.friction"], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        noisy = H + sigma * (rng.standard_normal(H.shape) + 1j * rng.standard_normal(H.shape)) / np.sqrt(2.0)
+        data = identify.measured_response(w, noisy, ["joint1_torque [N m]"], ["joint1_angle [rad]"], sigma=sigma)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fx.DataWarning)
+            found = identify.parameters(plant, data, keys, mesh=False)
+        assert found.unexplained == 0.0
+        assert all(found.sigma[key] < 2.0 * found.formal[key] for key in keys)
+        off += [(found.values[key] - TRUE[key]) / found.sigma[key] for key in keys]
+    assert max(map(abs, off)) < 4.0
+    assert 0.3 < np.sqrt(np.mean(np.square(off))) < 1.6
+
+
 def test_columns_that_are_swapped_are_no_noise_of_a_sensor(tmp_path: Path) -> None:
     """Torque and angle in each other's place: the fit is poor, whatever the misfits have in common."""
     (tmp_path / "free.toml").write_text(FREE)
