@@ -207,9 +207,9 @@ class Accuracy:
     @property
     def least(self) -> float:
         """The part of rtol below which no error is claimed: so well are errors known."""
-        if self.second is not None:
+        if self.looked:
             return COMPARED
-        return CLAIM if self.jumps or np.isfinite(self.memory) else SUMMED
+        return CLAIM if self.second is None and (self.jumps or np.isfinite(self.memory)) else SUMMED
 
     @property
     def _safety(self) -> float:

@@ -60,6 +60,8 @@ def test_the_least_claim_is_how_well_an_error_is_known() -> None:
         accuracy.gauge.number[:2] = accuracy.gauge.number[3:5] = 1e-3
         assert accuracy.error(outputs, "generalised_alpha", 1e-2)["a"] == pytest.approx(2e-2 * least)
         accuracy.second = np.zeros(2)
+        assert accuracy.error(outputs, "generalised_alpha", 1e-2)["a"] == pytest.approx(2e-2 * SUMMED)
+        accuracy.looked = True
         assert accuracy.error(outputs, "generalised_alpha", 1e-2)["a"] == pytest.approx(2e-2 * COMPARED)
 
 
