@@ -45,6 +45,7 @@ SLACK = 0.1
 `kernels.estimate.may_leave`, and `test_what_newton_leaves_does_not_add_up` compares with none."""
 ROUNDED = 1e-13
 """Of the largest value of a signal, what is no jump and no value but rounding. Chosen."""
+SMALL = 0.01  # part of the largest command that a jump may be to hide nothing; chosen, a tenth of what is claimed
 DIVIDED = 1.05  # so many times the steps of the grid are those of a run that was divided somewhere; chosen
 WITHIN = 0.99
 """Part of rtol up to which is claimed what jumps of a law may hide from steps as short as was asked for."""
@@ -366,11 +367,11 @@ class Run:
     def _hidden(self) -> bool:
         """Whether a force jumps, given or of a continuous law: the first step after that hides what it skips."""
         law = self.setup.law
-        if self.jumps() or law is None or law.sample_time > 0:
+        if self.jumps() or law is None or law.sample_time > 0 or self.compiled is None:
             return self.jumps()
         u, (before, after) = self.record.u, np.split(self.wanted, 2, axis=1)
-        jumps = np.abs(after - before) > 1e-6 * np.ptp(after, axis=0)  # limits are taken beside a point
-        return bool(np.any(jumps) or np.any(np.abs(u[0]) > 1e-6 * np.abs(u).max(axis=0)))
+        jumps, least = np.abs((after - before) @ self.compiled[0].Dr.T), SMALL * np.abs(u).max()
+        return bool(np.any(jumps > least) or np.any(np.abs(u[0]) > least))
 
     def _rising(self) -> Growth | None:
         """Return how the motion was swinging up at the end, where nothing but a loop can have made it."""
