@@ -43,13 +43,16 @@ def commanded(
         return Commanded(plant, {}, _of_inputs(plant, law, motions, inputs), None)
     inner = plant.inner if isinstance(plant, MotionDriven) else plant
     torques, servos, origins = joints_of(inner), commands_of(inner), origins_of(inner)
-    leads = {name: by.name for name, by in zip(led_of(inner), inner.inputs, strict=False) if name not in servos}
+    pairs = zip(led_of(inner), inner.inputs, strict=False)  # cylinders lead joints too, as valves ask them to
+    leads = {name: by.name for name, by in pairs if by.unit.endswith("/s^2") and name not in servos}
     joints = {*torques.values(), *servos, *leads}
     # the motor's side of a flexible joint is what is commanded
     found = {name if {name, f"{name}_motor"} & joints <= {name} else f"{name}_motor": x for name, x in motions.items()}
-    here = dict(zip(names(plant.coordinates), plant.reference().tolist(), strict=True))
-    for name in led_of(plant) if isinstance(plant, MotionDriven) else leads:
-        found.setdefault(name, Step(here[name], here[name]))
+    led = tuple(led_of(plant)) if isinstance(plant, MotionDriven) else tuple(leads)
+    if led:  # not asked of arms that lead nothing: some have no pose as they are
+        here = dict(zip(names(plant.coordinates), plant.reference().tolist(), strict=True))
+        for name in led:
+            found.setdefault(name, Step(here[name], here[name]))
     _check(inner, found, joints)
     found |= {joint: Remembered(found[joint]) for joint in servos if joint in found}
     signals: dict[str, InputSignal] = {

@@ -108,10 +108,3 @@ def test_a_stretched_arm_turns_as_fast() -> None:
     assert plant.Cq[i] @ stretch == pytest.approx(0.0, abs=1e-9)
     own = plant.Cv[i] - 2.0 * plant.Ca[i] @ W
     assert own @ W @ stretch == pytest.approx(SPIN, rel=1e-3)
-
-
-def test_drives_in_joints_say_why_there_is_no_plant_about_rotation() -> None:
-    joint = fx.Joint(hub_inertia=0.01, friction_law=fx.Friction("tanh", coulomb=0.1))
-    link = fx.measured_link(0.5, bending_stiffness=10.0, mass_per_length=1.0)
-    with pytest.raises(fx.NotAvailable, match="dry friction or leads in its joints has no plant about steady rotation"):
-        fx.spinning_plant(fx.build(fx.Arm("one", (link,), (joint,)), "timoshenko_planar", elements=2), [1.0])

@@ -144,9 +144,9 @@ def test_springs_of_joints_that_a_modal_ratio_leaves_out_are_told() -> None:
         fx.build(made, "timoshenko_planar", elements=4)
 
 
-def test_a_flexible_joint_that_follows_a_motion_says_which_side_it_is_or_is_refused() -> None:
+@pytest.mark.parametrize(("kind", "side"), [("finite_segment", "motor's"), ("timoshenko_planar", "link's")])
+def test_a_flexible_joint_that_follows_a_motion_says_which_side_it_is(kind: str, side: str) -> None:
     led = replace(arm(), joints=(replace(SPRING, drive="motion"),))
-    angle = next(s for s in fx.build(led, "finite_segment", segments=4).outputs if s.name == "joint1_angle")
-    assert "motor's side" in angle.description
-    with pytest.raises(fx.NotAvailable, match=r'joint 1: a flexible joint with drive = "motion".*drive = "servo"'):
-        fx.build(led, "timoshenko_planar", elements=4)
+    outputs = {s.name: s for s in fx.build(led, kind, **MESH[kind]).outputs}
+    assert f"{side} side" in outputs["joint1_angle"].description
+    assert ("joint1_motor_angle" in outputs) == (side == "link's")
