@@ -104,6 +104,11 @@ def measure(
     used = engine if engine != "auto" else "linear" if _is_linear(arm) else "full"
     say = progress or (lambda what, part: None)
     signals = [known[names(known).index(name)] for name in chosen]
+    reads = not encoder_bits or any(_encoder(one, encoder_bits) for one in signals if one.name not in (quanta or {}))
+    require(
+        reads, f"encoder_bits = {encoder_bits} changes nothing: of {', '.join(chosen)} none is an angle of a joint "
+        "without a quantum of its own; leave it out, or give quanta",
+    )
     y = _run(arm, excitation, chosen, delay, used, _told_apart(signals, encoder_bits, quanta or {}, noise or {}), say)
     y = _read(y, signals, encoder_bits, quanta or {}, noise or {}, seed)
     u = excitation.u + input_noise * np.random.default_rng([seed, 1]).standard_normal(excitation.u.size)

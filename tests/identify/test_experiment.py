@@ -246,3 +246,9 @@ def test_excite_measure_and_frf_on_the_command_line(tmp_path: Path, monkeypatch:
     ):
         assert run.invoke(cli, words).exit_code != 0
     assert not Path("a.csv").exists()
+
+
+def test_an_encoder_that_reads_nothing_is_refused() -> None:
+    drive = identify.doublets("joint1_torque [N m]", 0.1, count=1, every=1.0)
+    with pytest.raises(fx.DefinitionError, match="encoder_bits = 16 changes nothing: of tip_displacement none"):
+        identify.measure("tokhi_azad_1994", drive, ["tip_displacement"], encoder_bits=16)
