@@ -88,7 +88,12 @@ def test_a_law_runs_as_c() -> None:
     words = ("run", "tokhi_azad_pd", "--only", "5 deg, 0 g", "--json")
     own, in_c = (call(*words, "--law-as", kind) for kind in ("python", "c"))
     assert own.exit_code == in_c.exit_code == 0
-    assert own.stdout == in_c.stdout
+    results = [json.loads(one.stdout) for one in (own, in_c)]
+    known, unknown = (result.pop("error")["5 deg, 0 g"].values() for result in results)
+    assert results[0] == results[1]
+    # exact steps beside the march tell its errors; a law that keeps its state to itself cannot run twice
+    assert all(x is not None for x in known)
+    assert all(x is None for x in unknown)
     single = call(*words, "--law-as", "c-float")
     a, b = (json.loads(done.stdout)["scores"]["5 deg, 0 g"]["joint1_torque.rms"] for done in (own, single))
     assert 0.0 < abs(a - b) < 1e-4 * a
