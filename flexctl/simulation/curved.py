@@ -4,7 +4,7 @@ The steps of a linear plant are exact for inputs that are quadratic within each 
 the run is taken once more in half steps, and what that changes is the error of the run. It is compared where both are
 recorded, so that a signal that the first grid does not see at all shows in the second.
 
-Those of the march are not exact at all. Its plants are linear, and exact steps of the same length tell its errors.
+Those of the march are not exact at all. Its plants are linear, and exact steps, which may be longer, tell its errors.
 """
 
 from __future__ import annotations
@@ -18,26 +18,43 @@ import numpy as np
 from ..abilities import sample_time_of
 from ..errors import ConvergenceError, NotAvailable
 from ..motion.signals import PiecewiseConstant
+from .defaults import SEES
+from .pilot import apart, lengthened
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .run import Run, Setup
 
 SAFETY = 2.0
 """On the difference: 4/3 of it is the error where the difference falls with the square of the step."""
 
+BETWEEN = 1.25
+"""On differences a millisecond apart: between, they may be larger. Chosen: those of rates were up to 1.14 times."""
+
 
 def compare_exact(run: Run, report: Callable[[float], None]) -> None:
-    """Give a run of the march its errors, by exact steps in the place of its own."""
+    """Give a run of the march its errors, by exact steps of a millisecond, or the longest that suit it below."""
     if run.setup.method != "march" or run.compiled is None:
         return  # a law in Python may keep in itself what the first run left
-    exact = type(run)(replace(run.setup, method="exact", record_states=False))
+    longer = _longer(run.setup)
+    exact = type(run)(replace(longer, method="exact", record_states=False))
     try:
         exact.go(report)
     except (ConvergenceError, NotAvailable):
         return  # no errors are claimed then
     exact.accuracy.exactly(exact.record.y, exact.record.u, exact.tables.bulge)
-    run.accuracy.measured(exact.accuracy, np.abs(exact.record.y - run.record.y).max(axis=0))
-    run.changed = np.abs(exact.record.u - run.record.u).max(axis=0)
+    y, run.changed = apart(run, exact)
+    run.accuracy.measured(exact.accuracy, y if longer.step < 1.5 * run.setup.step else BETWEEN * y)
+
+
+def _longer(setup: Setup) -> Setup:
+    """Return a run in the longest steps up to a millisecond, into which its periods and its steps go."""
+    law, times = setup.law, max(1, int(SEES / setup.step))
+    if law is None:
+        return lengthened(setup, times) if setup.duration >= 2.0 * times * setup.step else setup
+    if law.sample_time == 0:  # it acts in every step
+        return setup
+    within = round(law.sample_time / setup.step)
+    return replace(setup, step=setup.step * max(k for k in range(1, times + 1) if within % k == 0))
 
 
 def compare_halves(run: Run, report: Callable[[float], None]) -> None:

@@ -401,7 +401,10 @@ class TestErrors:
         run = fx.simulate(arm, inputs=self.PUSH, duration=0.4, method="march")
         true = fx.simulate(arm, inputs=self.PUSH, duration=0.4, method="exact", step=run.t[1])
         off = dict(zip(names(arm.outputs), np.abs(true.y - run.y).max(axis=0), strict=True))
-        assert {name: run.error[name] for name in off} == pytest.approx(off, rel=1e-6)
+        looked = 1.25 * np.abs(true.y - run.y)[::4].max(axis=0)  # each millisecond
+        told = dict(zip(names(arm.outputs), looked, strict=True))
+        assert {name: run.error[name] for name in off} == pytest.approx(told, rel=1e-6)
+        assert all(run.error[name] > off[name] for name in off)
         assert off["joint1_rate"] > 1e-2, "nothing to tell"
         assert run.error["joint1_torque"] == 0.0, "it was given"
 
@@ -416,7 +419,9 @@ class TestErrors:
         move = fx.quintic(0.0, 0.1, 0.2)
         run = fx.simulate(arm, law, move, duration=0.4, method="march")
         true = fx.simulate(arm, law, move, duration=0.4, method="exact", step=run.t[1], rtol=1e-2)
-        assert run.error["joint1_angle"] == pytest.approx(np.abs(true["joint1_angle"] - run["joint1_angle"]).max())
+        assert run.error["joint1_angle"] == pytest.approx(
+            1.25 * np.abs(true["joint1_angle"] - run["joint1_angle"])[::5].max(), rel=1e-6
+        )
         assert run.error["joint1_torque"] == pytest.approx(np.abs(true["joint1_torque"] - run["joint1_torque"]).max())
         assert run.error["joint1_torque"] > 0.0
 
