@@ -130,7 +130,7 @@ def test_rest_that_the_error_of_a_run_leaves_open() -> None:
 @pytest.mark.parametrize(
     ("tail", "rate", "decay", "begins"),
     [
-        (0.15, 20.0, 2.0, "not examined whether it settles: the run ends 0.15 s after its motion"),  # a third of a cycle
+        (0.15, 20.0, 2.0, "not examined whether it settles: the run ends 0.15 s after its motion"),  # half a cycle
         (1.0, 20.0, 2.0, "not examined"),  # three cycles of a loop that is to fall by 1/e in the half of it
         (4.0, 20.0, 2.0, "x goes on"),  # a half of it is enough for any stable loop
         (1.0, 200.0, 2.0, "x goes on"),  # thirty cycles
