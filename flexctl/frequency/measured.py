@@ -100,9 +100,9 @@ class MeasuredMargins(Margins):
 
     @property
     def outside(self) -> str:
-        """What an infinite margin leaves open; empty where none is."""
-        words = {"gain_margin": "-180 deg", "phase_margin_deg": "0 dB"}
-        missing = [word for key, word in words.items() if math.isinf(getattr(self, key))]
+        """What a margin without a crossing leaves open; empty where all have one."""
+        crossings = {"-180 deg": self.gain_margin_frequency, "0 dB": self.phase_margin_frequency}
+        missing = [word for word, omega in crossings.items() if math.isnan(omega)]
         low, high = self.band
         return f"no crossing of {' or of '.join(missing)} from {low:.4g} to {high:.4g} rad/s, the first and the last " \
                "line: nothing is known outside" if missing else ""
