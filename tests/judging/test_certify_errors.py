@@ -174,3 +174,8 @@ def test_a_finer_run_decides_what_the_error_leaves_open(monkeypatch: pytest.Monk
     assert point.state == "DOES NOT SETTLE"
     assert asked[0] is asked[1]
     assert asked[2] is not asked[0]
+
+
+def test_a_time_that_a_run_does_not_reach_is_said_so() -> None:
+    answer = verdict(replace(found(), runs={"move": {"x.settle_1pct_s": math.inf}}), "x.settle_1pct_s", 1.0)
+    assert (answer.word, answer.found) == ("NOT MET", "not within the run (move)")
