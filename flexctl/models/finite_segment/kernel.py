@@ -381,52 +381,54 @@ def limit(form, motion, tolerance, h):
     return tolerance if form.segments.coupled.size > 0 else min(1e2 * tolerance, np.sqrt(tolerance))
 
 
+# Sums over the bodies of a part of the arm: of arrays that begin with the first of them, or the loops do not vectorise.
 @kernel(**SUMS)
-def _sum(seg, state, W, begin, last, part, which):
-    """Place (which 0, 1) or acceleration (2, 3) from the inboard end of body `begin` to a part of body `last`."""
-    l, total = seg.body[0], 0.0
-    for k in range(begin, last + 1):
-        c, s, a, square = W[COS, k], W[SIN, k], state.a[k], state.v[k] * state.v[k]
-        length = l[k] * (part if k == last else 1.0)
-        e = c if which == 0 else s if which == 1 else -s * a - c * square if which == 2 else c * a - s * square
-        total += length * e
-    return total
-
-
-@kernel(**SUMS)
-def _tip(l, c, s, v, a, n):
-    """Place and acceleration of the tip."""
-    px = py = ax = ay = 0.0
-    for k in range(n):
-        square = v[k] * v[k]
+def _line(l, c, s, part):
+    """Line from the inboard end of the first body to a part of the last one."""
+    px, py, last = 0.0, 0.0, l.size - 1
+    for k in range(last):
         px += l[k] * c[k]
         py += l[k] * s[k]
-        ax += l[k] * (-s[k] * a[k] - c[k] * square)
-        ay += l[k] * (c[k] * a[k] - s[k] * square)
-    return px, py, ax, ay
+    return px + part * l[last] * c[last], py + part * l[last] * s[last]
 
 
 @kernel(**SUMS)
+def _line_speeds(l, c, s, v):
+    """How fast the outboard end of the last body moves, seen from the inboard end of the first."""
+    vx = vy = 0.0
+    for k in range(l.size):
+        vx -= l[k] * s[k] * v[k]
+        vy += l[k] * c[k] * v[k]
+    return vx, vy
+
+
+@kernel(**SUMS)
+def _line_pull(l, c, s, v, a, part):
+    """Acceleration at a part of the last body, seen from the inboard end of the first."""
+    ax, ay, last = 0.0, 0.0, l.size - 1
+    for k in range(l.size):
+        square, length = v[k] * v[k], (l[k] if k < last else part * l[k])
+        ax += length * (-s[k] * a[k] - c[k] * square)
+        ay += length * (c[k] * a[k] - s[k] * square)
+    return ax, ay
+
+
+@kernel(**FAST)
 def _chord(seg, state, W, kind, root, end):
     """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
-    l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0
-    for k in range(root, end + 1):
-        c, s = l[k] * W[COS, k], l[k] * W[SIN, k]
-        px += c
-        py += s
-        vx -= s * state.v[k]
-        vy += c * state.v[k]
+    l, c, s = seg.body[0, root : end + 1], W[COS, root : end + 1], W[SIN, root : end + 1]
+    px, py = _line(l, c, s, 1.0)
     if kind == 8:
-        c, s = W[COS, root], W[SIN, root]
-        return line_angle(state.q[root], c, s, px, py)
+        return line_angle(state.q[root], c[0], s[0], px, py)
+    vx, vy = _line_speeds(l, c, s, state.v[root : end + 1])
     return line_rate(px, py, vx, vy)
 
 
 @kernel(**FAST)
 def _measure(seg, state, W, rows, y):
     """Sensor readings; the kinds are those of `finite_segment.sensors`. Rows COS and SIN must be those of the state."""
-    n, x = state.q.size, state.q
-    px, py, ax, ay = _tip(seg.body[0], W[COS], W[SIN], state.v, state.a, n)
+    x, v, a, l, C, S = state.q, state.v, state.a, seg.body[0], W[COS], W[SIN]
+    (px, py), (ax, ay) = _line(l, C, S, 1.0), _line_pull(l, C, S, v, a, 1.0)
     for at in range(rows.size):
         row = rows[at]
         kind, body = seg.outputs[4 * row], seg.outputs[4 * row + 1]
@@ -435,7 +437,7 @@ def _measure(seg, state, W, rows, y):
         if kind == 0:
             y[at] = _relative(x, body)
         elif kind == 1:
-            y[at] = _relative(state.v, body)
+            y[at] = _relative(v, body)
         elif kind == 2:
             y[at] = px if body == 0 else py
         elif kind == 3:
@@ -450,16 +452,17 @@ def _measure(seg, state, W, rows, y):
             first, second = _relative(x, body) / seg.body[6, body], _relative(x, other) / seg.body[6, other]
             y[at] = scale * ((1.0 - w) * first + w * second)
         elif kind == 6:
-            dx, dy = _sum(seg, state, W, other, body, w, 0), _sum(seg, state, W, other, body, w, 1)
+            dx, dy = _line(l[other : body + 1], C[other : body + 1], S[other : body + 1], w)
             turned = x[other] - (x[joint - 1] if joint > 0 else 0.0)
-            y[at] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
+            y[at] = scale * turned - S[other] * dx + C[other] * dy
         elif kind > 7:
             y[at] = _chord(seg, state, W, kind, other, body)
             if w >= 0.0:
                 y[at] -= _chord(seg, state, W, kind, int(w), joint - 1)
         else:
-            dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
-            y[at] = -W[SIN, body] * dx + W[COS, body] * dy
+            end = body + 1
+            dx, dy = _line_pull(l[:end], C[:end], S[:end], v[:end], a[:end], w)
+            y[at] = -S[body] * dx + C[body] * dy
 
 
 @kernel(**INSIDE)
