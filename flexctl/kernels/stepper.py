@@ -249,7 +249,8 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         aim(motion, k, part, h)
                         foresee(form, motion, dt, scheme)
                     predict(motion, dt, scheme, soft)
-                    if careful or (swing < np.inf and swings(motion, swing)):  # as after a force jumps on a light node: begin where the rates lead
+                    # as after a force jumps on a light node: begin where the rates lead
+                    if careful or (swing < np.inf and swings(motion, swing)):
                         correct(motion, (cq, cv, ca, cs * ca))
                     if some:
                         lead(form, motion)
