@@ -38,6 +38,7 @@ from .estimate import (
     SOON,
     add_up,
     change_of,
+    changes,
     disturb,
     disturb_by_error,
     forgets,
@@ -74,6 +75,7 @@ from .pieces import (
     save,
     scale,
     shrinking,
+    swings,
     tired,
 )
 from .state import (
@@ -235,11 +237,10 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         disturb_by_error(motion, ca)
                         phase, fresh = LASTING, not keeps
                     else:
-                        change = change_of(motion)
-                        if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
+                        if soft or not (known[WAIT] <= 0.0 or changes(motion, 1.5 * known[CHANGE])):
                             known[WAIT] -= 1.0
                             break
-                        known[CHANGE] = change
+                        known[CHANGE] = change_of(motion)
                         disturb(motion, ca * dt * dt * (scheme.beta - 1.0 / 6.0))
                         phase, fresh = ESTIMATE, not keeps
                 if phase == BEGIN:
@@ -247,8 +248,9 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     if some:
                         aim(motion, k, part, h)
                         foresee(form, motion, dt, scheme)
-                    moved = predict(motion, dt, scheme, soft, careful)
-                    if careful or moved > swing:  # as after a force jumps on a light node: begin where the rates lead
+                    predict(motion, dt, scheme, soft)
+                    # as after a force jumps on a light node: begin where the rates lead
+                    if careful or (swing < np.inf and swings(motion, swing)):
                         correct(motion, (cq, cv, ca, cs * ca))
                     if some:
                         lead(form, motion)
