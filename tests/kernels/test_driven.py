@@ -62,7 +62,7 @@ def test_smooth_stretches_of_joints_with_kinks_cost_no_corrections(kind: str) ->
     ("spatial_3r", "timoshenko_spatial", "tanh", 1.15),  # 1.25 where one look is for the rest of a step
 ])
 def test_joints_that_stick_and_slide_cost_few_corrections(name: str, kind: str, law: str, most: float) -> None:
-    """Once joints do as their tangents say, corrections are those of the arm alone; smooth steps keep what they know."""
+    """Where joints do as their tangents say, corrections are the arm's own; smooth steps keep what they know."""
     given = {"lugre": {"bristle_stiffness": 40.0, "bristle_damping": 0.01}, "tanh": {"creep_rate": 1e-2}}
     rubbing = fx.Joint(hub_inertia=0.02, friction=0.1, friction_law=fx.Friction(kind=law, coulomb=0.02, **given[law]))
     plain, work = fx.load_plant(name).arm, []

@@ -24,7 +24,7 @@ HANGS, STILL = 300, 1e-12
 OVER, TURN = 0.3, 0.3
 """Part of a change that may be too much, and the most that links turn at once [rad; m]. Chosen."""
 ROUNDED = 1e-9
-"""What a motor may be off where that no longer shrinks [rad; m]: the rest of the arm inside is rounded. Chosen."""
+"""As far off may a motor be where that no longer shrinks [rad; m]: the rest of the arm inside is rounded. Chosen."""
 FARTHEST = 1e3
 """Turn [rad; m] of a spring beyond which it is not sought what carries the load."""
 
