@@ -201,6 +201,11 @@ class Stepper:
         y: FloatArray = self.plan.gauge.readings[0].copy()
         return y
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether each coordinate is one number of the state, at `place`."""
+        return type(self).state is Stepper.state
+
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""
         q, v, place = self.motion.q, self.motion.v, self.place
