@@ -14,6 +14,7 @@ from ..errors import Caution, ConvergenceError, DefinitionError, FlexctlError, r
 from ..model import FloatArray, names
 from .frf import frf
 from .full_model import outputs_of
+from .mesh_limit import in_the_limit, left_by_mesh
 from .record import Record
 from .response import MeasuredResponse
 from .sampled import SUBSTEPS, Sampled, delayed, sampled
@@ -84,6 +85,7 @@ class Problem:
     above: tuple[Above, ...] = ()
     deadline: float = float("inf")  # of the search, by time.monotonic
     unfinished: str = ""  # why the last fit ended before it was converged
+    limit: bool = False  # the linear model is that of an infinitely fine mesh
     centre: FloatArray = field(default_factory=lambda: np.zeros(1))  # where parts of records on the full model begin
     twin: Problem | None = None
 
@@ -136,7 +138,11 @@ class Problem:
             _make_room(self.kept)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", Caution)  # of what the search passes by
-                self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
+                plant, between = self.plant_at(x), (names(data.inputs), names(data.outputs))
+                made = in_the_limit(plant, *between, nyquist) if self.limit else sampled(plant, *between, nyquist)
+            if made is None:
+                raise DefinitionError(f"{plant.name}: the modes of its mesh and of one twice as fine cannot be paired")
+            self.kept[key] = made
         found: Sampled = self.kept[key]
         return found
 
@@ -146,6 +152,8 @@ class Problem:
         if key not in self.kept:
             if self.full:
                 y = outputs_of(self.plant_at(x), data, count, self.substeps)
+                if self.limit:
+                    y = y + left_by_mesh(self.plant_at(x), data, count, self.substeps)
             else:
                 y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
             _make_room(self.kept)

@@ -19,7 +19,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
-from ..linear.realise import first_order, modal_coordinates
+from ..linear.realise import first_order, modal_coordinates, truncated
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
 from ..models.wrappers.driven_joints import DrivenJoints
 from . import friction_kernel as kernel
@@ -175,11 +175,11 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
     """Return a `Plant` between inputs and outputs, its modes up to `KEPT` times the Nyquist frequency [rad/s]."""
     found = rubbing(plant, inputs, outputs)
     lin = found.plant
-    keep = _moving(lin, KEPT * nyquist)
-    if keep is None:
+    slow = _moving(lin, KEPT * nyquist)
+    if slow is None:
         whole = first_order(lin)
     else:
-        reduced = first_order(lin, modes=keep, static_correction=True)
+        reduced = first_order(slow, modes=_flexible(slow), static_correction=True)
         # rates are those of the modes that move: a force must not act on a rate at once
         D = reduced.D.copy()
         D[len(outputs) :] = 0.0
@@ -192,17 +192,23 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
     return Sampled(whole, found.laws, len(outputs), len(inputs))
 
 
-def _moving(lin: SecondOrder, highest: float) -> int | None:
-    """Return the number of flexible modes up to a frequency [rad/s], None where all are to be kept."""
+def _moving(lin: SecondOrder, highest: float) -> SecondOrder | None:
+    """Return the modes up to a frequency [rad/s], those above following, None where all are to be kept."""
     size = len(lin.coordinates)
     if 2 * size <= SMALL or not math.isfinite(highest):
         return None
     try:
-        eigenvalues = np.diag(modal_coordinates(lin).K)
+        modal = modal_coordinates(lin)
     except DefinitionError:  # massless dampers, which have no modes
         return None
+    eigenvalues = np.diag(modal.K)
     keep = int(np.sum((eigenvalues > 0.0) & (eigenvalues <= highest**2)))
-    return keep if 2 * keep + 4 < 2 * len(eigenvalues) else None
+    always = len(eigenvalues) - _flexible(modal)
+    return truncated(modal, always + keep, True) if 2 * keep + 4 < 2 * len(eigenvalues) else None
+
+
+def _flexible(modal: SecondOrder) -> int:
+    return sum(c.name.startswith("mode") for c in modal.coordinates)
 
 
 def holds(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
