@@ -287,7 +287,7 @@ def _searched(
     given: Problem, told: list[str], delay: int | str, mesh: bool, engine: str, say: Callable[[str, float], None]
 ) -> Identified:
     """Return the parameters that fit best, on a mesh that is fine enough, with their deviations."""
-    first = meshes.at_first(given, told, say)
+    first = meshes.at_first(given, told, say) if mesh else given
     before = list(told)
     found, x, at, left, begin = _fitted(first, delay, say)
     if first.limit and left.wrong and time.monotonic() < first.deadline:

@@ -29,8 +29,8 @@ KEPT = 2.0
 LARGEST = 120
 SMALL = 24
 """States up to which nothing is left out."""
-SUBSTEPS, FINER = 1, 8
-"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
+SUBSTEPS, FINER, DIVIDED = 1, 4, 4
+"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns; how often."""
 FINE = 32
 """Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
 TURN = 3e-4
@@ -153,11 +153,13 @@ class Sampled:
     ) -> FloatArray:
         """Return the outputs without delay and without the feed-through of inputs."""
         bristled, turns = (bool((self.laws[:, kernel.LAW] == kind).any()) for kind in (1.0, 0.0))
-        m, parts = (substeps * (BRISTLED if bristled else 1) if len(self.laws) else 1), FINER if turns else 1
-        h = dt / m / np.array([1.0, parts, parts**2])
+        m = substeps * BRISTLED if bristled else 1
+        # what has no bristles is smooth but where it turns: there the parts become shorter
+        lengths = 1 + DIVIDED + int(np.ceil(np.log(substeps) / np.log(FINER) - 1e-9)) if turns else 1
+        h = dt / m / FINER ** np.arange(float(lengths))
         A, B = self.plant.A, self.plant.B
-        sets = [holds(A, B, float(length)) for length in (h if turns else h[:1])]
-        Phi, G0, G1 = (np.ascontiguousarray([sets[min(i, len(sets) - 1)][k] for i in range(3)]) for k in range(3))
+        sets = [holds(A, B, float(length)) for length in h]
+        Phi, G0, G1 = (np.ascontiguousarray([one[k] for one in sets]) for k in range(3))
         C, D = self.plant.C, np.asarray(self.plant.D)
         y = np.empty((len(u), self.ny))
         x = np.zeros(len(A)) if start is None else np.array(start, float)
@@ -167,7 +169,7 @@ class Sampled:
             cut(G1[:, :, self.p :]), cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]),
             cut(self.laws), h,
         )
-        kernel.run(form, m, parts, TURN, cut(u), held, x, y)
+        kernel.run(form, m, FINER, TURN / substeps, cut(u), held, x, y)
         return y
 
 
