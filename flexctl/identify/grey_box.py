@@ -290,11 +290,6 @@ def _searched(
     first = meshes.at_first(given, told, say) if mesh else given
     before = list(told)
     found, x, at, left, begin = _fitted(first, delay, say)
-    if first.limit and left.wrong and time.monotonic() < first.deadline:
-        other = _fitted(given, delay, say)  # a synthetic record may be that of the plant's own mesh
-        if meshes.closer(other[:3], (found, x, at)):
-            first, before = given, before[:-1]
-            told[:], (found, x, at, left, begin) = before, other
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
     times = meshes.refinement(found, how_far)

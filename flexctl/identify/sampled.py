@@ -67,15 +67,7 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
         row = model.pick[j, 1 if model.constants[j, 1] else 0]
         known_names = names(model.coordinates)
         columns[:, k] = [row[known_names.index(s.name)] if s.name in known_names else 0.0 for s in lin.coordinates]
-        laws[k] = (
-            law.coulomb,
-            law.breakaway,
-            law.stribeck_rate,
-            law.creep_rate if law.kind == "tanh" else 1e-3,
-            law.bristle_stiffness,
-            law.bristle_damping,
-            0.0 if law.kind == "tanh" else 1.0,
-        )
+        laws[k] = _constants(law)
     u = [index_of("input", name, lin.inputs) for name in inputs]
     y = [index_of("output", name, lin.outputs) for name in outputs]
     force = tuple(Signal(f"friction{k + 1}") for k in range(len(joints)))
@@ -94,6 +86,19 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
         outputs=(*(lin.outputs[i] for i in y), *(Signal(f"rate{k + 1}") for k in range(nf))),
     )
     return Rubbing(whole, laws, nf, nf)
+
+
+def _constants(law: Any) -> tuple[float, ...]:
+    """Return the constants of a law of friction as the kernel takes them."""
+    bristles = law.kind != "tanh"
+    rates = law.stribeck_rate, 1e-3 if bristles else law.creep_rate
+    return law.coulomb, law.breakaway, *rates, law.bristle_stiffness, law.bristle_damping, float(bristles)
+
+
+def laws_of(plant: Any) -> FloatArray:
+    """Return the constants of dry friction of a `Plant`, a row for each joint that has one, without its model."""
+    rows = [_constants(joint.friction_law) for joint in plant.arm.joints if joint.friction_law is not None]
+    return np.array(rows, float).reshape(-1, 7)
 
 
 def _drives(model: Any) -> dict[str, Any]:
