@@ -7,8 +7,9 @@ Those of a loop are not, and neither are those of an input that is measured with
 part of e that they explain is the finding. What answers within the sample and no later, a gain without delay about a
 white reference, looks like an output that is fed through, b_0. It is told of angles, displacements and strains: nothing
 is fed through to them, and recorded at the end of a sample they answer less to the input of this sample, h_0 = b_0,
-than to that of the one before, h_1 = b_1 + a_1 b_0. Of rates and accelerations it cannot be told, and is not; nor of
-angles with so little noise that the past tells nearly all of them (a_1 above 1).
+than to that of the one before, h_1 = b_1 + a_1 b_0. Of rates and accelerations it cannot be told, and is not. A law
+about a reference that the past tells (a multisine, steps) leaves no noise at all: y and u are then tied by the law.
+That is told where inputs alone do not make the output, as they would of an arm that follows within few samples.
 """
 
 from __future__ import annotations
@@ -92,14 +93,25 @@ def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> tuple[float
     columns = np.column_stack([np.ones(rows.size), *late, *now, *early, y[rows]])
     scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
     columns /= scale
-    triangle: FloatArray = np.asarray(np.linalg.qr(columns, mode="r"), float)
+    triangle = _triangle(columns)
     least = STILL**2 * float(np.var(columns[:, -1])) * rows.size
     begin = 1 + len(late)
     part = _sure(triangle[:, -1], begin + p, rows.size, least)
     noisy = float(np.sum(triangle[begin + p :, -1] ** 2)) > least
-    if part == 0.0 and steady and noisy and _at_once(triangle, scale, past, p):
-        return _sure(triangle[:, -1], begin, rows.size, least), True
+    if part == 0.0 and steady and _at_once(triangle, scale, past, p):
+        alone = [0, *range(1 + past, begin + p), columns.shape[1] - 1]  # the constant, the inputs till now, the output
+        if noisy or _left(np.asarray(triangle[:, alone], float)) > float(np.sum(triangle[begin:, -1] ** 2)):
+            return _sure(triangle[:, -1], begin, rows.size, least), True
     return part, False
+
+
+def _left(triangle: FloatArray) -> float:
+    """Return the sum of squares of the last column that the others leave."""
+    return float(_triangle(triangle)[-1, -1] ** 2)
+
+
+def _triangle(columns: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.qr(columns, mode="r"), float)
 
 
 def _sure(last: FloatArray, begin: int, count: int, least: float) -> float:

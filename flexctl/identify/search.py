@@ -10,6 +10,7 @@ from scipy.optimize import least_squares
 
 from ..errors import ConvergenceError, DefinitionError, FlexctlError
 from ..model import FloatArray
+from .explained import noise_of
 from .problem import LOSSES, OutOfTime, Problem, Setting, log_magnitude, onset, responses_of, thinned
 
 Say = Callable[[str, float], None]
@@ -78,12 +79,13 @@ def cost_of(found: Problem, x: FloatArray, at: Setting, horizon: int) -> tuple[f
 
 
 def fitted(
-    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str, tolerance: float = 1e-3
+    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str,
+    tolerance: float = 1e-3, enough: float = ENOUGH,
 ) -> tuple[FloatArray, float]:
     """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares.
 
     The search ends where the next step promises to lower the sum by less than `tolerance` of it; where residuals are
-    weighted that is `ENOUGH` at most, a small part of the parameters' deviations. If it ends before, at the last round
+    weighted that is `enough` at most, a small part of the parameters' deviations. If it ends before, at the last round
     or at the deadline, `found.unfinished` says why.
     """
     best, r = cost_of(found, x, at, horizon)
@@ -100,7 +102,7 @@ def fitted(
         normal, slope = J.T @ J, J.T @ r
         scale = np.diag(normal).copy()
         scale[scale <= 1e-14 * scale.max(initial=0.0)] = max(scale.max(initial=0.0), 1e-300)  # what does nothing stays
-        least = tolerance * best if tolerance > WEIGHTED_PART else max(ENOUGH, 1e-9 * best)
+        least = tolerance * best if tolerance > WEIGHTED_PART else max(enough, 1e-9 * best)
         moved = 0.0
         for _ in range(TRIALS):
             if time.monotonic() > found.deadline:
@@ -192,7 +194,7 @@ def weighted(
     for _ in range(times):
         before = np.concatenate([*found.scales, np.ones(1)])
         reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6)
+        x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6, _enough(found, x, at))
         now = np.concatenate([*found.scales, np.ones(1)])
         moved = float(np.abs(now / before - 1.0).max())
         if moved < SETTLED or time.monotonic() > found.deadline:
@@ -203,6 +205,18 @@ def weighted(
         if moved > UNSETTLED:
             found.unfinished = f"what is left of an output, which is its weight, still moves by {moved:.0%} a time"
     return x, cost
+
+
+def _enough(found: Problem, x: FloatArray, at: Setting) -> float:
+    """Return the drop of the sum of squares that is not worth a step.
+
+    What is so many times the noise is no noise: parameters are then known as many times worse.
+    """
+    times = 1.0
+    for data, scale in zip(found.records, found.scales, strict=True):
+        e = found.misfit(x, data, at)
+        times = max(times, *(float(scale[j]) / noise_of(data, e[:, j], j) for j in range(e.shape[1])))
+    return min(ENOUGH * times**2, max(ENOUGH, WEIGHTED_PART * sum(data.y.size for data in found.records)))
 
 
 def neighbours(
