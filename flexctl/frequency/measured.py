@@ -100,7 +100,7 @@ class MeasuredMargins(Margins):
 
     @property
     def outside(self) -> str:
-        """What a margin without a crossing leaves open; empty where all have one."""
+        """Between which lines a crossing is missing; empty where every margin has one."""
         crossings = {"-180 deg": self.gain_margin_frequency, "0 dB": self.phase_margin_frequency}
         missing = [word for word, omega in crossings.items() if math.isnan(omega)]
         low, high = self.band

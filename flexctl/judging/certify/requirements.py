@@ -265,7 +265,8 @@ def _at_most(name: str, bound: float, value: float, error: float = 0.0, where: s
     """Return the verdict on a value that its run has with an error: too close to tell where that reaches the bound."""
     close = value <= bound < value + error
     never = math.isinf(value) and name.endswith("_s")  # a time
-    text = ("not within the run" if never else _told(value)) + where + (f", error of the run {error:.2g}" if close else "")
+    text = ("not within the run" if never else _told(value)) + where
+    text += f", error of the run {error:.2g}" if close else ""
     return Verdict(name, f"<= {bound:g}", text, value <= bound and not close, not math.isnan(value), close)
 
 
