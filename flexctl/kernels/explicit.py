@@ -8,18 +8,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import float64, types
 
+from ..model import FloatArray
 from .groups import group
 from .jit import entry, kernel
 from .law import sampled
-from .linear import turn
-from .model import OUTPUT
+from .linear import read, turn, turn_all
 from .pieces import bounded
-from .tables import ACTING, COURSE, DIVERGED, DONE, ENTRY, FAST, INT, MAT, VEC
+from .tables import ACTING, COURSE, DIVERGED, DONE, ENTRY, FAST, INT, MAT, SUMS, VEC
 
 
 @kernel(**FAST)
@@ -42,8 +43,9 @@ class March(NamedTuple):
     along them are vector instructions.
     """
 
-    reals: np.ndarray
-    ints: np.ndarray
+    values: np.ndarray  # `linear.entries` of the outputs,
+    places: np.ndarray
+    turned: np.ndarray  # and `linear.table` of those that are turned
     K: np.ndarray
     D: np.ndarray  # without rows if nothing damps
     B: np.ndarray  # (p, n), input by input
@@ -54,7 +56,7 @@ class March(NamedTuple):
     force: np.ndarray  # and for forces
 
 
-MARCH = group((VEC, INT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC), March)
+MARCH = group((VEC, INT, MAT, MAT, MAT, MAT, MAT, MAT, VEC, VEC, VEC), March)
 
 
 @kernel(**FAST)
@@ -63,8 +65,10 @@ def add_product(rows, x, out):
     n, w = x.size, rows.shape[0] // 2
     for d in range(rows.shape[0]):
         shift = d - w
-        for i in range(max(0, -shift), min(n, n - shift)):
-            out[i] += rows[d, i] * x[i + shift]
+        begin, end = max(0, -shift), min(n, n - shift)
+        some, these, to = rows[d, begin:end], x[begin + shift : end + shift], out[begin:end]
+        for i in range(to.size):
+            to[i] += some[i] * these[i]
 
 
 @kernel(**FAST)
@@ -108,28 +112,61 @@ def drift(q, v, h):
 class Exact(NamedTuple):
     """x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, y = C x + D u and what `turned` makes of it."""
 
-    Phi: np.ndarray
-    G0: np.ndarray
+    Phi: np.ndarray  # or, where m coordinates move each by itself, four rows: theirs is ((Phi0, Phi1), (Phi2, Phi3))
+    G0: np.ndarray  # (p, 2 m), input by input
     G1: np.ndarray
     G2: np.ndarray
     C: np.ndarray
-    D: np.ndarray
+    D: np.ndarray  # (p, ny)
     turned: np.ndarray
+    y: np.ndarray  # room for what sensors read,
+    start: np.ndarray  # for inputs,
+    before: np.ndarray  # and for states
 
 
-EXACT = group((MAT,) * 7, Exact)
+EXACT = group((*(MAT,) * 7, VEC, VEC, VEC), Exact)
 
 
-@entry(types.UniTuple(float64, 4)(types.FunctionType(OUTPUT), MARCH, VEC, VEC, VEC, ACTING, COURSE), **ENTRY)
-def run_explicit(output, form, q, v, a, acting, course):
+@kernel(**SUMS)
+def multiply(matrix, x, out):
+    """Compute out = S x for a matrix."""
+    for i in range(out.size):
+        total = 0.0
+        for j in range(x.size):
+            total += matrix[i, j] * x[j]
+        out[i] = total
+
+
+@kernel(**FAST)
+def move_pairs(rows, x):
+    """Move coordinates and rates that know of no others; see `Exact.Phi`."""
+    m = rows.shape[1]
+    for i in range(m):
+        place, rate = x[i], x[m + i]
+        x[i] = rows[0, i] * place + rows[1, i] * rate
+        x[m + i] = rows[2, i] * place + rows[3, i] * rate
+
+
+@kernel(**FAST)
+def read_states(form, x, u):
+    """Fill form.y, but for the turned outputs."""
+    multiply(form.C, x, form.y)
+    add_inputs(form.D, u, form.y)
+
+
+@entry(types.UniTuple(float64, 4)(MARCH, VEC, VEC, VEC, ACTING, COURSE), **ENTRY)
+def run_explicit(form, q, v, a, acting, course):
     """Central differences for the one step size of `form`."""
     law, memory, held, u = acting.law, acting.memory, acting.held, acting.u
     tables, record = course.tables, course.record
-    p, t, last = u.size, tables.t, course.span[1]
-    y, change = form.y, form.before
-    for k in range(course.span[0], last):
+    p, t, first, last = u.size, tables.t, course.span[0], course.span[1]
+    y, change, status, k = form.y, form.before, DONE, first
+    read_late = law.measures.size == 0  # nobody needs what is turned before the end, where it takes a fifth of the time
+    while k < last and status == DONE:
         h = tables.h[k]
-        output(q, v, a, u, form.reals, form.ints, y)
+        read(q, v, a, u, form.values, form.places, y)
+        if not read_late:
+            turn(form.turned, y)
         for j in range(p):
             change[j] = -u[j]
         if sampled(law, k, y, tables, memory, held, u):
@@ -139,35 +176,61 @@ def run_explicit(output, form, q, v, a, acting, course):
         write(record, k, y, u, q, v)
         half_kick(v, a, h)
         drift(q, v, h)
+        k += 1
         for j in range(p):
-            u[j] = held[j] + tables.before[k + 1, j]
+            u[j] = held[j] + tables.before[k, j]
         accelerate(form, q, v, u, a)
         half_kick(v, a, h)
-        if not bounded(q):
-            return DIVERGED, t[k + 1], 0.0, 0.0
-    output(q, v, a, u, form.reals, form.ints, y)
-    write(record, last, y, u, q, v)
-    return DONE, t[last], 0.0, 0.0
+        status = DONE if bounded(q) else DIVERGED
+    if status == DONE:
+        read(q, v, a, u, form.values, form.places, y)
+        write(record, last, y, u, q, v)
+    turn_all(form.turned, first, k if status == DONE else k - 1, record.y)
+    return status, t[k], 0.0, 0.0
 
 
-@entry(types.UniTuple(float64, 4)(EXACT, VEC, ACTING, COURSE))
+@entry(types.UniTuple(float64, 4)(EXACT, VEC, ACTING, COURSE), **ENTRY)
 def run_exact(form, x, acting, course):
     """Exact discretisation with a constant step; record.q and record.v take the state x."""
-    u, tables, record, last = acting.u, course.tables, course.record, course.span[1]
-    p, t = u.size, tables.t
-    start = np.empty(p)
-    for k in range(course.span[0], last):
-        y = form.C @ x + form.D @ u
-        turn(form.turned, y)
-        sampled(acting.law, k, y, tables, acting.memory, acting.held, u)
-        start[:] = u
+    law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
+    start, y, before, status = form.start, form.y, form.before, DONE
+    first, last = course.span[0], course.span[1]
+    read_late, pairs, k = law.measures.size == 0, form.Phi.shape[1] != x.size, first  # see `run_explicit`
+    while k < last and status == DONE:
+        read_states(form, x, u)
+        if not read_late:
+            turn(form.turned, y)
+        sampled(law, k, y, tables, acting.memory, held, u)
         write(record, k, y, u, x, x)
-        for i in range(p):
-            u[i] = acting.held[i] + tables.before[k + 1, i]
-        x[:] = form.Phi @ x + form.G0 @ start + form.G1 @ u + form.G2 @ tables.bulge[k]
-        if not bounded(x):
-            return DIVERGED, t[k + 1], 0.0, 0.0
-    y = form.C @ x + form.D @ u
-    turn(form.turned, y)
-    write(record, last, y, u, x, x)
-    return DONE, t[last], 0.0, 0.0
+        for i in range(u.size):
+            start[i] = u[i]
+            u[i] = held[i] + tables.before[k + 1, i]
+        if pairs:
+            move_pairs(form.Phi, x)
+        else:
+            for i in range(x.size):
+                before[i] = x[i]
+            multiply(form.Phi, before, x)
+        add_inputs(form.G0, start, x)
+        add_inputs(form.G1, u, x)
+        add_inputs(form.G2, tables.bulge[k], x)
+        k += 1
+        status = DONE if bounded(x) else DIVERGED
+    if status == DONE:
+        read_states(form, x, u)
+        write(record, last, y, u, x, x)
+    turn_all(form.turned, first, k if status == DONE else k - 1, record.y)
+    return status, tables.t[k], 0.0, 0.0
+
+
+def exact(
+    Phi: FloatArray, inputs: Sequence[FloatArray], C: FloatArray, D: FloatArray, turned: FloatArray,
+) -> Exact:
+    """Return the steps of a plant; inputs: G0, G1, G2, which have a column for each input, as D has.
+
+    Phi may be the four rows of `Exact`.
+    """
+    columns = [np.ascontiguousarray(part.T, float) for part in (*inputs, D)]
+    y, start, before = (np.zeros(k) for k in (*D.shape, C.shape[1]))
+    G0, G1, G2, through = columns
+    return Exact(np.ascontiguousarray(Phi), G0, G1, G2, np.ascontiguousarray(C), through, turned, y, start, before)

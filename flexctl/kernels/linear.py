@@ -15,6 +15,8 @@ import numpy.typing as npt
 from ..model import Compiled, FloatArray, OutputTangent, Turned
 from .jit import entry, kernel
 from .model import OUTPUT, RESIDUAL, TANGENT
+from .tables import FAST
+from .trig import cosine_sine
 
 HEAD = 5
 """Numbers before the places of the entries of the output rows."""
@@ -58,23 +60,47 @@ def turn(rows, y):
         y[int(rows[k, 0])] = rows[k, 4] * value
 
 
+@kernel
+def read(q, v, a, u, values, places, y):
+    """Cq q + Cv v + Ca a + Du u, by `entries`."""
+    columns = 4 * y.size + 1
+    for i in range(y.size):
+        total, at = 0.0, 4 * i
+        for e in range(places[at], places[at + 1]):
+            total += values[e] * q[places[columns + e]]
+        for e in range(places[at + 1], places[at + 2]):
+            total += values[e] * v[places[columns + e]]
+        for e in range(places[at + 2], places[at + 3]):
+            total += values[e] * a[places[columns + e]]
+        for e in range(places[at + 3], places[at + 4]):
+            total += values[e] * u[places[columns + e]]
+        y[i] = total
+
+
+@kernel(**FAST)
+def turn_all(rows, first, last, y):
+    """Overwrite the turned outputs of readings (points, outputs) from one point to another.
+
+    Those of one point are made of few angles, which stand behind each other in the table.
+    """
+    for k in range(first, last + 1):
+        one, two, c1, s1, c2, s2 = -1, -1, 1.0, 0.0, 0.0, 0.0
+        for r in range(rows.shape[0]):
+            angle, less = int(rows[r, 2]), int(rows[r, 3])
+            if angle != one:
+                one, (c1, s1) = angle, cosine_sine(y[k, angle])
+            if less != two:
+                two, (c2, s2) = less, (cosine_sine(y[k, less]) if less >= 0 else (0.0, 0.0))
+            y[k, int(rows[r, 0])] = rows[r, 4] * (s1 - s2 if rows[r, 1] != 0.0 else c1 - c2)
+
+
 @entry(OUTPUT)
 def output(q, v, a, u, reals, ints, y):
     """Cq q + Cv v + Ca a + Du u, and the turned outputs."""
-    n, p, ny, w, turned = ints[0], ints[1], ints[2], ints[3], ints[4]
+    n, p, w, turned = ints[0], ints[1], ints[3], ints[4]
     last = 3 * (2 * w + 1) * n + n * p
-    values, columns = last + 5 * turned, HEAD + 4 * ny + 1
-    for i in range(ny):
-        total, at = 0.0, HEAD + 4 * i
-        for e in range(ints[at], ints[at + 1]):
-            total += reals[values + e] * q[ints[columns + e]]
-        for e in range(ints[at + 1], ints[at + 2]):
-            total += reals[values + e] * v[ints[columns + e]]
-        for e in range(ints[at + 2], ints[at + 3]):
-            total += reals[values + e] * a[ints[columns + e]]
-        for e in range(ints[at + 3], ints[at + 4]):
-            total += reals[values + e] * u[ints[columns + e]]
-        y[i] = total
+    values = last + 5 * turned
+    read(q, v, a, u, reals[values:], ints[HEAD:], y)
     if turned:
         turn(reals[last:values].reshape(turned, 5), y)
 

@@ -63,9 +63,12 @@ class Claim:
         return f"{self.signal.name} (estimated error {self.error:.2g} {self.signal.unit}, {said})"
 
 
-def claims(signals: Sequence[Signal], series: FloatArray, error: Mapping[str, float]) -> list[Claim]:
-    """Return the claims of the signals that move and have one, the worst first."""
-    extents = np.ptp(series, axis=0)
+def claims(
+    signals: Sequence[Signal], series: FloatArray | tuple[FloatArray, ...], error: Mapping[str, float]
+) -> list[Claim]:
+    """Return the claims of the signals that move and have one, the worst first; series: their columns."""
+    parts = series if isinstance(series, tuple) else (series,)
+    extents = np.concatenate([np.ptp(part, axis=0) for part in parts])
     widest: dict[str, float] = {}
     for signal, extent in zip(signals, extents, strict=True):
         widest[signal.unit] = max(widest.get(signal.unit, 0.0), float(extent))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -114,6 +114,12 @@ def is_symmetric(matrix: FloatArray) -> bool:
     return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0))
 
 
+def _is_diagonal(matrix: FloatArray) -> bool:
+    """Whether a matrix is diagonal to rounding."""
+    rest = matrix - np.diag(np.diag(matrix))
+    return bool(np.abs(rest).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0))
+
+
 def equal_steps(h: FloatArray, first: int, last: int) -> list[tuple[int, int]]:
     """Return the runs of equal step size between two grid points."""
     changes = np.flatnonzero(np.diff(h[first:last])) + first + 1
@@ -137,7 +143,6 @@ class Explicit(_Mechanical):
                 'mesh, or method="generalised_alpha"'
             )
         self.tables, self.record, self.linear = tables, record, linear
-        self.output = cast(Any, linear.compiled())
         self.forms: dict[float, explicit.March] = {}
 
     def _form(self, h: float) -> explicit.March:
@@ -148,8 +153,9 @@ class Explicit(_Mechanical):
         if h not in self.forms:
             moved = np.asarray(np.linalg.inv(linear.M + 0.5 * h * linear.D), np.float64)
             jump = np.linalg.solve(linear.M, linear.B)
+            outputs = linear_kernels.entries(linear.sensors, [one.row for one in linear.turned])
             self.forms[h] = explicit.March(
-                self.output.reals, self.output.ints, diagonals(linear.K), diagonals(linear.D),
+                *outputs, linear_kernels.table(linear.turned), diagonals(linear.K), diagonals(linear.D),
                 np.ascontiguousarray(linear.B.T), diagonals(moved), np.ascontiguousarray(jump.T),
                 *(np.zeros(k) for k in (self.record.y.shape[1], self.u.size, self.q.size)),
             )
@@ -161,7 +167,7 @@ class Explicit(_Mechanical):
             h = float(self.tables.h[begin])
             course = Course(self.tables, self.record, np.array([begin, end]))
             acting = Acting(law, memory, self.held, self.u)
-            result = explicit.run_explicit(self.output.output, self._form(h), self.q, self.v, self.a, acting, course)
+            result = explicit.run_explicit(self._form(h), self.q, self.v, self.a, acting, course)
             check(result, h, self.model.kind)
 
 
@@ -186,7 +192,9 @@ class Exact:
         self.scale = np.sqrt(np.maximum(np.abs(lam), max(np.abs(lam).max(), 1.0) * 1e-12))
         P = self.shapes
         n, S = len(lam), self.scale
-        A = np.block([[np.zeros((n, n)), np.diag(S)], [-(P.T @ linear.K @ P) / S, -P.T @ linear.D @ P]])
+        stiff, damped = P.T @ linear.K @ P, P.T @ linear.D @ P
+        self.apart = _is_diagonal(stiff) and _is_diagonal(damped)
+        A = np.block([[np.zeros((n, n)), np.diag(S)], [-stiff / S, -damped]])
         B = np.vstack([np.zeros((n, u.size)), P.T @ linear.B])
         c: OutputTangent = linear.sensors
         C = np.hstack([c.position @ P / S, c.rate @ P]) + c.acceleration @ P @ A[n:]
@@ -210,13 +218,24 @@ class Exact:
         n = self.scale.size
         return (x[..., :n] / self.scale) @ self.shapes.T, x[..., n:] @ self.shapes.T
 
+    def _hold(self, h: float) -> tuple[FloatArray, ...]:
+        """Return Phi, G0, G1, G2 of a step; of modes that nothing couples Phi as `explicit.Exact` has it."""
+        if not self.apart:
+            return quadratic_hold(self.A, self.B, h)
+        n, p = self.scale.size, self.u.size
+        A = np.array([[np.diag(self.A[i : i + n, j : j + n]) for j in (0, n)] for i in (0, n)])
+        B = np.array([self.B[:n], self.B[n:]])
+        Phi, *inputs = quadratic_hold(np.moveaxis(A, 2, 0), np.moveaxis(B, 1, 0), h)
+        return Phi.reshape(n, 4).T, *(np.moveaxis(part, 1, 0).reshape(2 * n, p) for part in inputs)
+
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""
         for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
-                steps = quadratic_hold(self.A, self.B, h)
-                self.steps[h] = explicit.Exact(*steps, self.C, self.D, linear_kernels.table(self.turned))
+                Phi, *inputs = self._hold(h)
+                turned = linear_kernels.table(self.turned)
+                self.steps[h] = explicit.exact(Phi, inputs, self.C, self.D, turned)
             record = self.record._replace(q=self.inside, v=self.inside)
             course = Course(self.tables, record, np.array([begin, end]))
             acting = Acting(law, memory, self.held, self.u)
@@ -235,15 +254,16 @@ def first_order_hold(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray
 def quadratic_hold(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return Phi, G0, G1, G2 of x+ = Phi x + G0 u(start) + G1 u(end) + G2 bulge, exact for quadratic inputs.
 
-    The bulge is by how much the input is above the chord in the middle of the step h [s]: 4 s (1 - s) of it at s h.
+    The bulge is by how much the input is above the chord in the middle of the step h [s]: 4 s (1 - s) of it at s h. Of
+    many plants at once: (.., n, n) and (.., n, p).
     """
-    n, p = B.shape
+    n, p = B.shape[-2:]
     # the exponential of [[A, B, 0, 0], [0, 0, I / h, 0], [0, 0, 0, I / h], [0, 0, 0, 0]] h (Van Loan) holds all of them
-    block = np.zeros((n + 3 * p, n + 3 * p))
-    block[:n, :n], block[:n, n : n + p] = A * h, B * h
-    block[n : n + 2 * p, n + p :] = np.eye(2 * p)
+    block = np.zeros((*B.shape[:-2], n + 3 * p, n + 3 * p))
+    block[..., :n, :n], block[..., :n, n : n + p] = A * h, B * h
+    block[..., n : n + 2 * p, n + p :] = np.eye(2 * p)
     E = sla.expm(block)
-    held, risen, curved = (E[:n, n + i * p : n + (i + 1) * p] for i in range(3))
-    found = E[:n, :n], held - risen, risen, 4.0 * risen - 8.0 * curved
+    held, risen, curved = (E[..., :n, n + i * p : n + (i + 1) * p] for i in range(3))
+    found = E[..., :n, :n], held - risen, risen, 4.0 * risen - 8.0 * curved
     Phi, G0, G1, G2 = (np.ascontiguousarray(part) for part in found)
     return Phi, G0, G1, G2

@@ -181,9 +181,9 @@ def lengthened(setup: Setup, times: int) -> Setup:
 
 def apart(run: Run, other: Run) -> tuple[FloatArray, FloatArray]:
     """Return by how much outputs and inputs of two runs differ at most, at the times that both have."""
-    found = np.clip(np.searchsorted(other.t, run.t - 1e-9), 0, other.t.size - 1)
-    both = np.abs(other.t[found] - run.t) < 1e-9
-    pairs = ((getattr(run.record, key)[both], getattr(other.record, key)[found[both]]) for key in ("y", "u"))
+    found = np.clip(np.searchsorted(run.t, other.t - 1e-9), 0, run.t.size - 1)  # the other has fewer times
+    both = np.abs(run.t[found] - other.t) < 1e-9
+    pairs = ((getattr(run.record, key)[found[both]], getattr(other.record, key)[both]) for key in ("y", "u"))
     y, u = (np.abs(one - another).max(axis=0) for one, another in pairs)
     return y, u
 

@@ -443,7 +443,7 @@ class Run:
         error = self.accuracy.error(plant.outputs, setup.method, setup.rtol)
         found, why = errors_of_inputs(self, self.accuracy.error(setup.model.outputs, setup.method, 0.0))
         error |= found
-        return error, why, claims((*plant.outputs, *plant.inputs), np.hstack([y, u]), error)
+        return error, why, claims((*plant.outputs, *plant.inputs), (y, u), error)
 
     def longest(self) -> float:
         """Return the longest step of the grid [s]."""

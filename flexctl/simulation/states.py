@@ -87,7 +87,8 @@ class ExactStates(_States):
         for begin, end in equal_steps(self.tables.h, first, last):
             h = float(self.tables.h[begin])
             if h not in self.steps:
-                self.steps[h] = explicit.Exact(*hold(self.A, self.B, h), self.C, self.D, np.zeros((0, 5)))
+                Phi, *inputs = hold(self.A, self.B, h)
+                self.steps[h] = explicit.exact(Phi, inputs, self.C, self.D, np.zeros((0, 5)))
             course = Course(self.tables, self.record._replace(q=inside, v=inside), np.array([begin, end]))
             result = explicit.run_exact(self.steps[h], z, Acting(law, memory, self.held, self.u), course)
             check(result, h, self.model.kind)
