@@ -17,7 +17,7 @@ At a pole the limit is returned: inf in channels that see the pole, the finite l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,14 @@ def prepared(model: FrequencyModel) -> Transfer:
     if isinstance(model, SecondOrder | FirstOrder):
         return evaluator(model)
     return model.prepared() if isinstance(model, Preparable) else model.transfer
+
+
+def channels(model: FrequencyModel, rows: Sequence[int], columns: Sequence[int]) -> Transfer:
+    """Return the transfer function of some outputs (rows) and inputs (columns) of a model, as `prepared` does."""
+    if isinstance(model, FirstOrder):  # the others cost as much as these do
+        return with_limits(_first_order(model, (list(rows), list(columns))))
+    whole, at = prepared(model), np.ix_(rows, columns)
+    return lambda s: np.asarray(whole(s)[at])
 
 
 def on_axis(model: FrequencyModel) -> Transfer:
@@ -163,8 +171,12 @@ def _banded(
     from ..kernels import bands
     from ..kernels import resolvent as banded
     from ..kernels import resolvent_pivoted as pivoted
+    from ..kernels.ahead import ahead, together
     from ..kernels.arrays import writable
 
+    solves = banded.sweep if symmetric else pivoted.banded_lu
+    ahead(solves, pivoted.assemble)
+    together(bands.factor, pivoted.assemble, solves)
     used = np.flatnonzero(_carries_channel(plant)[order])
     reverse = bool(2 * used.sum() < used.size * (order.size - 1))  # channels late in the sweep cost least
     f = bands.factor(M, D, K, reach, symmetric, reverse)
@@ -264,36 +276,57 @@ def _constant(D: FloatArray) -> Transfer:
     return lambda s: np.repeat(D.astype(complex)[:, :, None], s.size, axis=2)
 
 
-def _first_order(plant: FirstOrder) -> Transfer:
-    """Return the evaluator by the Schur form of the balanced A, on the smaller of inputs and outputs."""
-    from ..kernels import resolvent_pivoted as pivoted
+def _first_order(plant: FirstOrder, some: tuple[list[int], list[int]] | None = None) -> Transfer:
+    """Return the evaluator by the Schur form of the balanced A, on the smaller of inputs and outputs.
 
-    swap = plant.B.shape[1] > plant.C.shape[0]
-    A, B, C = (plant.A.T, plant.C.T, plant.B.T) if swap else (plant.A, plant.B, plant.C)
-    if A.shape[0] == 0:
-        return _constant(plant.D)
+    some: the outputs and inputs that are asked for, if not all.
+    """
+    ny, p = plant.D.shape
+    rows, columns = some or (list(range(ny)), list(range(p)))
+    if plant.A.shape[0] == 0:
+        return _constant(plant.D[np.ix_(rows, columns)])
+    swap = len(columns) > len(rows)
+    A, B, C, D = (plant.A.T, plant.C.T, plant.B.T, plant.D.T) if swap else (plant.A, plant.B, plant.C, plant.D)
     A, scale, order = balanced(A, permute=True)
     B, C = B[order] / scale[:, None], C[:, order] * scale
-    T, Q = sla.rsf2csf(*sla.schur(A))
-    T, Qh, count = np.ascontiguousarray(T), Q.conj().T, B.shape[1]
-    chunk = max(1, _CHUNK // max(count, 1))
+    A, (T, Q) = np.ascontiguousarray(A), sla.rsf2csf(*sla.schur(A))
+    form = A, np.ascontiguousarray(T), Q
+    whole = _by_schur_form(form, B, C, D)
+    check_same(lambda s: _turned(whole(s), swap), plant, "the Schur form of a first-order plant")
+    at, of = (columns, rows) if swap else (rows, columns)
+    part = _by_schur_form(form, B[:, of], C[at], D[np.ix_(at, of)])
+    return lambda s: _turned(part(s), swap)
 
-    def solve(s: ComplexArray, right: ComplexArray) -> ComplexArray:
-        x = np.ascontiguousarray(Qh @ right)
-        pivoted.triangular(T, s, x)
-        return np.asarray(Q @ x)
+
+def _turned(H: ComplexArray, swap: bool) -> ComplexArray:
+    """Return a response with inputs for outputs, if asked."""
+    return H.transpose(1, 0, 2) if swap else H
+
+
+def _by_schur_form(
+    form: tuple[FloatArray, ComplexArray, ComplexArray], B: FloatArray, C: FloatArray, D: FloatArray
+) -> Transfer:
+    """Return C (s I - A)^-1 B + D with A = Q T Q^H, one step of iterative refinement with A itself."""
+    from ..kernels import resolvent_pivoted as pivoted
+
+    A, T, Q = form
+    Qh, count = Q.conj().T, B.shape[1]
+    chunk, own, last = max(1, _CHUNK // max(count, 1)), Qh @ B, C @ Q
 
     def evaluate(s: ComplexArray) -> ComplexArray:
         H = np.empty((C.shape[0], count, s.size), complex)
         for at in range(0, s.size if count else 0, chunk):
             part = s[at : at + chunk]
             z = np.tile(part, count)  # all columns of B at once: T is read from memory once
-            b = np.repeat(B.astype(complex), part.size, axis=1)
+            y = np.repeat(own, part.size, axis=1)
             with np.errstate(all="ignore"):
-                x = solve(z, b)
-                x += solve(z, b - z * x + A @ x)
-                H[:, :, at : at + chunk] = (C @ x).reshape(-1, count, part.size)
-        return np.asarray((H.transpose(1, 0, 2) if swap else H) + plant.D[:, :, None], complex)
+                pivoted.triangular(T, z, y)
+                x = Q @ y
+                rest = (A @ x.view(float)).view(complex) - z * x  # A is real, and half the work of a complex one
+                rest.reshape(-1, count, part.size)[:] += B[:, :, None]
+                y = np.ascontiguousarray(Qh @ rest)
+                pivoted.triangular(T, z, y)
+                H[:, :, at : at + chunk] = (C @ x + last @ y).reshape(-1, count, part.size)
+        return np.asarray(H + D[:, :, None], complex)
 
-    check_same(evaluate, plant, "the Schur form of a first-order plant")
     return evaluate

@@ -22,7 +22,7 @@ from ..linear.seen import as_seen
 from ..machine.given import is_control, lines_of
 from ..model import ComplexArray, FrequencyModel, Signal, names
 from ..support.kinds import LoopGiven, SystemGiven
-from .evaluate import Transfer, prepared, with_limits
+from .evaluate import Transfer, channels, prepared, with_limits
 from .grids import frequency_model, known_poles
 from .measured import measured_loop
 
@@ -49,12 +49,13 @@ class Series:
 
     def prepared(self) -> Transfer:
         """Return the evaluator of `transfer`, with what does not depend on s done once."""
-        first, second = prepared(self.first), prepared(self.second)
+        second = prepared(self.second)
         rows = [names(self.first.outputs).index(name) for name in names(self.second.inputs)]
         columns = [names(self.first.inputs).index(name) for name in names(self.inputs)]
+        first = channels(self.first, rows, columns)
 
         def evaluate(s: ComplexArray) -> ComplexArray:
-            H = first(s)[np.ix_(rows, columns)]
+            H = first(s)
             with np.errstate(all="ignore"):
                 product: ComplexArray = self.sign * np.einsum("yik,iuk->yuk", second(s), H)
             return product

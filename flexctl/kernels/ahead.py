@@ -1,4 +1,4 @@
-"""Compiling on a second processor: another process makes what will be needed, while this one makes the rest.
+"""Compiling on several processors: another process makes what will be needed, while this one makes the rest.
 
 Both find it in the cache on disk; where both come to the same entry one waits (`cache.Turn`). The other process is
 told the names of entries, line by line, and makes those that it finds under these names with the same contents.
@@ -39,6 +39,21 @@ def ahead(*entries: jit.Entry) -> None:
         address = entry.missing()
         if address is not None:
             _ask(address)
+
+
+def together(*entries: jit.Entry) -> None:
+    """Load entries, those first that no other process compiles: of several that need the same none waits idly.
+
+    Parameters
+    ----------
+    *entries : Entry
+        What is needed, in the order in which it is compiled where nobody else does.
+    """
+    left = list(entries)
+    while left:
+        free = next((entry for entry in left if not entry.elsewhere()), left[0])
+        free.load()
+        left.remove(free)
 
 
 def serve() -> None:

@@ -146,13 +146,14 @@ def _head(key: tuple[str, str]) -> bytes:
 class Turn:
     """One process after the other: the lock of one function, a byte of the file `compiling` in its folder.
 
-    The system frees it when a process ends. Without locks, or after a long wait, nobody waits.
+    The system frees it when a process ends. Without locks, or after a long wait, nobody waits. `free` says whether no
+    other process has it.
     """
 
     _files: ClassVar[dict[str, int]] = {}  # open until the process ends: to close one would free all its bytes
 
-    def __init__(self, folder: str, place: int) -> None:
-        self.place, self.taken = place, False
+    def __init__(self, folder: str, place: int, patience: float = PATIENCE) -> None:
+        self.place, self.taken, self.free = place, False, True
         try:
             import fcntl
 
@@ -160,9 +161,11 @@ class Turn:
                 self._files[folder] = os.open(os.path.join(folder, "compiling"), os.O_RDWR | os.O_CREAT, 0o600)
         except (ImportError, OSError):
             return
-        self._file, self._lock, end = self._files[folder], fcntl.lockf, time.monotonic() + PATIENCE
-        while not self._locks(fcntl.LOCK_EX | fcntl.LOCK_NB) and time.monotonic() < end:
+        self._file, self._lock, end = self._files[folder], fcntl.lockf, time.monotonic() + patience
+        self.free = self._locks(fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while not self.free and time.monotonic() < end:
             time.sleep(0.02)
+            self.free = self._locks(fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.taken = True
 
     def _locks(self, how: int) -> bool:
@@ -208,6 +211,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def holds(self, sig: Any, dispatcher: Any) -> bool:
         """Whether there is a file for a signature."""
         return os.path.exists(self._cache_file.path(self._index_key(sig, dispatcher.targetctx.codegen())))
+
+    def elsewhere(self, sig: Any, dispatcher: Any) -> bool:
+        """Whether another process compiles for a signature just now."""
+        key = self._index_key(sig, dispatcher.targetctx.codegen())
+        turn = Turn(os.path.dirname(self._cache_file.path(key)), int(key[0][:14], 16), 0.0)
+        if turn.free:
+            turn.leave()
+        return not turn.free
 
     def digest(self) -> str:
         """Return a digest of what is compiled."""

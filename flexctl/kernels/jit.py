@@ -174,6 +174,13 @@ class Entry:
         self._announce(kept.cache_path)
         return [self.home, self.py_func.__qualname__, self._index, kept.digest()]
 
+    def elsewhere(self) -> bool:
+        """Whether another process compiles it just now, and this one would have to wait."""
+        if self.missing() is None:
+            return False
+        dispatcher = self.dispatcher()
+        return not dispatcher._compiling_counter and bool(dispatcher._cache.elsewhere(self.signature, dispatcher))
+
     def dispatcher(self) -> Any:
         """Return numba's dispatcher, which may not have compiled anything yet."""
         with _LOCK:

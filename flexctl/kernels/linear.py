@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..model import Compiled, FloatArray, OutputTangent, Turned
+from .ahead import together
 from .jit import entry, kernel
 from .model import OUTPUT, RESIDUAL, TANGENT
 from .tables import FAST
@@ -162,4 +163,5 @@ def compiled(
     parts = [banded(m, w) for m in (M, D, K)] + [B, table(turned), values]
     reals = np.concatenate([np.ascontiguousarray(m, float).ravel() for m in parts])
     ints = np.concatenate([[n, p, ny, w, len(turned)], places]).astype(np.int64)
+    together(residual, tangent, output)
     return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, w, True)

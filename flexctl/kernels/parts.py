@@ -17,7 +17,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import boolean, config, float64, int64, types
 from numba.extending import intrinsic
 
-from .ahead import ahead
+from .ahead import ahead, together
 from .contents import CALLS
 from .engine import Loops
 from .feedback import FEEDBACK, feeding
@@ -306,7 +306,7 @@ def link(loop: Any, places: Sequence[tuple[Motion, tuple[Entry, ...]]], *, feeds
     if feeds:
         needed[0][1].append(feed_part)
     ahead(*(part for _, found in reversed(needed) for part in found))
-    loop.load()
+    together(loop, *(part for _, found in needed for part in reversed(found)))
     for motion, found in needed:
         for number, part in reversed(list(enumerate(found))):
             motion.calls[number] = begin_of(part)

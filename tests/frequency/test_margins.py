@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import beams
 import control as ct
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+import flexctl as fx
 from flexctl.errors import DefinitionError
-from flexctl.frequency import loop_gain, margins, series, transfer
+from flexctl.frequency import evaluate, loop_gain, margins, series, transfer
 from flexctl.frequency.disk import simultaneous
 from flexctl.io.python_control import from_control
+from flexctl.kernels import resolvent_pivoted
 from flexctl.laws.controller import Delayed, LinearLaw
 from flexctl.linear import FirstOrder
 from flexctl.linear.interconnect import loop_poles
@@ -417,3 +420,25 @@ def test_the_side_is_that_of_the_loop_closed_by_its_law(period: float, rate: flo
                           inputs=["u"], outputs=["y", "rate"])
     law = LinearLaw(period, ("y", "rate"), ("u",), Dy=[[-5.0, -rate]])
     assert margins(loop_gain(plant, law)).stable is (stable or (period == 0.0 and rate > 0.0))
+
+
+def test_a_loop_solves_for_its_own_channels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a plant with nine inputs and seventeen outputs a loop of one joint needs one of each."""
+    plant = fx.load_plant("spatial_3r", overrides={"model.elements": 1}).linearise()
+    law = fx.LinearLaw(1e-3, ("joint2_angle", "joint2_rate"), ("joint2_torque",), Dy=[[-400.0, -60.0]])
+    loop = fx.loop_gain(plant, law)
+    s = np.exp(1e-3j * np.linspace(1.0, 3000.0, 7))
+    solved: list[int] = []
+
+    def told(T: Any, z: Any, x: Any, whole: Any = resolvent_pivoted.triangular) -> None:
+        solved.append(x.shape[1])
+        whole(T, z, x)
+
+    evaluator = evaluate.prepared(loop)
+    monkeypatch.setattr(resolvent_pivoted, "triangular", told)
+    L = evaluator(s)
+    assert solved == [7, 7], "and one step of refinement"
+    whole = evaluate.evaluator(loop.first)(s)
+    rows, column = [fx.names(loop.first.outputs).index(name) for name in law.measures], 1
+    assert fx.names(loop.first.inputs)[column] == "joint2_torque"
+    np.testing.assert_allclose(L[0, 0], np.array([400.0, 60.0]) @ whole[rows, column], rtol=1e-9)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -75,3 +77,42 @@ class TestSoon:
         arm = fx.load_plant("ralf").model
         law = fx.LinearLaw(0.0, ("joint1_angle",), ("joint1_command",), Dy=[[0.0]])
         assert self.asked(monkeypatch, analog_loop(arm, law, {}, {})) == []
+
+
+WAITING = """
+import os, pathlib, sys, time
+place, who = pathlib.Path(sys.argv[1]), sys.argv[2]
+from flexctl.kernels import ahead, cache
+from toy import top
+if who == "first":
+    made = top.third.dispatcher()
+    key = made._cache._index_key(top.third.signature, made.targetctx.codegen())
+    turn = cache.Turn(os.path.dirname(made._cache._cache_file.path(key)), int(key[0][:14], 16))
+    (place / "held").touch()
+    end = time.monotonic() + 20.0
+    while not (place / "plain made").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    turn.leave()
+    assert time.monotonic() < end
+else:
+    while not (place / "held").exists():
+        time.sleep(0.01)
+    assert top.third.elsewhere() and not top.plain.elsewhere()
+    whole = top.plain.load
+    top.plain.load = lambda: [whole(), (place / "plain made").touch()][0]
+    ahead.together(top.third, top.plain)
+    assert not top.third.elsewhere() and not top.plain.elsewhere()
+    print(top.third(2.0), top.plain(2.0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no locks there")
+def test_nobody_waits_while_there_is_something_left_to_compile(tmp_path: Path) -> None:
+    """The first of two entries is held by another process until the second one is made."""
+    folder, cache = package(tmp_path / "here"), tmp_path / "cache"
+    with ThreadPoolExecutor() as pool:
+        jobs = [
+            pool.submit(python, WAITING, str(tmp_path), name, folder=folder, cache=cache)
+            for name in ("first", "second")
+        ]
+        assert [job.result(timeout=60.0)[0].strip() for job in jobs] == ["", "216.5 5.0"]

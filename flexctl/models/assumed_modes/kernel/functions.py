@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....kernels.ahead import ahead
+from ....kernels.ahead import ahead, together
 from ....kernels.jit import entry, kernel
 from ....kernels.model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from ....kernels.tables import ENTRY, FAST
@@ -206,5 +206,6 @@ def compiled(model: AssumedModes, driven: tuple[int, ...] = (), levers: tuple[fl
     """Return the compiled model; `driven` are coordinates whose accelerations come in place of their torques."""
     reals, ints = pack(model, driven, levers)
     ahead(output, tangent, residual)
+    together(residual, tangent, output)
     loops = closure.load() if model.pins else None
     return Compiled(residual.load(), tangent.load(), output.load(), reals, ints, model.tree.size - 1, False, loops)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....kernels.ahead import ahead
+from ....kernels.ahead import ahead, together
 from ....kernels.jit import entry, kernel
 from ....kernels.model import CLOSURE, OUTPUT, RESIDUAL, TANGENT
 from ....kernels.tables import ENTRY, FAST
@@ -94,6 +94,7 @@ def compiled(model: AssumedModes, driven: tuple[int, ...], levers: tuple[float, 
     reals, ints = pack(model, driven, levers)
     reals = np.concatenate([reals, cubics.ravel()])
     ahead(hydraulic_output, hydraulic_tangent, hydraulic_residual)
+    together(hydraulic_residual, hydraulic_tangent, hydraulic_output)
     loops = hydraulic_closure.load() if model.pins else None
     functions = hydraulic_residual.load(), hydraulic_tangent.load(), hydraulic_output.load()
     return Compiled(*functions, reals, ints, model.tree.size - 1 + len(cubics), False, loops)
