@@ -65,6 +65,20 @@ def correct(motion, parts):
 
 
 @kernel(**FAST)
+def even_out(motion, scheme, h, change, slow):
+    """Move rates by what the square of the step changes by; see `kernels.stepper`.
+
+    motion.d is the correction, in steps `slow`, for accelerations without their change in the last step h;
+    motion.saved[5] that with it.
+    """
+    shift = scheme.alpha_m - scheme.alpha_f
+    part = (1.0 / 12.0 + shift * (scheme.alpha_m - 0.5 - shift)) * change / (h * slow * slow)
+    for i in range(motion.v.size):
+        motion.a[i] = motion.x[2, i]
+        motion.v[i] += part * (motion.saved[5, i] - motion.d[i])
+
+
+@kernel(**FAST)
 def scale(d, factor):
     """Multiply by a factor."""
     for i in range(d.size):
