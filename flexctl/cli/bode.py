@@ -72,7 +72,8 @@ def bode(
     Numbers in .csv, .json and --json cover all channels unless some are named.
 
     JSON: omega_rad_s, inputs, outputs, modes_outside_hz, response.real and response.imag as [output][input][frequency];
-    plant, model, overrides, version, and whichever of pose, load, held and joint_rates was given.
+    plant, model, overrides, version, whichever of pose, load, held and joint_rates was given, and sigma (standard
+    deviations) of a measured response that has them; pictures shade two of them.
 
     PLANT may also be a linear plant in a .mat, .npz, .json or .mtx file, a plant file of matrices, or a measured
     response in a .mat, .npz or .json file, which is drawn at its own frequencies.
@@ -182,7 +183,7 @@ def _title(about: dict[str, Any]) -> str:
 
 
 def response_csv(found: FrequencyResponse) -> str:
-    """Return a response as comma-separated columns: frequency [Hz], then four columns per channel."""
+    """Return a response as comma-separated columns: frequency [Hz], then four per channel, and its sigma if known."""
     heads, columns = ["frequency [Hz]"], [found.omega / (2 * np.pi)]
     decibel, degrees = found.magnitude_db(), found.phase_deg()
     for i, output in enumerate(found.outputs):
@@ -195,4 +196,7 @@ def response_csv(found: FrequencyResponse) -> str:
             for what, data in (("magnitude [dB]", decibel[i, j]), ("phase [deg]", degrees[i, j])):
                 heads.append(f"{output.name} from {input_.name} {what}")
                 columns.append(data)
+            if found.sigma is not None:
+                heads.append(f"{output.name} from {input_.name} standard deviation [{unit}]")
+                columns.append(found.sigma[i, j])
     return common.csv(heads, columns)

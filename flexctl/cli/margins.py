@@ -154,6 +154,8 @@ def _print(controller: str, plant: str, found: dict[str, Margins], stable: bool 
             cells = [compact(factor * spread, 2) if math.isfinite(spread) else ""] if data else []
             listed.add_row(word, compact(factor * value), *cells, unit, compact(at, 6) if math.isfinite(at) else "")
         common.print_table(f"{controller} on {plant}: loop broken at {drive}", listed)
+        if isinstance(m, MeasuredMargins) and m.outside:
+            common.stdout().print(m.outside, soft_wrap=True, markup=False)
     state = f"MARGINAL, {why}" if why else "UNSTABLE"
     word = {True: "stable", False: f"{state}: these are distances, not margins", None: f"not known: {why}"}[stable]
     common.stdout().print(f"closed loop: {word}", soft_wrap=True, markup=False)

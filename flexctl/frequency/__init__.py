@@ -198,13 +198,18 @@ class FrequencyResponse(Tabular):
         return {**self.provenance, "modes_outside_hz": (self.outside / (2 * np.pi)).tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers of `flexctl bode --json`: response["real"][output][input][frequency], and "imag"."""
+        """Return the numbers of `flexctl bode --json`: response["real"][output][input][frequency], and "imag".
+
+        With sigma[output][input][frequency] where the response has standard deviations.
+        """
+        spread = {} if self.sigma is None else {"sigma": self.sigma.tolist()}
         return {
             "omega_rad_s": self.omega.tolist(),
             "inputs": names(self.inputs),
             "outputs": names(self.outputs),
             "modes_outside_hz": (self.outside / (2 * np.pi)).tolist(),
             "response": {"real": self.response.real.tolist(), "imag": self.response.imag.tolist()},
+            **spread,
         }
 
 

@@ -98,10 +98,20 @@ class MeasuredMargins(Margins):
         """The same in a word; what is marginal a measurement cannot tell."""
         return {True: STABLE, False: UNSTABLE, None: None}[self.stable]
 
+    @property
+    def outside(self) -> str:
+        """Between which lines a crossing is missing; empty where every margin has one."""
+        crossings = {"-180 deg": self.gain_margin_frequency, "0 dB": self.phase_margin_frequency}
+        missing = [word for word, omega in crossings.items() if math.isnan(omega)]
+        low, high = self.band
+        return f"no crossing of {' or of '.join(missing)} from {low:.4g} to {high:.4g} rad/s, the first and the last " \
+               "line: nothing is known outside" if missing else ""
+
     def _lines(self) -> list[str]:
         lines = super()._lines()
         told = [self.sigma.get(key, math.nan) for key in MARGINS]
-        return [f"{line}  +- {s:.2g}" if math.isfinite(s) else line for line, s in zip(lines, told, strict=True)]
+        lines = [f"{line}  +- {s:.2g}" if math.isfinite(s) else line for line, s in zip(lines, told, strict=True)]
+        return [*lines, *([self.outside] if self.outside else [])]
 
     def _verdict(self) -> str:
         return super()._verdict() if self.stable is not None else f"not known: {self.why_unknown}"

@@ -130,7 +130,7 @@ class New(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What friction at the beginning and at the end of substeps changes in rates at their end, for each length."""
+    """Changes of the rates at the end of substeps by friction at their beginning and at their end, for each length."""
 
     first: np.ndarray
     last: np.ndarray

@@ -50,7 +50,7 @@ class Release(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is said of held parameters, and how far what the data ask for would move each free one."""
+    """Remarks on held parameters, and how far what the data ask for would move each free one."""
 
     words: tuple[str, ...]
     moves: FloatArray

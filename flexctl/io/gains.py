@@ -4,7 +4,7 @@
     response, or response_real and response_imag      (outputs, inputs, lines), or a vector of one channel
     sigma                                             standard deviations sqrt(E |error|^2), of the same shape; optional
     dt                                                sample time [s] of a sampled plant, whose input is held; optional
-    inputs, outputs, input_units, output_units        names; u1, y1, .. by default
+    inputs, outputs, input_units, output_units        names, or "name [unit]"; u1, y1, .. by default
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def gains_in(content: Mapping[str, Any], path: Path) -> FrequencyResponse:
     require(spread is None or bool(np.all(spread >= 0.0)), f"{path}: sigma has negative entries, or not numbers")
     finite = bool(np.isfinite(omega).all() and np.isfinite(H).all())
     require(finite, f"{path}: the response has entries that are not finite; leave those lines out")
-    u, y = _labels(content, "input", H.shape[1]), _labels(content, "output", H.shape[0])
     try:
+        u, y = _labels(content, "input", H.shape[1]), _labels(content, "output", H.shape[0])
         note = {"plant": path.stem, "source": path.name}
         if period > 0.0:  # the input of a sampled plant is held
             from ..identify import MeasuredResponse
@@ -84,7 +84,8 @@ def _labels(content: Mapping[str, Any], word: str, count: int) -> tuple[Signal, 
     found, units = (content.get(key) for key in (f"{word}s", f"{word}_units"))
     texts = [found] if isinstance(found, str) else found
     kinds = [units] if isinstance(units, str) else units
-    given = texts if isinstance(texts, list) else None
-    if given is not None and isinstance(kinds, list) and len(kinds) == len(given):
-        given = [Signal(name, unit) for name, unit in zip(given, kinds, strict=True)]
+    given: list[str | Signal] | None = texts if isinstance(texts, list) else None
+    if given is not None and isinstance(kinds, list):
+        require(len(kinds) == len(given), f"{word}_units has {len(kinds)} entries for {len(given)} names")
+        given = [Signal(str(name), unit) for name, unit in zip(given, kinds, strict=True)]
     return signals(word, given, count, "u" if word == "input" else "y")

@@ -8,7 +8,7 @@ restores the identical plant. In MATLAB: ``load plant.mat; sys = ss(A, B, C, D)`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,8 @@ def load_linear(path: str | Path) -> SecondOrder | FirstOrder:
 
     Files that `save_linear` wrote give the identical plant. In any other file the matrices M, K and, if present, D (or
     Damping), B (or B_force), Cq (or C), Cv, Ca, Du, G make a second-order plant, A, B, C, D, dt a first-order one; see
-    `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units as e.g. input_units.
+    `from_matrices`. Labels may come along as coordinates, states, inputs, outputs, with units in brackets
+    ("torque [N m]") or as e.g. input_units.
     MATLAB files of version 7.3 need h5py. `flexctl.io.market` explains how the files of a group are named.
 
     Examples
@@ -282,8 +283,11 @@ def _arguments(record: Record) -> dict[str, Any]:
 
 
 def _units(record: Record, kind: str) -> tuple[Signal, ...]:
-    found = _signals(record, kind)
-    return signals(_LABELS[kind], found, len(found), "")
+    """Return labels as `from_matrices` takes them: without lists of units a unit may stand in the name, "u [N m]"."""
+    word = _LABELS[kind]
+    plain = not {f"{word}_units", f"{word}_descriptions"} & record.keys()
+    found: Sequence[str | Signal] = _list(record, kind) if plain else _signals(record, kind)
+    return signals(word, found, len(found), "")
 
 
 def _refuse_lookalikes(record: Record, given: Mapping[str, Any]) -> None:

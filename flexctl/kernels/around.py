@@ -6,6 +6,7 @@ from numba import config
 
 from .driven import AROUND, driven, said
 from .engine import Loops
+from .feedback import feeding
 from .operations import Operations
 from .parts import ANY, parts
 from .shared import SHARED
@@ -25,7 +26,8 @@ def loops_around(ops: Operations) -> Loops:
         from .dirk import COMPILED, dirk
 
         own = driven(ops, stiff)
-        found |= {False: stepper(own), True: stepper(own, feeds=True), SDIRK: dirk(own, COMPILED)}
+        loop = stepper(own, feed=feeding(own, COMPILED))
+        found |= {False: loop, True: loop, SDIRK: dirk(own, COMPILED)}
         return found
     found.form, found.parts = AROUND, dict.fromkeys(SHARED, PARTS[stiff])
     found |= SHARED

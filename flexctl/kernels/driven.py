@@ -13,7 +13,7 @@ stiffness s_j. A formulation that makes its tangent anew (it has `stiffen`) is g
 more than one of the arm alone, and converges as that does.
 
 Where forces have kinks the joints are looked at again where such a correction leads. It is as good as one of the arm
-alone if they do as their tangents say; if one does not, corrections are made until they are `care` times smaller.
+alone if they do as their tangents say; if one does not, others follow until they do or are `care` times smaller.
 
 One that keeps its factors has the joints at its border: with d0 = S^-1 R and Z_j = S^-1 B_j, d = d0 - sum Z_j s_j p_j,
 a small system. Z_j is kept as long as the factors are, and a step is judged accordingly.
@@ -34,15 +34,14 @@ from .drive_places import (
     CHARGE,
     CHARGE_CHARGE,
     CHARGE_MOTOR,
-    COULOMB,
-    CURRENT_READING,
     FRICTION_READING,
     LINK,
     MOTOR,
+    MOTOR_BRISTLE,
+    MOTOR_CHARGE,
     MOTOR_LINK,
     MOTOR_MOTOR,
     READINGS,
-    RESISTANCE,
     SLOTS,
     TORQUE_READING,
 )
@@ -54,7 +53,7 @@ from .idle import never, no_foresight, no_stiffness, nothing
 from .jit import kernel
 from .lu import factor_full, solve_full
 from .operations import Operations
-from .state import KEEPS, KEPT, MOTION, SHRUNK
+from .state import FROM, KEEPS, KEPT, MOTION, SHRUNK, STRIDE
 from .tables import DONE, INSIDE, INT, MAT, PLAIN, SINGULAR, VEC
 
 
@@ -65,7 +64,8 @@ class Set(NamedTuple):
     columns: np.ndarray  # (k, n) joint angle by the numbers of the kernels
     spans: np.ndarray  # (2 k,) where the entries of each column that are not zero begin and end
     slots: np.ndarray  # (4 k,) where each slot stands in the state around, -1: nowhere, or the link
-    outputs: np.ndarray  # (5,) how many the arm has; 1 while the joints have just been asked about this state; `rough`;
+    outputs: np.ndarray  # (5,) how many the arm has; 1 while the joints have just been asked about this state,
+    # or about where the last correction leads; `rough`;
     # 1: Z is that of these factors; 1: the arm can be stiffened
     own: np.ndarray  # (2 k,) inputs of each joint, or -1
     torques: np.ndarray  # (k,) input of the arm inside
@@ -86,9 +86,10 @@ class Set(NamedTuple):
     inside: np.ndarray  # (k,) those of them in the factors
     holds: np.ndarray  # (k, k) torques that hold back a turn of one joint, by the stiffnesses of all
     care: np.ndarray  # (1,) by what a correction must be smaller where a joint is rough
+    shrunk: np.ndarray  # (2,) what smooth steps know of how corrections shrink, while one is rough
 
 
-SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC, VEC, VEC, MAT, VEC), Set)
+SET = group((MAT, MAT, *(INT,) * 8, VEC, *(MAT,) * 7, INT, VEC, VEC, VEC, MAT, VEC, VEC), Set)
 
 
 class Around(NamedTuple):
@@ -119,6 +120,7 @@ def joints(
         whole([outputs, 0, 1, 0, grows]), whole(own), whole(torques), whole(kept), whole(readings), whole([kinks]),
         zeros(inputs), zeros((4, SLOTS)), zeros((k, SLOTS)), zeros((k, ALL)), zeros((k, 2)), zeros((k, READINGS)),
         zeros((k, n)), zeros((k, k)), zeros(k, np.int64), zeros(k), zeros(k), zeros(k), zeros((k, k)), np.ones(1),
+        zeros(2),
     )
 
 
@@ -153,22 +155,23 @@ def rough(joints, motion, u, parts):
     """Whether a joint, where the correction leads, is not what its tangent makes of it."""
     some = False
     for j in range(joints.torques.size):
-        c, r, seen, local = joints.constants[j], joints.r[j], joints.seen[j], joints.local
+        c, r, S, seen, local = joints.constants[j], joints.r[j], joints.S[j], joints.seen[j], joints.local
         torque = joints.left[j, 0] - joints.left[j, 1] * along(joints, j, motion.d)
+        bristle, charge = S[MOTOR_BRISTLE] / S[BRISTLE_BRISTLE], S[MOTOR_CHARGE] / S[CHARGE_CHARGE]
         stand(joints, j, motion, parts)
         for i in range(2):
             at = joints.own[2 * j + i]
             local[3, i] = u[at] if at >= 0 else 0.0
-        drive(c, local, (0.0, 0.0, 0.0), (r, seen, joints.S[j]))
+        drive(c, local, (0.0, 0.0, 0.0), (r, seen, S))
+        joints.u[joints.torques[j]] = -r[LINK]
         least = SMOOTH * (abs(seen[TORQUE_READING]) + abs(seen[FRICTION_READING]))
         some = some or not abs(r[LINK] - torque) <= least
         if joints.slots[SLOTS * j + MOTOR] >= 0:
             some = some or not abs(r[MOTOR]) <= least
         if joints.slots[SLOTS * j + CHARGE] >= 0:
-            some = some or not abs(r[CHARGE]) <= SMOOTH * c[RESISTANCE] * abs(seen[CURRENT_READING])
+            some = some or not abs(charge * r[CHARGE]) <= least
         if joints.slots[SLOTS * j + BRISTLE] >= 0:
-            rate = local[1, MOTOR if joints.slots[SLOTS * j + MOTOR] >= 0 else LINK]
-            some = some or not abs(r[BRISTLE]) <= SMOOTH * c[COULOMB] * abs(rate)
+            some = some or not abs(bristle * r[BRISTLE]) <= least
     return some
 
 
@@ -299,6 +302,8 @@ def reach(form, motion, cv):
         rate = motion.v[place] if place >= 0 else along(joints, j, motion.v)
         turned = motion.d[place] if place >= 0 else along(joints, j, motion.d)
         part = min(part, reach_of(joints.constants[j], rate, -cv * turned))
+    if part < 1.0 or motion.traits[STRIDE] < np.inf:
+        joints.outputs[1] = 0  # the correction may be shortened
     return part
 
 
@@ -320,11 +325,15 @@ def condensed(inner_solve: Any, stiffen: Any) -> Any:
         for j in range(joints.torques.size):
             size = follow(joints, j, motion.d, size)
         if joints.kinks[0] == 1:
-            if cv == 0.0 or (joints.outputs[2] == 0 and rough(joints, motion, u, (cq, cv, ca))):
-                joints.outputs[2] = 1  # for the rest of the step: sizes are compared with each other
+            if cv == 0.0 or rough(joints, motion, u, (cq, cv, ca)):
+                if joints.outputs[2] == 0:
+                    joints.shrunk[0], joints.shrunk[1] = motion.number[SHRUNK], motion.number[FROM]
+                    joints.outputs[2] = 1
+                size = max(size, min(joints.care[0] * size, ROUGH)) if cv != 0.0 else joints.care[0] * size
+            else:
+                joints.outputs[1] = 1  # where the correction leads, if all of it is taken
             if joints.outputs[2] == 1:
                 motion.number[SHRUNK] = 0.0  # what the second correction was does not tell what it will be
-                size = max(size, min(joints.care[0] * size, ROUGH)) if cv != 0.0 else joints.care[0] * size
         return status, size
 
     return solve
@@ -401,11 +410,12 @@ def driven(ops: Operations, stiff: bool) -> Operations:
     @kernel(**INSIDE)
     def finish(form, motion, u, size):
         """The step stands. At a border the last correction of the arm was not what moved it: its size says nothing."""
-        ask(form.set, motion, u, (0.0, 0.0, 0.0))
+        if form.set.outputs[1] == 0:
+            ask(form.set, motion, u, (0.0, 0.0, 0.0))
         inner_finish(form.inner, form.motion, form.set.u, size if stiff else np.inf)
         form.set.outputs[1] = 1  # what follows a step is that it is measured
         if form.set.outputs[2] == 1:
-            motion.number[SHRUNK] = 0.0
+            motion.number[SHRUNK], motion.number[FROM] = form.set.shrunk[0], form.set.shrunk[1]
 
     @kernel(**INSIDE)
     def refresh(form, motion):

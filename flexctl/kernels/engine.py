@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ConvergenceError, NotAvailable
 from ..model import FloatArray, MechanicalModel
 from . import state, tables
-from .feedback import feedback
+from .feedback import FEEDBACK, Feedback, feedback
 from .state import Gauge, Motion
 from .tables import Acting, Course, Law, Record, Tables, no_law
 
@@ -185,7 +185,7 @@ class Stepper:
         if plan.scheme.stages > 1 and state.SDIRK not in loops:
             raise NotAvailable(f'{model.kind} has no steps of SDIRK4; use method="generalised_alpha"')
         self.u, self.held = u.copy(), np.zeros(u.size)
-        self.known: tuple[Any, Any] = None, None
+        self.known: tuple[Any, Any, Any] = None, None, 0
         self.linked: set[Any] = set()
         motion.number[state.LEVEL] = plan.level
         if plan.begins:
@@ -201,6 +201,11 @@ class Stepper:
         y: FloatArray = self.plan.gauge.readings[0].copy()
         return y
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether each coordinate is one number of the state, at `place`."""
+        return type(self).state is Stepper.state
+
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""
         q, v, place = self.motion.q, self.motion.v, self.place
@@ -211,7 +216,7 @@ class Stepper:
         plan = self.plan
         if law is not self.known[0]:
             inside = feedback(law, self.motion.q.size, self.motion.lam.size, self.u.size) if law.continuous else None
-            self.known = law, inside
+            self.known = law, *self.row_of_law(inside)
         course = Course(plan.tables, plan.record, np.array([first, last]))
         acting = Acting(law, memory, self.held, self.u)
         which = state.SDIRK if plan.scheme.stages > 1 else law.continuous == 1
@@ -220,7 +225,7 @@ class Stepper:
             self.linked.add(which)
             self.link(loop, which)
         form = self.form if self.row is None else self.row.begin
-        result = loop(form, self.motion, self.known[1], acting, course, self.scheme, plan.gauge)
+        result = loop(form, self.motion, self.known[2], acting, course, self.scheme, plan.gauge)
         self.check(result, float(plan.tables.h[min(first, plan.tables.h.size - 1)]))
 
     def row_of_form(self) -> Any:
@@ -230,6 +235,17 @@ class Stepper:
         from .groups import Row
 
         return Row(self.form, self.loops.form)
+
+    def row_of_law(self, inside: Feedback | None) -> tuple[Any, Any]:
+        """Return the row of the room of a continuous law, and where it begins, or the room itself twice."""
+        if self.row is None:
+            return inside, inside
+        if inside is None:
+            return None, 0
+        from .groups import Row
+
+        row = Row(inside, FEEDBACK)
+        return row, row.begin
 
     def link(self, loop: Any, which: Any) -> None:
         """Make a loop ready, and what it calls by its address."""

@@ -62,6 +62,15 @@ def widen(gauge, y):
 
 
 @kernel(**FAST)
+def changes(motion, most):
+    """Whether an acceleration changes by more than this in the step."""
+    found = False
+    for i in range(motion.a.size):
+        found = found | (abs(motion.a[i] - motion.before[i]) > most)  # as in `pieces.swings`
+    return found
+
+
+@kernel(**FAST)
 def change_of(motion):
     """Largest change of an acceleration in the step."""
     largest = 0.0

@@ -4,20 +4,31 @@ The law goes by the trapezoidal rule (in soft steps by the backward Euler rule):
 u = u0 + G y there, G = Dy + C F, F = (I - c A)^-1 c By, with c what is implicit of the step. Newton's matrix is then
 S - B G Y, Y = dy/dq + cv dy/dv; the change, of the rank of u, is solved by Woodbury's formula with the factors of S.
 B enters as the difference of two corrections, Y as a difference of readings nearby.
+
+The loop calls all of it by its address, as what a formulation brings (`parts`): one loop serves sampled and continuous
+laws, and what is here is compiled where a continuous law acts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .groups import group
 from .jit import kernel
-from .law import phase_at
-from .tables import FAST, MAT, VEC
+from .law import phase_at, within_steps
+from .operations import Operations
+from .state import KEEPS
+from .tables import DONE, FAST, MAT, VEC
 
 IMPLICIT, PHASE, READY = range(3)
+ACT, FORESEE, RESPOND, RENEW, START, CLOSE, FINISH = range(7)
+"""Requests of a loop: the command at a grid point, whose readings it takes; to estimate the law at the end of the
+step; to set the inputs by the readings as they are, and to refresh these; readings after a jump; to turn the correction
+of the arm alone into that of the loop; to end the step."""
+NONE = (0.0, 0.0, 0.0, 0.0)
 NEAR = 1e-6  # distance [m or rad] of the readings that give a slope
 
 
@@ -107,13 +118,6 @@ def _gains(law, phase, implicit, f):
 
 
 @kernel(**FAST)
-def read(law, y, f):
-    """Take the readings at the start of a step."""
-    for i in range(law.measures.size):
-        f.readings[0, i] = y[law.measures[i]]
-
-
-@kernel(**FAST)
 def foresee(law, k, tables, step, u, memory, f):
     """Estimate the law at the end of a step.
 
@@ -122,7 +126,7 @@ def foresee(law, k, tables, step, u, memory, f):
     """
     place, part, h, soft = step
     nx, nu, nr, x, there, command = f.E.shape[0], f.G.shape[0], f.reference.shape[1], f.x[0], f.x[1], f.command[0]
-    phase, implicit = phase_at(law, k), h if soft else 0.5 * h
+    phase, implicit = phase_at(law, k), h if soft == 1.0 else 0.5 * h
     if f.key[IMPLICIT] != implicit or f.key[PHASE] != phase:
         _gains(law, phase, implicit, f)
     for j in range(nr):
@@ -216,3 +220,64 @@ def finish(law, f, u, held, memory):
     add(f.F, 0, f.readings[1], 1.0, memory[0, : f.x.shape[1]])
     for j in range(f.readings.shape[1]):
         f.readings[0, j] = f.readings[1, j]
+
+
+def feeding(ops: Operations, made: Callable[[Any], Any]) -> Callable[..., float]:
+    """Return what a continuous law does around a formulation; `made` compiles it, or not.
+
+    It takes the same as a loop, what is asked for, the grid point, and for FORESEE from which to which part of its
+    step, h [s], and whether the step is soft; for CLOSE ca, cv, cq, and whether these factors are new. Returns
+    whether the inputs jumped, or the size of the correction of the loop.
+    """
+    solve, sense, refresh = ops.solve, ops.sense, ops.refresh
+
+    @made
+    def join(form, motion, f, law, u, parts):
+        """Turn motion.d into the correction of the loop; returns its size, inf where that of an input fails."""
+        (ca, cv, cq, new), d, begin, nu = parts, motion.d, law.drives.size, law.drives.size
+        if f.key[READY] == 0.0 or new == 1.0:
+            begin, f.key[READY] = 0, 0.0
+            for i in range(d.size):
+                f.column[i] = d[i]
+            for j in range(nu):
+                u[law.drives[j]] += 1.0
+                status, _ = solve(form, motion, u, ca, cv, cq, motion.traits[KEEPS] != 1.0)
+                u[law.drives[j]] -= 1.0
+                if status != DONE:
+                    return np.inf
+                for i in range(d.size):
+                    f.Z[j, i] = f.column[i] - d[i]
+            for i in range(d.size):
+                d[i] = f.column[i]
+        for j in range(begin, nu + 1):
+            more = approach(j, d, motion, f, cq, cv)
+            sense(form, motion, u, law.measures, f.readings[2])
+            leave(j, more, motion, f)
+        return close(d, motion.q.size, f)
+
+    @made
+    def feed(form, motion, f, acting, course, what, k, parts):
+        """Do what is asked for."""
+        law, u = acting.law, acting.u
+        if what in (RESPOND, RENEW):
+            sense(form, motion, u, law.measures, f.readings[1])
+            respond(law, f, u)
+            if what == RENEW:
+                refresh(form, motion)
+        elif what == CLOSE:
+            return join(form, motion, f, law, u, parts)
+        elif what == FORESEE:
+            foresee(law, k, course.tables, parts, u, acting.memory, f)
+        elif what == FINISH:
+            finish(law, f, u, acting.held, acting.memory)
+        elif what == START:
+            sense(form, motion, u, law.measures, f.readings[0])
+        elif what == ACT:
+            y = course.record.y[k]
+            for i in range(law.measures.size):
+                f.readings[0, i] = y[law.measures[i]]
+            return 1.0 if within_steps(law, k, y, course.tables, acting.memory, acting.held, u) else 0.0
+        return 0.0
+
+    found: Callable[..., float] = feed
+    return found

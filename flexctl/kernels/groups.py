@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -127,10 +126,16 @@ class Row:
         self.kept = row, value, *inner
 
 
-@cache
+_known: dict[int, tuple[Group, tuple[Any, ...]]] = {}
+"""By the identity of a group, which is kept with it: its hash is that of all its fields, made anew every time."""
+
+
 def _dtypes(kind: Group) -> tuple[Any, ...]:
     """Return what the entries of the arrays of a group are."""
-    return tuple(as_dtype(field.dtype) if isinstance(field, types.Array) else None for field in kind.types)
+    if id(kind) not in _known:
+        found = tuple(as_dtype(field.dtype) if isinstance(field, types.Array) else None for field in kind.types)
+        _known[id(kind)] = kind, found
+    return _known[id(kind)][1]
 
 
 @register_model(Group)

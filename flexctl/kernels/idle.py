@@ -36,3 +36,9 @@ def never(form, motion):
 def all_of_it(form, motion, cv):
     """No friction turns round on the way: the whole correction is taken."""
     return 1.0
+
+
+@kernel(**INSIDE)
+def no_feed(form, motion, feedback, acting, course, what, k, parts):
+    """There is no continuous law."""
+    return 0.0

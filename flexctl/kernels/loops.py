@@ -9,6 +9,7 @@ from numba import config
 
 from .dirk import COMPILED, dirk
 from .engine import Loops
+from .feedback import feeding
 from .operations import Operations
 from .parts import parts
 from .shared import SHARED
@@ -39,7 +40,7 @@ def loops(
     found.text = partial(stepper, ops)
     staged = stages or (None if closed else ops)
     if config.DISABLE_JIT:
-        found |= {feeds: stepper(ops, feeds=feeds) for feeds in (False, True)}
+        found |= dict.fromkeys((False, True), stepper(ops, feed=feeding(ops, COMPILED)))
         found |= {} if staged is None else {SDIRK: dirk(staged, COMPILED)}
         return found
     home = home or ops.solve.py_func.__module__

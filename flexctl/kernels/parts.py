@@ -5,7 +5,7 @@ once for all loops that use it, on a second processor while the loop is compiled
 `motion.calls`, and knows of the form no more than where its row begins (`groups.Row`). A call costs some nanoseconds.
 
 There are four: correction, readings, some of the readings (for continuous laws alone), and all the rest, small
-functions with a number each.
+functions with a number each. What a continuous law does is called in the same way, and is the same for all.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from numba.extending import intrinsic
 from .ahead import ahead
 from .contents import CALLS
 from .engine import Loops
+from .feedback import FEEDBACK, feeding
 from .idle import no_stiffness, nothing, whole
 from .jit import Entry, entry, kernel
 from .operations import Operations
 from .pointers import begin_of
-from .state import ALPHA_F, ALPHA_M, BETA, GAMMA_OF, MEASURE, MOTION, REST, SENSE, SOLVE, Motion, Scheme
-from .tables import INSIDE, INT, PART, RECORD, VEC
+from .state import ALPHA_F, ALPHA_M, BETA, FEED, GAMMA_OF, MEASURE, MOTION, REST, SENSE, SOLVE, Motion, Scheme
+from .tables import ACTING, COURSE, INSIDE, INT, PART, RECORD, VEC
 
 FOUND = types.UniTuple(float64, 2)
 (
@@ -57,6 +58,14 @@ def call_measure(context: Any, where: Any, form: Any, motion: Any, u: Any, y: An
 def call_sense(context: Any, where: Any, form: Any, motion: Any, u: Any, rows: Any, y: Any) -> Any:
     """Call some of the readings at an address."""
     return types.void(int64, form, motion, VEC, INT, VEC), _code
+
+
+@intrinsic
+def call_feed(
+    context: Any, where: Any, form: Any, motion: Any, law: Any, acting: Any, course: Any, what: Any, k: Any, parts: Any
+) -> Any:
+    """Call at an address what a continuous law does."""
+    return float64(int64, form, motion, law, acting, course, int64, int64, types.UniTuple(float64, 4)), _code
 
 
 @intrinsic
@@ -163,11 +172,25 @@ def _close(form, motion):
     call_rest(motion.calls[REST], form, motion, CLOSE, 0.0, 0.0, motion.q)
 
 
+@kernel(**INSIDE)
+def feed(form, motion, law, acting, course, what, k, parts):
+    """Serve a request of a loop for a continuous law."""
+    return call_feed(motion.calls[FEED], form, motion, law, acting, course, what, k, parts)
+
+
 ANY = Operations(
     measure, solve, _foresee, _lead, _leap, _finish, _refresh, _limit, _store, sense, _linear, keeps=False, prefers=0.0,
     stiffen=_stiffen, divide=_divide, reach=_reach, begin=_begin, close=_close,
 )
 """Those of whatever formulation the addresses are of; what else there is to say of it stands in motion.traits."""
+
+_feeding = feeding(ANY, kernel(**INSIDE))
+
+
+@entry(float64(int64, MOTION, FEEDBACK, ACTING, COURSE, int64, int64, types.UniTuple(float64, 4)), glue=True, **PART)
+def feed_part(form, motion, feedback, acting, course, what, k, parts):
+    """Serve the requests of all loops for a continuous law, around any formulation."""
+    return _feeding(form, motion, feedback, acting, course, what, k, parts)
 
 
 def parts(ops: Operations, form: Any, home: str) -> tuple[Entry, ...]:
@@ -264,7 +287,7 @@ def by_address(ops: Operations) -> Operations:
 def soon(loops: Loops, which: Any) -> None:
     """Let another process compile a loop and what it calls by its address, while this one compiles something else."""
     if loops.parts:  # not where nothing is compiled
-        ahead(loops[which], *loops.parts[which][: None if which is True else SENSE])
+        ahead(loops[which], *loops.parts[which][: None if which is True else SENSE], *[feed_part][: which is True])
 
 
 def link(loop: Any, places: Sequence[tuple[Motion, tuple[Entry, ...]]], *, feeds: bool = False) -> None:
@@ -279,7 +302,9 @@ def link(loop: Any, places: Sequence[tuple[Motion, tuple[Entry, ...]]], *, feeds
     feeds : bool
         Whether some of the readings are needed by themselves.
     """
-    needed = [(motion, [*found[:SENSE], *(found[SENSE:] if feeds else ())]) for motion, found in places]
+    needed = [(motion, [*found[: None if feeds else SENSE]]) for motion, found in places]
+    if feeds:
+        needed[0][1].append(feed_part)
     ahead(*(part for _, found in reversed(needed) for part in found))
     loop.load()
     for motion, found in needed:

@@ -17,10 +17,10 @@ ROUNDING = 1e-10
 
 
 @kernel(**FAST)
-def predict(motion, h, scheme, soft, straight):
-    """Begin a step with the accelerations extrapolated, or `straight` on; a soft one is of the backward Euler rule.
+def predict(motion, h, scheme, soft):
+    """Begin a step with the accelerations extrapolated; a soft one is of the backward Euler rule.
 
-    motion.d is what accelerations move; returns its largest entry.
+    motion.d is what accelerations move.
     """
     q, v, a, shifted, before, d = motion.q, motion.v, motion.a, motion.shifted, motion.before, motion.d
     if soft:
@@ -28,9 +28,9 @@ def predict(motion, h, scheme, soft, straight):
             before[i] = a[i]
             a[i] = shifted[i] = d[i] = 0.0
             q[i] += h * v[i]
-        return 0.0
+        return
     last = motion.number[LAST]
-    ratio, largest = (h / last if last > 0.0 else 0.0), 0.0
+    ratio = h / last if last > 0.0 else 0.0
     am, af, g = scheme.alpha_m, scheme.alpha_f, 1.0 / (1.0 - scheme.alpha_m)
     b1, b2, g1, g2 = h * h * (0.5 - scheme.beta), h * h * scheme.beta, h * (1.0 - scheme.gamma), h * scheme.gamma
     for i in range(q.size):
@@ -41,9 +41,15 @@ def predict(motion, h, scheme, soft, straight):
         d[i] = b1 * old + b2 * new
         q[i] += h * v[i] + d[i]
         v[i] += g1 * old + g2 * new
-    for i in range(q.size):
-        largest = max(largest, abs(d[i]))
-    return largest
+
+
+@kernel(**FAST)
+def swings(motion, most):
+    """Whether accelerations move a coordinate by more than this."""
+    found = False
+    for i in range(motion.q.size):
+        found = found | (abs(motion.d[i]) > most)  # all are looked at: the loop vectorises
+    return found
 
 
 @kernel(**FAST)
@@ -75,11 +81,20 @@ def shrinking(size, previous, taken, least):
 def save(motion):
     """Keep the state for the case that the step is not good enough."""
     keep = motion.saved
-    for i in range(motion.q.size):
-        keep[0, i], keep[1, i], keep[2, i] = motion.q[i], motion.v[i], motion.a[i]
-        keep[3, i], keep[4, i] = motion.shifted[i], motion.before[i]
+    copy(motion.q, keep[0])
+    copy(motion.v, keep[1])
+    copy(motion.a, keep[2])
+    copy(motion.shifted, keep[3])
+    copy(motion.before, keep[4])
     for i in range(motion.lam.size):
         motion.spare[0, i] = motion.lam[i]
+
+
+@kernel(**FAST)
+def copy(x, y):
+    """Copy one array: a loop over several begins with the question whether any of them overlap."""
+    for i in range(x.size):
+        y[i] = x[i]
 
 
 @kernel(**FAST)
@@ -239,7 +254,7 @@ def bounded(q):
     """Whether every entry is finite and within BOUND."""
     inside = True
     for i in range(q.size):
-        inside = inside and abs(q[i]) <= BOUND
+        inside = inside & (abs(q[i]) <= BOUND)  # as in `swings`
     return inside
 
 

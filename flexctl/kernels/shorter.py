@@ -10,6 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+NAMES = "_flexctl_names"
+"""Attribute of a block: the variables that it names."""
+CLOSURES = frozenset(("make_function", "build_list"))
+REDUCING = frozenset(("reduce", "stencil", "StencilFunc"))
+"""Names of functions, and of types of values, that are put into a function in place of their call."""
+ARRAY_MAKERS = frozenset(("unary", "binop", "inplace_binop", "call", "build_list"))
 FLOATING = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
 
 
@@ -21,7 +27,18 @@ def replaced() -> Iterator[tuple[Any, str, Any]]:
     ImportError, AttributeError
         If this numba has other names.
     """
-    from numba.core import errors, fastmathpass, ir, lowering, postproc, ssa, typeinfer
+    from numba.core import (
+        errors,
+        fastmathpass,
+        ir,
+        ir_utils,
+        lowering,
+        postproc,
+        ssa,
+        typed_passes,
+        typeinfer,
+        untyped_passes,
+    )
 
     modules: list[Any] = [errors, lowering, typeinfer]
 
@@ -32,6 +49,11 @@ def replaced() -> Iterator[tuple[Any, str, Any]]:
     yield ssa, "_run_ssa_block_pass", _unlogged(ir.Assign)
     yield fastmathpass, "rewrite_module", _fused
     yield postproc.PostProcessor, "run", _lazily(postproc)
+    yield ssa, "_run_block_rewrite", _where_named(ssa)
+    closures = _without_closures(untyped_passes, postproc, ir_utils.legalize_single_scope)
+    yield untyped_passes.InlineClosureLikes, "run_pass", closures
+    yield typed_passes.NopythonRewrites, "run_pass", _without_array_expressions(typed_passes, postproc)
+    yield typed_passes, "check_and_legalize_ir", _without_ends(typed_passes, postproc)
     context = _context(errors)
     for module in modules:
         if module.new_error_context is not modules[0].new_error_context:
@@ -111,6 +133,97 @@ def _lazily(postproc: Any) -> Any:
             processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
 
     return run
+
+
+def _where_named(ssa: Any) -> Any:
+    """Return what rewrites the blocks of a function for one variable: those that name it; the others stay."""
+    block_of = ssa.ir.Block
+
+    def rewritten(blocks: Any, states: Any, handler: Any) -> Any:
+        name, made = states["varname"], {}
+        for label, block in blocks.items():
+            names = vars(block).get(NAMES)
+            if names is None:
+                names = {variable.name for statement in block.body for variable in statement.list_vars()}
+                setattr(block, NAMES, names)
+            if name not in names:
+                made[label] = block
+                continue
+            made[label] = new = block_of(scope=block.scope, loc=block.loc)
+            states["label"], states["block"] = label, block
+            new.body = list(ssa._run_ssa_block_pass(states, block, handler))
+            setattr(new, NAMES, names)  # new versions of a variable are not rewritten again
+        return made
+
+    return rewritten
+
+
+def _without_closures(passes: Any, postproc: Any, one_scope: Any) -> Any:
+    """Return the pass that puts closures, reductions and stencils into a function, which asks first for any."""
+    ir, whole = passes.ir, passes.InlineClosureLikes.run_pass
+
+    def run_pass(self: Any, state: Any) -> bool:
+        code = state.func_ir
+        for block in code.blocks.values():
+            for statement in block.body:
+                value = statement.value if isinstance(statement, ir.Assign) else None
+                if isinstance(value, ir.Expr):
+                    odd = value.op in CLOSURES or (value.op == "getattr" and value.attr in REDUCING)
+                elif isinstance(value, ir.Global | ir.FreeVar):
+                    odd = getattr(value.value, "__name__", "") in REDUCING or type(value.value).__name__ in REDUCING
+                else:
+                    continue
+                if odd:
+                    return bool(whole(self, state))
+        postproc.PostProcessor(code).run()
+        if one_scope(code.blocks):
+            block = next(iter(code.blocks.values()))
+            for each in code.blocks.values():
+                for statement in each.body:
+                    for variable in statement.list_vars():
+                        if variable.name not in block.scope.localvars:
+                            block.scope.localvars.define(variable.name, variable)
+        else:
+            passes.fixup_var_define_in_scope(code.blocks)
+        return True
+
+    return run_pass
+
+
+def _without_array_expressions(passes: Any, postproc: Any) -> Any:
+    """Return the pass that rewrites expressions of whole arrays, which asks first for any."""
+    ir, types, whole = passes.ir, passes.types, passes.NopythonRewrites.run_pass
+
+    def run_pass(self: Any, state: Any) -> bool:
+        kinds = state.typemap
+        if any(isinstance(kind, types.StringLiteral) for kind in kinds.values()):
+            return bool(whole(self, state))
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                value = statement.value if isinstance(statement, ir.Assign) else None
+                if not isinstance(value, ir.Expr) or value.op not in ARRAY_MAKERS:
+                    continue
+                array = isinstance(kinds.get(statement.target.name), types.Array)
+                called = kinds.get(value.func.name) if value.op == "call" else None
+                if value.op == "build_list" or (array and not isinstance(called, types.Dispatcher)):
+                    return bool(whole(self, state))
+        postproc.PostProcessor(state.func_ir).run()
+        return True
+
+    return run_pass
+
+
+def _without_ends(passes: Any, postproc: Any) -> Any:
+    """Return what says where variables end, which nobody need know whose arrays have no counts of references."""
+    whole = passes.check_and_legalize_ir
+
+    def legal(code: Any, flags: Any) -> None:
+        if flags.nrt or flags.debuginfo or code.is_generator:
+            whole(code, flags)
+        else:
+            postproc.PostProcessor(code).run()
+
+    return legal
 
 
 def _context(errors: Any) -> Any:

@@ -14,8 +14,8 @@ from .tables import INT, MAT, VEC
 TORQUE, PRESCRIBED, SERVO = 0, 1, 2
 """How a joint is driven."""
 
-SOLVE, MEASURE, REST, SENSE, PARTS = range(5)
-"""Places in `Motion.calls`."""
+SOLVE, MEASURE, REST, SENSE, FEED, PARTS = range(6)
+"""Places in `Motion.calls`; FEED: of what a continuous law does."""
 
 (
     KEEPS, PREFERS, SWING, STRIDE, FAR, SPANS, FORESEEN, POOR, WORSE, CLOSED, ALPHA_M, ALPHA_F, BETA, GAMMA_OF, TRAITS,
@@ -59,7 +59,7 @@ class Motion(NamedTuple):
     x: np.ndarray  # (5, n) local errors, now and before; accelerations meanwhile; what lasts, now and before
     number: np.ndarray  # see the numbers below
     counts: np.ndarray  # steps, iterations, factorisations, rejected steps
-    calls: np.ndarray  # (PARTS,) addresses of what the formulation brings, see `parts`
+    calls: np.ndarray  # (PARTS,) addresses of what the formulation brings, see `parts`, and FEED
     traits: np.ndarray  # (TRAITS,) of the formulation, see above
 
 

@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from . import feedback as continuous
 from .estimate import (
     SOON,
     add_up,
     change_of,
+    changes,
     disturb,
     disturb_by_error,
     forgets,
@@ -52,7 +52,9 @@ from .estimate import (
     weigh,
     widen,
 )
-from .law import called, sampled, within_steps
+from .feedback import ACT, CLOSE, FINISH, FORESEE, NONE, RENEW, RESPOND, START
+from .idle import no_feed
+from .law import called, sampled
 from .operations import Operations
 from .pieces import (
     LOOKS,
@@ -74,6 +76,7 @@ from .pieces import (
     save,
     scale,
     shrinking,
+    swings,
     tired,
 )
 from .state import (
@@ -125,11 +128,12 @@ the last one showed; it is made every eighth step."""
 JUMP, BEGIN, NEWTON, ESTIMATE, LASTING, LOOK = range(6)
 
 
-def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Callable[..., Any]:
+def stepper(ops: Operations, *, feed: Callable[..., Any] = no_feed, plain: bool = False) -> Callable[..., Any]:
     """Return the loop of a formulation, to be compiled by `jit.entry` (or, `plain`, called as it is).
 
-    feeds: with a continuous law, which acts within steps. Of the operations the functions are used; the rest is read
-    from motion.traits, so that one loop serves all formulations whose functions are called by their address.
+    feed: what a continuous law does within steps (`feedback.feeding`); without it there are sampled laws alone. Of the
+    operations the functions are used; the rest is read from motion.traits, so that one loop serves all formulations
+    whose functions are called by their address.
 
     Its arguments are (form, motion, feedback, acting, course, scheme, gauge). It advances from course.span[0] to
     course.span[1] and returns (status, time, iteration, size of the last correction). With both equal the
@@ -137,17 +141,17 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
     """
     measure, solve, foresee, lead, leap = ops.measure, ops.solve, ops.foresee, ops.lead, ops.leap
     finish, refresh, limit_of, store = ops.finish, ops.refresh, ops.limit, ops.store
-    sense, linear, reach = ops.sense, ops.linear, ops.reach
-    act = called if plain else within_steps if feeds else sampled
+    linear, reach, act = ops.linear, ops.reach, called if plain else sampled
 
     def run(form, motion, feedback, acting, course, scheme, gauge):
         law, u, held, tables, record = acting.law, acting.u, acting.held, course.tables, course.record
+        feeds = law.continuous == 1
         number, known, first, last = motion.number, gauge.number, course.span[0], course.span[1]
         traits, q, d, y = motion.traits, motion.q, motion.d, gauge.readings[0]
         keeps, closed, spans = traits[KEEPS] == 1.0, traits[CLOSED] == 1.0, traits[SPANS] == 1.0 and not feeds
         swing, stride, far, foreseen = traits[SWING], traits[STRIDE], traits[FAR], traits[FORESEEN]
         after_jump, rest = (1e-3 if traits[PREFERS] == FULL else REST), (0.1 * REST if closed else REST)
-        whole, k, place, row, more = 1 << DEEPEST, first, 0, 0, 0.0
+        whole, k, place, row = 1 << DEEPEST, first, 0, 0
         arrived, pending, careful, told = first < last, first == last, False, False
         exact, some = linear(form, motion), any_commanded(motion.drive)
         waits = longest_wait(scheme, tables.h[0])
@@ -172,7 +176,10 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 if some:
                     aim(motion, k, 0.0, h)
                     given = leap(form, motion)
-                jump = act(law, k, y, tables, acting.memory, held, u)
+                if feeds:
+                    jump = feed(form, motion, feedback, acting, course, ACT, k, NONE) != 0.0
+                else:
+                    jump = act(law, k, y, tables, acting.memory, held, u)
                 pending = jump or given or number[BEGUN] == 0.0
                 given = given or k == 0 or (feeds and jump)
                 for i in range(u.size):
@@ -182,8 +189,6 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     number[ENOUGH] = number[AGO] = 0.0
                 elif jump and h > 2.0 * SOON:  # of a slow law; after those of a fast one all of the run is soon
                     known[SINCE] = 0.0
-                if feeds:
-                    continuous.read(law, y, feedback)
             # one step, or a part of one
             units, soft = whole >> int(number[LEVEL]), number[SOFT] > 0.0
             part, dt = (place + units) / whole, h * units / whole
@@ -210,8 +215,8 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     lasting = 0.0 if feeds else held[i]
                     u[i] = lasting + tables.after[k, i] if k < last or feeds else u[i]
                 if feeds:  # it answers where the jump leads, as springs of the arm do
-                    here = place / whole
-                    continuous.foresee(law, k, tables, (here, here, 0.0, soft), u, acting.memory, feedback)
+                    ahead = place / whole, place / whole, 0.0, 0.0
+                    feed(form, motion, feedback, acting, course, FORESEE, k, ahead)
             elif not told:  # once: a step that is taken again has changed inputs and torques meanwhile
                 for j in range(u.size):
                     record.u[k, j] = u[j]
@@ -227,19 +232,16 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         go_back(motion)
                         refresh(form, motion)
                         if feeds:
-                            sense(form, motion, u, law.measures, feedback.readings[1])
-                            continuous.respond(law, feedback, u)
-                            refresh(form, motion)
+                            feed(form, motion, feedback, acting, course, RENEW, k, NONE)
                         if row == 2 or not matters(gauge, scheme, dt):
                             break
                         disturb_by_error(motion, ca)
                         phase, fresh = LASTING, not keeps
                     else:
-                        change = change_of(motion)
-                        if soft or not (known[WAIT] <= 0.0 or change > 1.5 * known[CHANGE]):
+                        if soft or not (known[WAIT] <= 0.0 or changes(motion, 1.5 * known[CHANGE])):
                             known[WAIT] -= 1.0
                             break
-                        known[CHANGE] = change
+                        known[CHANGE] = change_of(motion)
                         disturb(motion, ca * dt * dt * (scheme.beta - 1.0 / 6.0))
                         phase, fresh = ESTIMATE, not keeps
                 if phase == BEGIN:
@@ -247,8 +249,9 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     if some:
                         aim(motion, k, part, h)
                         foresee(form, motion, dt, scheme)
-                    moved = predict(motion, dt, scheme, soft, careful)
-                    if careful or moved > swing:  # as after a force jumps on a light node: begin where the rates lead
+                    predict(motion, dt, scheme, soft)
+                    # as after a force jumps on a light node: begin where the rates lead
+                    if careful or (swing < np.inf and swings(motion, swing)):
                         correct(motion, (cq, cv, ca, cs * ca))
                     if some:
                         lead(form, motion)
@@ -258,15 +261,15 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         curved = 4.0 * part * (1.0 - part) * tables.bulge[k, i]
                         u[i] = end if part == 1.0 else begun + part * (end - begun) + curved
                     if feeds:
-                        continuous.foresee(law, k, tables, (place / whole, part, dt, soft), u, acting.memory, feedback)
+                        ahead = place / whole, part, dt, 1.0 if soft else 0.0
+                        feed(form, motion, feedback, acting, course, FORESEE, k, ahead)
                     limit = limit_of(form, motion, scheme.tolerance, dt)
                     aged = not (full or exact) and (number[YOUNG] >= AGE or tired(number, traits[POOR], traits[WORSE]))
                     # the direction in which closures are met is that of the tangent: of given steps that of this one
                     fresh = full or careful or (closed and scheme.slack == 0.0) or number[FACTORED] != key or aged
                     phase = NEWTON
                 if feeds:
-                    sense(form, motion, u, law.measures, feedback.readings[1])
-                    continuous.respond(law, feedback, u)
+                    feed(form, motion, feedback, acting, course, RESPOND, k, NONE)
                 status, size_now = solve(form, motion, u, over if phase == JUMP else ca, cv, cq, fresh)
                 if status != DONE or not np.isfinite(size_now):
                     status, size = max(status, NOT_CONVERGED), size_now
@@ -280,24 +283,11 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                     number[FACTORED], number[YOUNG], number[CONVERGENCE], number[FIRST] = key, 0.0, UNKNOWN, 0.0
                     changed = iteration > 0
                 if feeds:
-                    begin_at = law.drives.size
-                    if feedback.key[continuous.READY] == 0.0 or (fresh and iteration == 0):
-                        begin_at, feedback.key[continuous.READY] = 0, 0.0
-                        for i in range(d.size):
-                            feedback.column[i] = d[i]
-                        for j in range(law.drives.size):
-                            u[law.drives[j]] += 1.0
-                            status, size_now = solve(form, motion, u, ca, cv, cq, not keeps)
-                            u[law.drives[j]] -= 1.0
-                            for i in range(d.size):
-                                feedback.Z[j, i] = feedback.column[i] - d[i]
-                        for i in range(d.size):
-                            d[i] = feedback.column[i]
-                    for j in range(begin_at, law.drives.size + 1):
-                        more = continuous.approach(j, d, motion, feedback, cq, cv)
-                        sense(form, motion, u, law.measures, feedback.readings[2])
-                        continuous.leave(j, more, motion, feedback)
-                    size_now = continuous.close(d, q.size, feedback)
+                    ahead = ca, cv, cq, 1.0 if fresh and iteration == 0 else 0.0
+                    size_now = feed(form, motion, feedback, acting, course, CLOSE, k, ahead)
+                    if not np.isfinite(size_now):
+                        status, size = NOT_CONVERGED, size_now
+                        break
                 if phase in (ESTIMATE, LASTING):
                     row = 1 if phase == ESTIMATE else 2
                     if row == 1:
@@ -306,9 +296,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         venture_lasting(motion, dt, 3.0)
                     refresh(form, motion)
                     if feeds:
-                        sense(form, motion, u, law.measures, feedback.readings[1])
-                        continuous.respond(law, feedback, u)
-                        refresh(form, motion)
+                        feed(form, motion, feedback, acting, course, RENEW, k, NONE)
                     phase = LOOK
                     continue
                 if phase == JUMP:  # which carries over to the shifted acceleration; coordinates move for the while
@@ -334,14 +322,12 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         if looks > 0:
                             continue
                     elif feeds:  # its rates begin there too
-                        sense(form, motion, u, law.measures, feedback.readings[0])
+                        feed(form, motion, feedback, acting, course, START, k, NONE)
                     for i in range(q.size):
                         q[i] = motion.saved[0, i]
                     refresh(form, motion)
                     if feeds:
-                        sense(form, motion, u, law.measures, feedback.readings[1])
-                        continuous.respond(law, feedback, u)
-                        refresh(form, motion)
+                        feed(form, motion, feedback, acting, course, RENEW, k, NONE)
                     number[LAST], iteration = 0.0, 0
                     number[FACTORED] = 0.0 if over == 1.0 else number[FACTORED]
                     number[BEGUN] = 1.0 if first < last else 0.0
@@ -399,9 +385,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                         return DIVERGED, tables.t[k + 1], float(iteration), size
                     finish(form, motion, u, size)
                     if feeds:
-                        sense(form, motion, u, law.measures, feedback.readings[1])
-                        continuous.respond(law, feedback, u)
-                        refresh(form, motion)
+                        feed(form, motion, feedback, acting, course, RENEW, k, NONE)
                     row, phase = 0, LOOK
                 elif enough:
                     status = NOT_CONVERGED
@@ -430,7 +414,7 @@ def stepper(ops: Operations, *, feeds: bool = False, plain: bool = False) -> Cal
                 number[LAST], number[YOUNG] = (0.0 if soft else dt), number[YOUNG] + 1.0
                 number[SOFT] = max(number[SOFT] - 1.0, 0.0)
                 if feeds:
-                    continuous.finish(law, feedback, u, held, acting.memory)
+                    feed(form, motion, feedback, acting, course, FINISH, k, NONE)
                 if place == whole:
                     k, place, arrived = k + 1, 0, True
                 continue

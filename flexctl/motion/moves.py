@@ -428,8 +428,9 @@ class Part:
         """Return the signal at times t [s]."""
         # the left limit at a breakpoint is the value a hair earlier; elsewhere it is the value to the last bit
         t = np.asarray(t, float)
-        hair = np.isin(t, self.breakpoints) if before else False
-        return self.motion(np.where(hair, np.nextafter(t, -np.inf), t))[self.part] - self.origin
+        if before and self.breakpoints:
+            t = np.where(np.isin(t, self.breakpoints), np.nextafter(t, -np.inf), t)
+        return self.motion(t)[self.part] - self.origin
 
 
 def acceleration_of(motion: Motion) -> Part:

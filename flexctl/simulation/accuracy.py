@@ -50,6 +50,8 @@ OVER = 10.0 / 3.0
 MOST = 2.0 / 3.0
 """Of a change by steps at least four times as long no more is taken for an error: it falls at first order, or faster,
 and 1/3 is then left of it. Derived, times two."""
+SURELY = 2.0 / 7.0
+"""The same of a change by steps eight times as long, where hardly anything is another in them. Derived, times two."""
 INPUTS = 8.0
 """By so much, or by how much longer the steps of a pilot are, errors of inputs fall at most. Chosen: steps of a quarter
 make 16 times at second order and 4 at first; of 29 torques the arms with good runs were claimed 3 times too large."""
@@ -275,7 +277,7 @@ class Accuracy:
         return bool(np.all(errors[own] <= rtol * self.ranges[own]))
 
     def beside(
-        self, pilot: Accuracy, outputs: FloatArray, inputs: FloatArray, longer: int
+        self, pilot: Accuracy, outputs: FloatArray, inputs: FloatArray, longer: int, *, sure: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return the errors of outputs and inputs that a pilot tells, from which the run is so far apart.
 
@@ -292,10 +294,14 @@ class Accuracy:
             The largest differences.
         longer : int
             By how much the steps of the pilot are longer.
+        sure : bool
+            Whether nothing swings out of time that can be seen: no more is left then than at first order, times two,
+            and sums of local errors need not be known to a factor.
         """
         self.piloted = True
         fell = np.clip(pilot.gauge.error / np.maximum(self.gauge.error, 1e-300), 1.1, longer**2)
-        left = np.minimum(self.gauge.error / OVER, MOST * outputs)
+        over, most = (1.0, SURELY) if sure else (OVER, MOST)
+        left = np.minimum(self.gauge.error / over, most * outputs)
         own = (self.kind == state.CONTROLLED) & (self.gauge.error > CLAIM * DEFAULT * self.ranges) & self._moves()
         slowest = float(fell[own].min(initial=max(INPUTS, longer)))
         return np.maximum(PILOTED / (fell - 1.0) * outputs, left), SURER * PILOTED / (slowest - 1.0) * inputs
@@ -303,6 +309,11 @@ class Accuracy:
     def at_least(self, found: FloatArray, more: FloatArray, rtol: float) -> FloatArray:
         """Return errors that one estimate finds; where another finds more, as much as the tolerance lets be."""
         return np.maximum(found, np.minimum(more, 0.99 * rtol * self.ranges))  # what is within it is not warned of
+
+    def tiny(self, errors: FloatArray, rtol: float) -> bool:
+        """Whether these errors, also of what is not controlled, are as small as is claimed of other runs at least."""
+        own = (self.kind != state.LEFT) & self._moves()
+        return bool(np.all(errors[own] <= CLAIM * rtol * self.ranges[own]))
 
     def expect(self, pilot: Accuracy) -> None:
         """Take the ranges of a pilot for those that are expected."""

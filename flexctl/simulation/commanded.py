@@ -1,9 +1,9 @@
 """Runs in which joints are commanded: what `simulate(.., motions=..)` makes of a model.
 
-A model with its own `stepper` takes commands as they are. Any other model that names its `joints` is wrapped by
-`wrappers.motion_driven` and gets the accelerations of the motions as inputs; the angles then follow up to the error of
-the integrator, and the torques are outputs. Servo joints get angle and rate as inputs in either case, hydraulic ones
-the angle less the reference angle.
+A model with its own `stepper` takes commands as they are, flexible joints that torques drive as those whose motors are
+led. Any other model that names its `joints` is wrapped by `wrappers.motion_driven` and gets the accelerations of the
+motions as inputs; the angles then follow up to the error of the integrator, and the torques are outputs. Servo joints
+get angle and rate as inputs in either case, hydraulic ones the angle less the reference angle.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ def commanded(
     taken = {torque for torque, joint in torques.items() if joint in found} | set(signals)
     for name in (*(() if law is None else law.drives), *inputs):
         require(name not in taken, f'"{name}" is driven although its joint is commanded; leave one of them out')
+    other = None if plant is not inner else _with_led_motors(inner, [x for x in torques.values() if x in found])
+    if other is not None:
+        return commanded(other, law, motions, inputs)
     began = None
     if isinstance(inner, Startable):
         began = inner.start({name: [float(x) for x in motion(0.0)[:2]] for name, motion in found.items()})
@@ -85,6 +88,15 @@ def commanded(
     if began is None:
         began = _moved(inner, found)
     return Commanded(motion_driven(inner, driven) if driven else inner, {}, signals, began)
+
+
+def _with_led_motors(plant: MechanicalModel, joints: list[str]) -> MechanicalModel | None:
+    """Return the arm with its flexible joints led at their motors, if that is what is commanded: in compiled steps."""
+    if not any(name.endswith("_motor") for name in joints):
+        return None
+    from ..models.wrappers.led_motors import led_instead  # needs numba
+
+    return led_instead(plant, joints)
 
 
 def _of_inputs(

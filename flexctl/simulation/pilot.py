@@ -19,11 +19,16 @@ from ..abilities import has_kinks
 from ..errors import ConvergenceError
 from ..kernels.schemes import SCHEMES
 from ..model import FloatArray
-from .defaults import SEES
+from .defaults import CLAIM, SEES
 
 if TYPE_CHECKING:
     from .run import Run, Setup
 
+LONGEST, MANY = 8, 4000
+"""Steps of a pilot that comes first, in those of the grid, and the points from which on a run has it. Chosen: the
+eighth of a run that it saves is then more than it takes to prepare another pilot."""
+SHORT = 16
+"""Such a part of a run is looked at before that pilot is relied on. Chosen: moves mostly begin with the run."""
 LONGER = 4
 """Steps of the pilot, in those of the grid. Chosen: with 2 all runs cost a quarter more; with 8 the pilot misses what
 swings, and 3 of 20 arms were taken in shorter steps for it."""
@@ -51,12 +56,22 @@ def taken(
     Returns whether some are. What the run has recorded before, if anything, is of steps of the grid.
     """
     accuracy, rtol, done = run.accuracy, asked.rtol, bool(np.isfinite(run.accuracy.gauge.low).any())
+    begun, last = 0.0, None
+    pilot = in_longer_steps(run, LONGEST) if run.t.size > MANY else None
+    if pilot is not None and not pilot.accuracy.halvings(rtol, LONGEST) and _alike(run, pilot, rtol):
+        if not done:
+            accuracy.expect(pilot.accuracy)
+            if not in_parts(run, asked, whole, 0, partial(_part, report, begun)):
+                return False
+            done, begun = True, 0.5
+        if surely(run, pilot, rtol):
+            return True
     pilot = in_longer_steps(run, LONGER)
     if pilot is None:
         return False
     if not done:
         accuracy.expect(pilot.accuracy)
-    level, begun, last = 0 if done else pilot.accuracy.halvings(rtol, LONGER), 0.0, None
+    level = 0 if done else pilot.accuracy.halvings(rtol, LONGER)
     while level <= most:
         if not done:
             shown = partial(_part, report, begun)
@@ -78,6 +93,31 @@ def taken(
         last = run.record.y.copy(), run.record.u.copy(), accuracy.gauge.error.copy()
         level += 1
     return False
+
+
+def surely(run: Run, pilot: Run, rtol: float) -> bool:
+    """Take for the error what a pilot in steps eight times as long tells, if that is tiny; returns whether it is.
+
+    It misses what swings, and is believed only where hardly anything is another in it.
+    """
+    y, u = apart(run, pilot)
+    found, changed = run.accuracy.beside(pilot.accuracy, y, u, LONGEST, sure=True)
+    if not run.accuracy.tiny(found, rtol):
+        return False
+    run.accuracy.second, run.changed = found, changed
+    return True
+
+
+def _alike(run: Run, pilot: Run, rtol: float) -> bool:
+    """Whether the first part of a run says that such a pilot may be believed: a pilot as usual changes little of it."""
+    setup = lengthened(run.setup, LONGER)
+    other = _lengthened(run, replace(setup, duration=setup.step * (run.t.size // (LONGER * SHORT))))
+    if other is None:
+        return False
+    from .accuracy import SURELY  # numba
+
+    y, _ = apart(other, pilot)
+    return pilot.accuracy.good(SURELY * y, CLAIM * rtol)
 
 
 def smooth(setup: Setup, report: Callable[[float], None]) -> Run | None:
@@ -117,7 +157,10 @@ def in_longer_steps(run: Run, times: int) -> Run | None:
 
     Its steps are divided where those of the run are: what a signal does besides makes the pilot worse, not the run.
     """
-    setup = lengthened(run.setup, times)
+    return _lengthened(run, lengthened(run.setup, times))
+
+
+def _lengthened(run: Run, setup: Setup) -> Run | None:
     if setup.duration < 2.0 * setup.step:
         return None
     other = type(run)(replace(setup, record_states=False), [t for t in run.points if t < setup.duration])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,27 @@ def test_measured_responses_are_drawn(folder, tmp_path) -> None:
     assert (tmp_path / "frf.png").stat().st_size > 10_000
     said(folder, "bode", "frf.npz", "--from", "1", "--to", "10", "-o", str(tmp_path / "frf.csv"))
     assert np.loadtxt(tmp_path / "frf.csv", delimiter=",", skiprows=1)[:, 0].max() <= 10.0
+
+
+def test_standard_deviations_are_not_dropped(folder, tmp_path) -> None:
+    """A line is off by sigma / sqrt(2) along its gain: 1 % is 0.06 dB, of which two are shaded either side."""
+    numbers = json.loads(said(folder, "bode", "frf.npz", "--json").stdout)
+    gain = np.abs(np.array(numbers["response"]["real"]) + 1j * np.array(numbers["response"]["imag"]))
+    np.testing.assert_allclose(numbers["sigma"], 0.01 * gain, rtol=1e-12)
+    said(folder, "bode", "frf.npz", "-o", str(tmp_path / "frf.csv"))
+    heads = (tmp_path / "frf.csv").read_text().splitlines()[0].split(",")
+    table = np.loadtxt(tmp_path / "frf.csv", delimiter=",", skiprows=1)
+    (at,) = (k for k, head in enumerate(heads) if head.startswith("joint1_rate from joint1_torque standard deviation"))
+    np.testing.assert_allclose(table[:, at], np.array(numbers["sigma"])[1, 0], rtol=1e-6)
+    with np.load(folder / "frf.npz") as lines:
+        signals = (fx.Signal("u", "N m"),), (fx.Signal("y", "rad"),)
+        data = fx.FrequencyResponse(lines["omega"], lines["response"][:1], *signals, sigma=lines["sigma"][:1])
+    top, bottom = fx.plot.bode(data).axes
+    (shade,), (turn,) = top.collections, bottom.collections
+    middle = data.magnitude_db()[0, 0]
+    box = shade.get_paths()[0].vertices[:, 1]
+    assert box.max() == pytest.approx(middle.max() + 20.0 * np.log10(1.0 + np.sqrt(2.0) * 0.01), abs=1e-9)
+    assert np.ptp(turn.get_paths()[0].vertices[:, 1]) == pytest.approx(
+        np.ptp(data.phase_deg()[0, 0]) + 2.0 * np.degrees(np.sqrt(2.0) * 0.01), abs=1e-6)
+    assert "sigma" not in replace(data, sigma=None).to_dict()
+    assert not fx.plot.bode(replace(data, sigma=None)).axes[0].collections

@@ -149,3 +149,17 @@ def test_what_data_do_not_tell_is_asked_for(plant) -> None:
         fx.transfer(data_of(plant), s=[1j])
     with pytest.warns(fx.DataWarning, match="what runs is a plant fitted to its lines"):
         fx.simulate(data_of(plant), inputs={"voltage": fx.bang_bang(1.0, 0.005)}, duration=0.01)
+
+
+def test_an_infinite_margin_is_one_within_the_lines() -> None:
+    """1/(s (s + 1)) never turns by 180 deg, but nobody knows of a plant beyond its last line."""
+    omega = np.geomspace(0.1, 100.0, 400)
+    law = fx.LinearLaw(0.0, ("y",), ("u",), Dy=[[-1.0]])
+    for lag, told in ((0.0, "no crossing of -180 deg from 0.1 to 100 rad/s"), (1.0 / 300.0, "")):
+        H = 1.0 / (1j * omega * (1j * omega + 1.0) * (1.0 + lag * 1j * omega))
+        data = fx.FrequencyResponse(omega, H[None, None], (fx.Signal("u"),), (fx.Signal("y"),))
+        found = margins_of(data, law)
+        assert found.outside.startswith(told)
+        assert bool(found.outside) == bool(told) == ("nothing is known outside" in str(found))
+    quiet = margins_of(fx.FrequencyResponse(omega, 1e-3 * H[None, None], (fx.Signal("u"),), (fx.Signal("y"),)), law)
+    assert quiet.outside.startswith("no crossing of 0 dB from 0.1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 
 import numpy as np
 import pytest
@@ -125,6 +126,32 @@ def test_measured_responses(tmp_path, suffix) -> None:
     np.savez(tmp_path / "odd.npz", omega=w, response=H[:, :, :5])
     with pytest.raises(fx.DefinitionError, match=r"response has shape .* give \(outputs, inputs, 20\)"):
         opened(tmp_path / "odd.npz")
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".npz", ".json"])
+def test_names_with_units_in_brackets(tmp_path, suffix) -> None:
+    """As `from_matrices` and records take them, first and second order."""
+    first = {"A": [[0.0, 1.0], [-4.0, -0.1]], "B": [[0.0], [1.0]], "C": [[1.0, 0.0]], "D": [[0.0]]}
+    second = {"M": [[1.0]], "K": [[4.0]], "B": [[1.0]], "C": [[1.0]]}
+    path = tmp_path / f"plant{suffix}"
+    for matrices in (first, second):
+        texts = {"inputs": ["motor [N m]"], "outputs": ["angle [rad]"]}
+        if suffix == ".json":
+            path.write_text(json.dumps({**matrices, **texts}))
+        elif suffix == ".npz":
+            np.savez(path, **{key: np.array(value) for key, value in matrices.items()}, **texts)
+        else:
+            sio.savemat(path, {**matrices, **{key: cell(value) for key, value in texts.items()}})
+        plant = fx.load_linear(path)
+        assert [(s.name, s.unit) for s in (*plant.inputs, *plant.outputs)] == [("motor", "N m"), ("angle", "rad")]
+
+
+def test_units_of_a_response_that_do_not_fit_its_names(tmp_path) -> None:
+    path, w = tmp_path / "frf.npz", np.geomspace(1.0, 10.0, 20)
+    H = np.ones((2, 1, 20), complex)
+    np.savez(path, omega=w, response=H, outputs=["angle", "rate"], output_units=["rad"])
+    with pytest.raises(fx.DefinitionError, match="output_units has 1 entries for 2 names"):
+        opened(path)
 
 
 def test_a_plant_file_of_matrices(tmp_path) -> None:

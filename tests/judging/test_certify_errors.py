@@ -127,6 +127,36 @@ def test_rest_that_the_error_of_a_run_leaves_open() -> None:
         assert bool(sustained(run, law, reference, doubted=True)) == bool(doubted)
 
 
+@pytest.mark.parametrize(
+    ("tail", "rate", "decay", "begins"),
+    [
+        (0.15, 20.0, 2.0, "not examined whether it settles: the run ends 0.15 s after its motion"),  # half a cycle
+        (1.0, 20.0, 2.0, "not examined"),  # three cycles of a loop that is to fall by 1/e in the half of it
+        (4.0, 20.0, 2.0, "x goes on"),  # a half of it is enough for any stable loop
+        (1.0, 200.0, 2.0, "x goes on"),  # thirty cycles
+        (0.15, 20.0, np.inf, "x g"),  # no linear loop that might do it
+    ],
+)
+def test_a_run_that_ends_too_soon_is_not_called_unstable(tail: float, rate: float, decay: float, begins: str) -> None:
+    t = np.linspace(0.0, 1.0 + tail, 2001)
+    y = np.where(t < 1.0, 0.1 * t, 0.1 + 0.01 * np.sin(rate * (t - 1.0) - 2.0))[:, None]
+    law = fx.LinearLaw(1e-3, ("x",), ("u",), ("x",), Dy=[[-1.0]], Dr=[[1.0, 0.0, 0.0]])
+    zero = np.zeros((t.size, 1))
+    run = fx.Response(t, y, zero, zero, (fx.Signal("x", "m"),), (fx.Signal("u", "N"),))
+    assert sustained(run, law, {"x": quintic(0.0, 0.1, 1.0)}, decay).startswith(begins)
+
+
+def test_a_point_whose_run_ends_too_soon_is_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flexctl.judging.certify import robust
+
+    monkeypatch.setattr(robust, "sustained", lambda *rest, **options: "not examined whether it settles: too soon")
+    law = fx.LinearLaw(1e-3, ("joint1_angle", "joint1_rate"), ("joint1_torque",), ("joint1_angle",), **GAINS)
+    settings = {"model.sections": 4, "damping": SETTINGS["damping"]}
+    item = fx.Scenario("move", quintic(0.0, 0.1, 0.2), 0.4, settings, options={"method": "march"})
+    point = robust.point(fx.load_plant("tokhi_azad_1994"), law, item, robust.Point(0.01, 0.0, None))
+    assert (point.state, point.examined, point.sustained) == ("not examined", False, "")
+
+
 def test_a_finer_run_decides_what_the_error_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
     from flexctl.judging.certify import robust
 
@@ -144,3 +174,8 @@ def test_a_finer_run_decides_what_the_error_leaves_open(monkeypatch: pytest.Monk
     assert point.state == "DOES NOT SETTLE"
     assert asked[0] is asked[1]
     assert asked[2] is not asked[0]
+
+
+def test_a_time_that_a_run_does_not_reach_is_said_so() -> None:
+    answer = verdict(replace(found(), runs={"move": {"x.settle_1pct_s": math.inf}}), "x.settle_1pct_s", 1.0)
+    assert (answer.word, answer.found) == ("NOT MET", "not within the run (move)")

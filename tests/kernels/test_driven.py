@@ -56,6 +56,25 @@ def test_smooth_stretches_of_joints_with_kinks_cost_no_corrections(kind: str) ->
 
 
 @pytest.mark.filterwarnings("ignore::flexctl.AccuracyWarning")  # given steps
+@pytest.mark.parametrize(("name", "kind", "law", "most"), [
+    ("planar_2r_flexible", "timoshenko_planar", "lugre", 1.07),  # 1.12 where bristles are judged by their rate alone
+    ("planar_2r_flexible", "timoshenko_planar", "tanh", 1.15),
+    ("spatial_3r", "timoshenko_spatial", "tanh", 1.15),  # 1.25 where one look is for the rest of a step
+])
+def test_joints_that_stick_and_slide_cost_few_corrections(name: str, kind: str, law: str, most: float) -> None:
+    """Where joints do as their tangents say, corrections are the arm's own; smooth steps keep what they know."""
+    given = {"lugre": {"bristle_stiffness": 40.0, "bristle_damping": 0.01}, "tanh": {"creep_rate": 1e-2}}
+    rubbing = fx.Joint(hub_inertia=0.02, friction=0.1, friction_law=fx.Friction(kind=law, coulomb=0.02, **given[law]))
+    plain, work = fx.load_plant(name).arm, []
+    for joint in (fx.Joint(hub_inertia=0.02), rubbing):
+        model = fx.build(replace(plain, joints=(joint,) * len(plain.joints)), kind)
+        torques = [f"joint{i}_torque" for i in range(1, len(plain.joints) + 1)]
+        pushes = dict(zip(torques, (Sine(push, 1.0) for push in (0.2, -0.08, 0.05)), strict=False))
+        work.append(fx.simulate(model, inputs=pushes, duration=1.0, step=1e-3).provenance)
+    assert work[1]["iterations"] / work[1]["steps"] <= most * work[0]["iterations"] / work[0]["steps"]
+
+
+@pytest.mark.filterwarnings("ignore::flexctl.AccuracyWarning")  # given steps
 def test_stiffnesses_in_the_factors_and_at_the_border_give_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Springs that stiffen, limits and friction move away from what was factored: the border has the difference."""
     motor = fx.Motor(torque_constant=0.05, resistance=1.0, rotor_inertia=1e-5, gear_ratio=50.0, max_current=2.0)

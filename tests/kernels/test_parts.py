@@ -65,3 +65,25 @@ def test_two_arms_of_other_formulations_run_by_turns() -> None:
     for name, y in first.items():
         assert np.abs(y).max() > 0.0
         np.testing.assert_array_equal(pushed(name).y, y)
+
+
+MIXED = """
+import flexctl as fx
+from flexctl.kernels import jit
+arm = fx.load_plant("planar_2r_flexible")
+gains = {"measures": ("joint1_angle", "joint1_rate"), "drives": ("joint1_torque",), "Dy": [[-50.0, -5.0]]}
+for period in (1e-3, 0.0):
+    fx.simulate(arm, fx.LinearLaw(period, **gains), duration=4e-3, step=1e-3)
+for (module, name), made in jit.made.items():
+    for entry in made:
+        if entry._ready:
+            print(module.removeprefix("flexctl."), name.rpartition(".")[2])
+"""
+
+
+def test_sampled_and_continuous_laws_have_one_loop() -> None:
+    """A run that has both compiles it once; the continuous law brings what it does within a step, by itself."""
+    told = subprocess.run([sys.executable, "-c", MIXED], check=True, capture_output=True, text=True, env=os.environ)
+    home = "models.timoshenko_planar.kernel.operations"
+    parts = [f"{home} {part}" for part in ("solve_part", "measure_part", "rest_part", "sense_part")]
+    assert sorted(told.stdout.splitlines()) == sorted(["kernels.shared run", "kernels.parts feed_part", *parts])

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import flexctl as fx
-from flexctl.abilities import led_of
+from flexctl.abilities import led_of, steps_itself
 from flexctl.exact.transfer_matrix import TransferMatrixArm
+from flexctl.machine.given import as_model
 from flexctl.motion.moves import Part
+from flexctl.simulation.commanded import commanded
 from flexctl.testing.abilities import check_abilities
 
 SPRING = {"hub_inertia": 0.02, "stiffness": 200.0, "damping": 0.2, "rotor_inertia": 0.03}
@@ -119,3 +121,42 @@ def test_finite_differences_are_led_too() -> None:
     other = fx.simulate(servo, inputs=command, duration=0.3, step=1e-3)
     tip = next(name for name in fx.names(model.outputs) if name.startswith("tip"))
     np.testing.assert_allclose(run[tip], other[tip], rtol=0, atol=1e-5 * np.ptp(other[tip]))
+
+
+@pytest.mark.parametrize("kind", [*MESHES, "finite_segment"])
+def test_motors_that_torques_drive_are_led_where_they_are_commanded(kind: str) -> None:
+    """The run is the same, in compiled steps; of segments, whose own springs are led otherwise, that of the layer."""
+    mesh, torque = MESHES.get(kind, {"segments": 6}), replace(LED, drive="torque")
+    models = [fx.build(arm(one, one), kind, **mesh) for one in (torque, LED)]
+    assert steps_itself(commanded(as_model(models[0]), None, MOVES, {}).plant)  # plain ones take 200 times as long
+    runs = [fx.simulate(model, motions=MOVES, duration=0.25, step=2.5e-4) for model in models]
+    for name in ("tip_y", "joint1_torque", "joint2_torque", "elbow_strain"):
+        led = runs[1][name] if name in fx.names(runs[1].outputs) else runs[1].u[:, int(name[5]) - 1]
+        off = np.abs(runs[0][name] - led)[4:-120].max()
+        assert off <= (1e-12 if kind != "finite_segment" else 3e-3) * np.ptp(led), name
+
+
+def test_a_torque_is_not_given_to_a_motor_that_is_commanded() -> None:
+    model = fx.build(arm(replace(LED, drive="torque"), replace(LED, drive="torque")), "assumed_modes", modes=1)
+    with pytest.raises(fx.DefinitionError, match="joint is commanded"):
+        fx.simulate(model, motions=MOVES, inputs={"joint1_torque": fx.Sine(1.0, 1.0)}, duration=0.05)
+
+
+@pytest.mark.parametrize(("stiffness", "angle"), [(2.0, -1.5), (5.0, 0.3), (20.0, -1.2)])
+def test_an_arm_hangs_from_soft_springs_where_it_stays(stiffness: float, angle: float) -> None:
+    """Weight that turns the arm more than its springs do, and a second rest, above, that does not last."""
+    soft = replace(LED, stiffness=stiffness, friction=0.0)
+    model = fx.build(arm(soft, soft, gravity=(0.0, -9.81, 0.0)), "timoshenko_planar", elements=2)
+    still = {"joint1": fx.Step(angle, angle), "joint2": fx.Step(0.2, 0.2)}
+    run = fx.simulate(model, motions=still, duration=0.3, step=1e-3)
+    assert run["joint1_motor_angle"][0] == pytest.approx(angle, abs=2e-9)
+    assert np.ptp(run["joint1_angle"]) < 1e-7
+
+
+def test_an_arm_in_space_hangs_although_its_rest_is_rounded() -> None:
+    joint = fx.Joint(hub_inertia=0.02, stiffness=200.0, damping=0.2, rotor_inertia=0.02, drive="motion")
+    model: Any = fx.build(replace(fx.load_plant("spatial_3r").arm, joints=(joint,) * 3), "timoshenko_spatial")
+    q, _ = model.start({f"joint{i}": (0.0, 0.0) for i in (1, 2, 3)})
+    known = fx.names(model.coordinates)
+    assert q[known.index("joint2")] == pytest.approx(0.576468783, abs=1e-8)
+    assert max(abs(q[known.index(f"joint{i}_motor")]) for i in (1, 2, 3)) < 1e-9

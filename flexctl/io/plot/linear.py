@@ -39,8 +39,9 @@ def bode(
     Parameters
     ----------
     responses : FrequencyResponse, plant or mapping
-        One response, or several by label; every point is drawn, so that the peaks are those of the data. Of a plant,
-        linear plant or model its `flexctl.frequency_response`.
+        One response, or several by label; every point is drawn, so that the peaks are those of the data, and two
+        standard deviations are shaded where there are any. Of a plant, linear plant or model its
+        `flexctl.frequency_response`.
     channels : sequence of (output, input), optional
         Channels by name; by default all of the first response that are not zero.
     axes : array of Axes, optional
@@ -114,6 +115,8 @@ def _bode_channel(
         look = {**canvas.style(number), "label": label, "linestyle": canvas.DASHES[number % len(canvas.DASHES)]}
         top.plot(hertz, response.magnitude_db()[i, j], **look)
         bottom.plot(hertz, phases[label][i, j], **look)
+        if response.sigma is not None and np.isfinite(response.sigma[i, j]).any():
+            _spread(top, bottom, response, phases[label], (i, j), look)
     title = f"{canvas.words(input_)} → {canvas.words(output)}"
     top.set(xscale="log", title=title, ylabel=f"magnitude [{unit}]")
     bottom.set(xscale="log", xlabel="frequency [Hz]", ylabel="phase [deg]")
@@ -123,6 +126,22 @@ def _bode_channel(
     top.tick_params(labelbottom=False)
     bottom.tick_params(labelbottom=True)
     _phase_ticks(bottom)
+
+
+def _spread(
+    top: Any, bottom: Any, response: FrequencyResponse, phase: FloatArray, at: tuple[int, int], look: Mapping[str, Any]
+) -> None:
+    """Shade two standard deviations of magnitude and phase; half of the sigma of a line lies along its gain."""
+    assert response.sigma is not None
+    hertz, gain = response.omega / (2 * np.pi), np.abs(response.response[at])
+    off = 2.0 * response.sigma[at] / np.sqrt(2.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = (20.0 * np.log10(np.maximum(x, 1e-3 * gain)) for x in (gain - off, gain + off))
+        turn = np.minimum(np.degrees(off / gain), 180.0)
+    shade = {"color": look["color"], "alpha": 0.25, "linewidth": 0.0}
+    label = ", ".join(filter(None, (look["label"], "± 2 standard deviations")))
+    top.fill_between(hertz, low, high, label=label, **shade)
+    bottom.fill_between(hertz, phase[at] - turn, phase[at] + turn, **shade)
 
 
 def _gain_unit(output: str, input_: str) -> str:

@@ -351,7 +351,7 @@ def unsettled(task: Task, found: Mapping[str, Any], decay: float) -> dict[str, s
         twice = (run, finer) if isinstance(finer, Response) else (run,)
         text = next(filter(None, (sustained(each, law, motions, decay) for each in twice)), "")
         if not text and not np.isfinite(decay) and not has_tail(run, motions):
-            text = f"not examined {NO_TAIL}"
+            text = NO_TAIL
         if text:
             told[one.name] = text
     return told

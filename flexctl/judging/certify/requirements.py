@@ -264,7 +264,9 @@ def _beside(found: Certificate, name: str, bound: float, verdict: Verdict) -> Ve
 def _at_most(name: str, bound: float, value: float, error: float = 0.0, where: str = "") -> Verdict:
     """Return the verdict on a value that its run has with an error: too close to tell where that reaches the bound."""
     close = value <= bound < value + error
-    text = _told(value) + where + (f", error of the run {error:.2g}" if close else "")
+    never = math.isinf(value) and name.endswith("_s")  # a time
+    text = ("not within the run" if never else _told(value)) + where
+    text += f", error of the run {error:.2g}" if close else ""
     return Verdict(name, f"<= {bound:g}", text, value <= bound and not close, not math.isnan(value), close)
 
 

@@ -25,7 +25,7 @@ from . import bound
 from .bound import PayloadBound
 from .loops import Loop, decaying, examine, loop_poles
 from .runs import start_point
-from .settling import sustained
+from .settling import is_open, sustained
 
 if TYPE_CHECKING:
     from ...catalogue import Plant
@@ -56,7 +56,7 @@ class Point:
     damping : float or None
         Structural damping in parts of the plant's own; None: the plant's own.
     unknown : str
-        Why the loop is not known, empty if it is, or if the law measures nothing.
+        Why the loop is not known, or whether the run settles; empty if both are, or if the law measures nothing.
     sustained : str
         What does not come to rest in the run.
     """
@@ -79,7 +79,7 @@ class Point:
 
     @property
     def examined(self) -> bool:
-        """Whether the linear loop is known, or the law measures nothing."""
+        """Whether the linear loop is known and the run long enough, or the law measures nothing."""
         return not self.unknown
 
     @property
@@ -91,7 +91,9 @@ class Point:
             return "RUN FAILS"
         if self.sustained:
             return "DOES NOT SETTLE"
-        return "stable" if self.loop is not None else "not examined" if self.unknown else "no loop"
+        if self.unknown:
+            return "not examined"
+        return "stable" if self.loop is not None else "no loop"
 
     def where(self) -> str:
         """Return the plant in words."""
@@ -128,7 +130,10 @@ def point(plant: Plant, law: Any, item: Scenario, about: Point) -> Point:
     try:
         run = item.run(law, plant)
         rate = np.inf if found.loop is None else found.loop.decay
-        return replace(found, scores=run.scores, sustained=_sustained(plant, law, item, run, rate))
+        told = _sustained(plant, law, item, run, rate)
+        if is_open(told):
+            return replace(found, scores=run.scores, unknown=told)
+        return replace(found, scores=run.scores, sustained=told)
     except FlexctlError as error:
         return replace(found, failure=str(error))
 

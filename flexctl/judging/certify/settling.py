@@ -3,10 +3,13 @@
 What is left after the motion is cut into two halves. A signal is sustained if it moves in the second half by more than
 0.7 of what it did in the first (half of the energy), and by more than 2 % of the move (of the largest command, for an
 input). A linear loop whose slowest pole decays more slowly than that is given the square root of what it predicts.
+Where a run ends so soon that such a loop may move so, and that it goes on cannot be seen from its turns either, it is
+open whether it settles.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +26,16 @@ LEFT = 0.02
 KEPT = float(np.sqrt(0.5))
 SHORTEST = 0.1
 """Part of the run that must follow the motion."""
-NO_TAIL = "whether it settles: the run ends with the motion"
+NO_TAIL = "not examined whether it settles: the run ends with the motion"
+CYCLES = 10
+"""Cycles of a signal after the motion from which on it is an oscillation that goes on, and not one swing or one beat of
+a loop that decays slowly."""
 
 
 def sustained(
     run: Response, law: Any, motions: Mapping[str, Motion], decay: float = np.inf, doubted: bool = False
 ) -> str:
-    """Return what does not come to rest in a run, empty if everything does.
+    """Return what does not come to rest in a run, empty if everything does; or that it ends too soon to tell.
 
     Parameters
     ----------
@@ -48,7 +54,9 @@ def sustained(
     if end - begin < SHORTEST * end:
         return ""
     bar = max(KEPT, float(np.exp(-0.5 * max(decay, 0.0) * 0.5 * (end - begin)))) if np.isfinite(decay) else KEPT
-    found = []
+    soon = 0.0 < decay * (end - begin) < -2.0 * math.log(LEFT)  # half of it does not take the slowest pole to rest
+    found: list[str] = []
+    open_: list[str] = []
     for name, signal, size, left in _signals(run, law, motions):
         first, second = (float(np.ptp(signal[part])) for part in _halves(run.t, begin, end))
         if doubted:
@@ -56,16 +64,32 @@ def sustained(
             first, second = max(first - off, 0.0), second + off
         if second > left * size and second > 1.02 * bar * first:
             cause = "grows" if second > 1.1 * first else "goes on"
-            found.append(
+            few = soon and _crossings(signal[run.t >= begin]) < 2 * CYCLES
+            (open_ if few else found).append(
                 f"{name} {cause}: {second:.3g} peak to peak in the last {0.5 * (end - begin):.3g} s, {first:.3g} before"
             )
+    if open_ and not found:
+        return (f"not examined whether it settles: the run ends {end - begin:.3g} s after its motion, and the slowest "
+                f"pole takes {1.0 / decay:.3g} s to decay to 1/e ({'; '.join(open_)}); let it go on longer, to "
+                f"{begin - 2.0 * math.log(LEFT) / decay:.3g} s at most")
     return "; ".join(found)
+
+
+def is_open(told: str) -> bool:
+    """Whether what `sustained` told is that a run ends too soon."""
+    return told.startswith("not examined")
 
 
 def has_tail(run: Response, motions: Mapping[str, Motion]) -> bool:
     """Whether the run goes on long enough after its motion to be judged."""
     begin, end = _tail(run, motions)
     return end - begin >= SHORTEST * end
+
+
+def _crossings(signal: FloatArray) -> int:
+    """Return how often a signal crosses its middle."""
+    above = signal > 0.5 * (signal.max() + signal.min())
+    return int(np.sum(above[1:] != above[:-1]))
 
 
 def _tail(run: Response, motions: Mapping[str, Motion]) -> tuple[float, float]:

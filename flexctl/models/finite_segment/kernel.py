@@ -16,6 +16,12 @@ the body, F the force beyond it, (l, d, m, J) the body, N the moment of its hing
 
 Units: l, d [m], m, S [kg], J [kg m^2], x [m/s^2], theta [rad], F, f [N], N, r, n [N m], q [rad/N m], ca [1/s^2].
 
+In this order a body would wait for the division of the body beyond and for ten sums behind it. The sweep keeps what is
+beyond as S, f without its last change, and that change beside it; with h', c', H', r', q', g' of the body beyond,
+
+    a = l R'.c',   e = h'.l p,   h = m d R' + l S^T R' + (g' - q' a) h',   r = .. + l R'.f + (g' - q' a) r'
+    c = m d p + l S p + (g' - q' e) c',   H = .. + l R'.(l S p) + a (g' - q' e) + g' (e + H'),   S <- S - q' c' h'^T + m
+
 What loads add to r, H, the force and c stands in rows of their own. A prescribed joint has q = 0, g = 1, and its torque
 is what is left. Positions always come from the angles, so that the chain never opens; the angles are integrated (not,
 as in the printed method, the positions with their histories), so that these are the steps of every other model, and
@@ -225,26 +231,28 @@ def _loaded(seg, u, cq, W, n):
 def _inwards(body, ca, cq, fx, fy, loaded, W, n):
     """Eliminate from the tip to the base; (fx, fy) is the force beyond the tip."""
     l, d, m, J = body[0], body[1], body[2], body[3]
-    S00 = S01 = S10 = S11 = s0 = s1 = w0 = w1 = z = f0 = f1 = rest = moment = 0.0
+    T00 = T01 = T10 = T11 = f0 = f1 = moment = 0.0
+    q = g = h0 = h1 = c0 = c1 = H = r = 0.0  # of the body beyond
     for k in range(n - 1, -1, -1):
         c, s, px, py, gx, gy, L, D, M = W[COS, k], W[SIN, k], W[PX, k], W[PY, k], W[GX, k], W[GY, k], l[k], d[k], m[k]
-        Lx, Ly, md = -L * s, L * c, M * D
-        r = J[k] * W[ACC, k] + D * (c * gy - s * gx) + Lx * (fx + f0) + Ly * (fy + f1) + W[NN, k] - moment - rest
-        lp0, lp1 = L * px, L * py
-        c0, c1 = S00 * lp0 + S01 * lp1 + s0, S10 * lp0 + S11 * lp1 + s1
-        H = J[k] * ca - cq * (c * (D * gx + L * fx) + s * (D * gy + L * fy)) + md * D * (c * py - s * px)
-        H += Lx * c0 + Ly * c1 - w0 * lp0 - w1 * lp1 - z
-        h0, h1 = Lx * S00 + Ly * S10 - md * s - w0, Lx * S01 + Ly * S11 + md * c - w1
-        c0, c1 = c0 + md * px, c1 + md * py
+        Lx, Ly, md, lp0, lp1 = -L * s, L * c, M * D, L * px, L * py
+        u0, u1, across, along = T00 * lp0 + T01 * lp1, T10 * lp0 + T11 * lp1, Lx * c0 + Ly * c1, h0 * lp0 + h1 * lp1
+        here = J[k] * ca - cq * (c * (D * gx + L * fx) + s * (D * gy + L * fy)) + md * D * (c * py - s * px)
+        here += Lx * u0 + Ly * u1
+        y0, y1 = Lx * T00 + Ly * T10 - md * s, Lx * T01 + Ly * T11 + md * c
+        rest = J[k] * W[ACC, k] + D * (c * gy - s * gx) + Lx * (fx + f0) + Ly * (fy + f1) + W[NN, k] - moment
         if loaded:
-            r, H, c0, c1 = r + W[LM, k], H + W[LH, k], c0 + W[SX, k], c1 + W[SY, k]
+            rest, here, u0, u1 = rest + W[LM, k], here + W[LH, k], u0 + W[SX, k], u1 + W[SY, k]
             gx, gy = gx + W[LX, k], gy + W[LY, k]
+        # what hangs on the q of the body beyond: little, because the next division waits for it
+        qr, qc0, qc1 = q * r, q * c0, q * c1
+        T00, T01, T10, T11 = T00 + M - qc0 * h0, T01 - qc0 * h1, T10 - qc1 * h0, T11 + M - qc1 * h1
+        f0, f1, hung, bent = f0 - qr * c0, f1 - qr * c1, g - q * across, g - q * along
+        H = here + g * (along + H) + across * bent
+        r, h0, h1 = rest + hung * r, y0 + hung * h0, y1 + hung * h1
+        c0, c1 = u0 + md * px + bent * c0, u1 + md * py + bent * c1
         q = W[FREE, k] / (H + W[KAPPA, k])
         g = 1.0 - W[FREE, k] + q * W[KAPPA, k]
-        qh0, qh1, qr = q * h0, q * h1, q * r
-        S00, S01, S10, S11 = S00 + M - c0 * qh0, S01 - c0 * qh1, S10 - c1 * qh0, S11 + M - c1 * qh1
-        f0, f1, s0, s1 = f0 - qr * c0, f1 - qr * c1, g * c0, g * c1
-        w0, w1, z, rest = -g * h0, -g * h1, -g * H, -g * r
         fx, fy, moment = fx + gx, fy + gy, W[NN, k]
         W[H0, k], W[H1, k], W[HH, k], W[RR, k], W[QQ, k], W[GG, k], W[C0, k], W[C1, k] = h0, h1, H, r, q, g, c0, c1
 
@@ -269,21 +277,22 @@ def _inwards_again(body, fx, fy, loaded, W, n):
 def _outwards(seg, state, torque, W, n):
     """Corrections from the base to the tip, and the torques of prescribed joints; returns the largest correction."""
     l = seg.body[0]
-    ax = ay = before = size = 0.0
+    ax = ay = px = py = step = size = 0.0
     i = 0
     for k in range(n):
-        push = W[H0, k] * ax + W[H1, k] * ay + W[RR, k]
-        step = W[GG, k] * before - W[QQ, k] * push
+        q, h0, h1, r = W[QQ, k], W[H0, k], W[H1, k], W[RR, k]
+        # with the hinge where the body before leaves it, but for the turn of that body: little waits for `step` then
+        turned = W[GG, k] - q * (h0 * px + h1 * py)
+        begun = -q * r - q * h0 * ax - q * h1 * ay
+        ax, ay, step = ax + px * step, ay + py * step, begun + turned * step
+        px, py = l[k] * W[PX, k], l[k] * W[PY, k]
         if i < seg.joints.size and k == seg.joints[i]:
             if state.drive[i] == PRESCRIBED:
-                torque[i] = push + W[HH, k] * step
+                torque[i] = h0 * ax + h1 * ay + r + W[HH, k] * step
             i += 1
         state.d[k] = -step
-        before = step
-        ax += l[k] * W[PX, k] * step
-        ay += l[k] * W[PY, k] * step
         size = max(size, abs(step))
-    return size if np.isfinite(before) and np.isfinite(ax + ay) else np.inf
+    return size if np.isfinite(step) and np.isfinite(ax + ay) else np.inf
 
 
 @kernel(**FAST)
@@ -381,52 +390,54 @@ def limit(form, motion, tolerance, h):
     return tolerance if form.segments.coupled.size > 0 else min(1e2 * tolerance, np.sqrt(tolerance))
 
 
+# Sums over the bodies of a part of the arm: of arrays that begin with the first of them, or the loops do not vectorise.
 @kernel(**SUMS)
-def _sum(seg, state, W, begin, last, part, which):
-    """Place (which 0, 1) or acceleration (2, 3) from the inboard end of body `begin` to a part of body `last`."""
-    l, total = seg.body[0], 0.0
-    for k in range(begin, last + 1):
-        c, s, a, square = W[COS, k], W[SIN, k], state.a[k], state.v[k] * state.v[k]
-        length = l[k] * (part if k == last else 1.0)
-        e = c if which == 0 else s if which == 1 else -s * a - c * square if which == 2 else c * a - s * square
-        total += length * e
-    return total
-
-
-@kernel(**SUMS)
-def _tip(l, c, s, v, a, n):
-    """Place and acceleration of the tip."""
-    px = py = ax = ay = 0.0
-    for k in range(n):
-        square = v[k] * v[k]
+def _line(l, c, s, part):
+    """Line from the inboard end of the first body to a part of the last one."""
+    px, py, last = 0.0, 0.0, l.size - 1
+    for k in range(last):
         px += l[k] * c[k]
         py += l[k] * s[k]
-        ax += l[k] * (-s[k] * a[k] - c[k] * square)
-        ay += l[k] * (c[k] * a[k] - s[k] * square)
-    return px, py, ax, ay
+    return px + part * l[last] * c[last], py + part * l[last] * s[last]
 
 
 @kernel(**SUMS)
+def _line_speeds(l, c, s, v):
+    """How fast the outboard end of the last body moves, seen from the inboard end of the first."""
+    vx = vy = 0.0
+    for k in range(l.size):
+        vx -= l[k] * s[k] * v[k]
+        vy += l[k] * c[k] * v[k]
+    return vx, vy
+
+
+@kernel(**SUMS)
+def _line_pull(l, c, s, v, a, part):
+    """Acceleration at a part of the last body, seen from the inboard end of the first."""
+    ax, ay, last = 0.0, 0.0, l.size - 1
+    for k in range(l.size):
+        square, length = v[k] * v[k], (l[k] if k < last else part * l[k])
+        ax += length * (-s[k] * a[k] - c[k] * square)
+        ay += length * (c[k] * a[k] - s[k] * square)
+    return ax, ay
+
+
+@kernel(**FAST)
 def _chord(seg, state, W, kind, root, end):
     """Angle (kind 8) or rate of the line from the inboard end of body `root` to the outboard end of body `end`."""
-    l, px, py, vx, vy = seg.body[0], 0.0, 0.0, 0.0, 0.0
-    for k in range(root, end + 1):
-        c, s = l[k] * W[COS, k], l[k] * W[SIN, k]
-        px += c
-        py += s
-        vx -= s * state.v[k]
-        vy += c * state.v[k]
+    l, c, s = seg.body[0, root : end + 1], W[COS, root : end + 1], W[SIN, root : end + 1]
+    px, py = _line(l, c, s, 1.0)
     if kind == 8:
-        c, s = W[COS, root], W[SIN, root]
-        return line_angle(state.q[root], c, s, px, py)
+        return line_angle(state.q[root], c[0], s[0], px, py)
+    vx, vy = _line_speeds(l, c, s, state.v[root : end + 1])
     return line_rate(px, py, vx, vy)
 
 
 @kernel(**FAST)
 def _measure(seg, state, W, rows, y):
     """Sensor readings; the kinds are those of `finite_segment.sensors`. Rows COS and SIN must be those of the state."""
-    n, x = state.q.size, state.q
-    px, py, ax, ay = _tip(seg.body[0], W[COS], W[SIN], state.v, state.a, n)
+    x, v, a, l, C, S = state.q, state.v, state.a, seg.body[0], W[COS], W[SIN]
+    (px, py), (ax, ay) = _line(l, C, S, 1.0), _line_pull(l, C, S, v, a, 1.0)
     for at in range(rows.size):
         row = rows[at]
         kind, body = seg.outputs[4 * row], seg.outputs[4 * row + 1]
@@ -435,7 +446,7 @@ def _measure(seg, state, W, rows, y):
         if kind == 0:
             y[at] = _relative(x, body)
         elif kind == 1:
-            y[at] = _relative(state.v, body)
+            y[at] = _relative(v, body)
         elif kind == 2:
             y[at] = px if body == 0 else py
         elif kind == 3:
@@ -450,16 +461,17 @@ def _measure(seg, state, W, rows, y):
             first, second = _relative(x, body) / seg.body[6, body], _relative(x, other) / seg.body[6, other]
             y[at] = scale * ((1.0 - w) * first + w * second)
         elif kind == 6:
-            dx, dy = _sum(seg, state, W, other, body, w, 0), _sum(seg, state, W, other, body, w, 1)
+            dx, dy = _line(l[other : body + 1], C[other : body + 1], S[other : body + 1], w)
             turned = x[other] - (x[joint - 1] if joint > 0 else 0.0)
-            y[at] = scale * turned - W[SIN, other] * dx + W[COS, other] * dy
+            y[at] = scale * turned - S[other] * dx + C[other] * dy
         elif kind > 7:
             y[at] = _chord(seg, state, W, kind, other, body)
             if w >= 0.0:
                 y[at] -= _chord(seg, state, W, kind, int(w), joint - 1)
         else:
-            dx, dy = _sum(seg, state, W, 0, body, w, 2), _sum(seg, state, W, 0, body, w, 3)
-            y[at] = -W[SIN, body] * dx + W[COS, body] * dy
+            end = body + 1
+            dx, dy = _line_pull(l[:end], C[:end], S[:end], v[:end], a[:end], w)
+            y[at] = -S[body] * dx + C[body] * dy
 
 
 @kernel(**INSIDE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernels.furthest import LOOSE, surpasses
+from ...kernels.furthest import VALUE, surpasses
 from ...kernels.jit import kernel
 from ...kernels.joints import record_torques
 from ...kernels.tables import FAST, INSIDE
@@ -35,11 +35,20 @@ def put_row(seg, motion, record, k):
         record.q[k, p], record.v[k, p] = relative(motion.q, p), relative(motion.v, p)
 
 
-@kernel(**LOOSE)
-def most_between(x, first, last):
-    """Return the largest difference between neighbours of these bodies."""
+@kernel(**FAST)
+def any_between(x, most):
+    """Whether two neighbours differ by more than this."""
+    found = False
+    for p in range(1, x.size):
+        found = found | (abs(x[p] - x[p - 1]) > most)  # all are looked at: the loop vectorises, that of the largest not
+    return found
+
+
+@kernel(**FAST)
+def most_between(x):
+    """Return the largest difference between neighbours."""
     most = 0.0
-    for p in range(first + 1, last):
+    for p in range(1, x.size):
         most = max(most, abs(x[p] - x[p - 1]))
     return most
 
@@ -49,5 +58,6 @@ def keep_furthest(seg, motion, record, k):
     """Keep the state if a segment turns further against the one before than any of its link did."""
     for i in range(seg.joints.size):
         last = seg.joints[i + 1] if i + 1 < seg.joints.size else motion.q.size
-        if surpasses(record, i, most_between(motion.q, seg.joints[i], last), k):
+        bodies = motion.q[seg.joints[i] : last]
+        if any_between(bodies, record.furthest[VALUE, i]) and surpasses(record, i, most_between(bodies), k):
             put_row(seg, motion, record, i)

@@ -128,6 +128,9 @@ def _columns(own: Any, columns: FloatArray) -> FloatArray:
     """Return the columns of B by the numbers of the kernels, of which the coordinates are linear functions."""
     q = own.motion.q
     kept, found = q.copy(), np.zeros((columns.shape[1], q.size))
+    if own.is_in_order:
+        found[:, own.place if own.place is not None else slice(None)] = columns.T
+        return found
     q[:] = 0.0
     origin = own.state()[0]
     for i in range(q.size):

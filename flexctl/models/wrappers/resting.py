@@ -19,8 +19,12 @@ from .drive_signals import Seen
 if TYPE_CHECKING:
     from .driven_joints import DrivenJoints
 
-HANGS, STILL = 100, 1e-12
+HANGS, STILL = 300, 1e-12
 """So often is it tried where links hang from their motors, and what a motor may be off then [rad; m]. Chosen."""
+OVER, TURN = 0.3, 0.3
+"""Part of a change that may be too much, and the most that links turn at once [rad; m]. Chosen."""
+ROUNDED = 1e-9
+"""As far off may a motor be where that no longer shrinks [rad; m]: the rest of the arm inside is rounded. Chosen."""
 FARTHEST = 1e3
 """Turn [rad; m] of a spring beyond which it is not sought what carries the load."""
 
@@ -109,13 +113,18 @@ def _hung(model: DrivenJoints, commands: Mapping[str, Sequence[float]], whole: F
     motors = {_number(name): [s.name for s in model.coordinates].index(name) for name in model.led}
     if len(asked) != len(joints_of(model.inner)):
         return whole
-    links = asked.copy()
+    # as it would sink in honey: to a rest that lasts, and part of the way where the weight turns more than the springs
+    links, before, part = asked.copy(), np.full(len(asked), np.inf), 1.0
     for _ in range(HANGS):
         found = rest(model, links)
-        off = np.array([found[motors[i]] - x if i in motors else 0.0 for i, x in enumerate(asked, 1)])
-        links -= off
-        if np.abs(off).max() <= STILL:
+        away = np.array([found[motors[i]] - x if i in motors else 0.0 for i, x in enumerate(asked, 1)])
+        size = float(np.abs(away).max())
+        last = float(np.abs(before).max())
+        if size <= STILL or last <= size <= ROUNDED:
             return found
+        if np.isfinite(last) and away @ before < -OVER * (before @ before):
+            part *= 0.5
+        links, before = links - min(part, TURN / size) * away, away
     raise ConvergenceError(f"the springs of {', '.join(model.led)} do not hold the arm where it is told to begin")
 
 

@@ -108,23 +108,28 @@ def substitute(S, T, n, b):
     """Solve with the factors; b has 16 more numbers before and 20 behind its n entries.
 
     Both ways add multiples of rows, four at a time: what is added to has been stored just before, and waits for it.
+    The rows, 32 and 24 wide, are one behind the other in s, t, for loops over two arrays vectorise; those of a known
+    length as short as 16 do not.
     """
+    rows, columns, width = S.reshape(S.size), T.reshape(T.size), S.shape[1] - 16
     for j in range(0, n, 4):
-        c0 = b[j + 16] * S[j, 0]
-        c1 = (b[j + 17] - c0 * S[j, 1]) * S[j + 1, 0]
-        c2 = (b[j + 18] - c0 * S[j, 2] - c1 * S[j + 1, 1]) * S[j + 2, 0]
-        c3 = (b[j + 19] - c0 * S[j, 3] - c1 * S[j + 1, 2] - c2 * S[j + 2, 1]) * S[j + 3, 0]
-        for k in range(16):
-            b[j + 20 + k] -= c0 * S[j, 4 + k] + c1 * S[j + 1, 3 + k] + c2 * S[j + 2, 2 + k] + c3 * S[j + 3, 1 + k]
-        b[j + 16], b[j + 17], b[j + 18], b[j + 19] = c0, c1, c2, c3
+        s, x = rows[32 * j : 32 * j + 128], b[j + 16 : j + 36]
+        c0 = x[0] * s[0]
+        c1 = (x[1] - c0 * s[1]) * s[32]
+        c2 = (x[2] - c0 * s[2] - c1 * s[33]) * s[64]
+        c3 = (x[3] - c0 * s[3] - c1 * s[34] - c2 * s[65]) * s[96]
+        for k in range(width):
+            x[4 + k] -= c0 * s[4 + k] + c1 * s[35 + k] + c2 * s[66 + k] + c3 * s[97 + k]
+        x[0], x[1], x[2], x[3] = c0, c1, c2, c3
     for j in range((n - 1) // 4 * 4, -1, -4):
-        c3 = b[j + 19]
-        c2 = b[j + 18] - c3 * T[j + 3, 19]
-        c1 = b[j + 17] - c3 * T[j + 3, 18] - c2 * T[j + 2, 19]
-        c0 = b[j + 16] - c3 * T[j + 3, 17] - c2 * T[j + 2, 18] - c1 * T[j + 1, 19]
-        for m in range(16):
-            b[j + m] -= c0 * T[j, 4 + m] + c1 * T[j + 1, 3 + m] + c2 * T[j + 2, 2 + m] + c3 * T[j + 3, 1 + m]
-        b[j + 16], b[j + 17], b[j + 18] = c0, c1, c2
+        t, x = columns[24 * j : 24 * j + 96], b[j : j + 20]
+        c3 = x[19]
+        c2 = x[18] - c3 * t[91]
+        c1 = x[17] - c3 * t[90] - c2 * t[67]
+        c0 = x[16] - c3 * t[89] - c2 * t[66] - c1 * t[43]
+        for m in range(width):
+            x[m] -= c0 * t[4 + m] + c1 * t[27 + m] + c2 * t[50 + m] + c3 * t[73 + m]
+        x[16], x[17], x[18] = c0, c1, c2
 
 
 @kernel(**FAST)
