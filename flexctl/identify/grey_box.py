@@ -156,7 +156,7 @@ class Identified(Tabular):
 
     def _model(self, data: Record | MeasuredResponse, nyquist: float) -> Sampled:
         between = names(data.inputs), names(data.outputs), nyquist
-        limit = in_the_limit(self.plant, *between) if self.limit else None
+        limit = in_the_limit(self.plant, *between, strict=False) if self.limit else None
         return limit or sampled(self.plant, *between)
 
     @property
@@ -293,7 +293,8 @@ def _searched(
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
     times = meshes.refinement(found, how_far)
-    if times > 1 and how_far.explained.wrong and not found.full and time.monotonic() < found.deadline:
+    coarse = times > 1 and how_far.explained.wrong and not (found.full or found.limit)
+    if coarse and time.monotonic() < found.deadline:
         # what the mesh leaves may have led the search astray: it begins again
         finer = meshes.better(first, x, min(times, AGAIN))
         if finer is not None:

@@ -60,11 +60,14 @@ def on_mesh(plant: Plant, times: int) -> Plant | None:
     return plant.with_({key: finer})
 
 
-def in_the_limit(plant: Plant, inputs: Sequence[str], outputs: Sequence[str], nyquist: float) -> Sampled | None:
+def in_the_limit(
+    plant: Plant, inputs: Sequence[str], outputs: Sequence[str], nyquist: float, strict: bool = True
+) -> Sampled | None:
     """Return a plant between inputs and outputs on an infinitely fine mesh, None where that cannot be extrapolated.
 
     It cannot where the plant has no mesh or massless dampers, or where one of its modes that move, up to the Nyquist
-    frequency [rad/s], is not the same on both meshes.
+    frequency [rad/s], is not the same on both meshes. With `strict` off such a mode follows statically: a search may
+    pass by where the mesh is too coarse, and must not end there.
     """
     if not np.isfinite(nyquist):
         return None
@@ -75,7 +78,7 @@ def in_the_limit(plant: Plant, inputs: Sequence[str], outputs: Sequence[str], ny
             if finer is None:
                 return None
             two = rubbing(plant, inputs, outputs), rubbing(finer, inputs, outputs)
-            limit = _extrapolated(*two, len(outputs), nyquist)
+            limit = _extrapolated(*two, nyquist, strict)
     except FlexctlError:
         return None
     if limit is None:
@@ -114,7 +117,7 @@ def fine_enough(plant: Plant, finest: int) -> Plant:
     return plant
 
 
-def _extrapolated(coarse: Rubbing, fine: Rubbing, ny: int, nyquist: float) -> SecondOrder | None:
+def _extrapolated(coarse: Rubbing, fine: Rubbing, nyquist: float, strict: bool) -> SecondOrder | None:
     """Return the extrapolated plant in normal coordinates, those that move."""
     modal = [modal_coordinates(one.plant) for one in (coarse, fine)]
     values = [np.diag(one.K) for one in modal]
@@ -125,10 +128,10 @@ def _extrapolated(coarse: Rubbing, fine: Rubbing, ny: int, nyquist: float) -> Se
     count = count if near.all() else int(np.argmin(near))
     if values[1].size - second.size != always or count == 0:
         return None
-    if count < second.size and second[count] <= nyquist**2:
+    if strict and count < second.size and second[count] <= nyquist**2:
         return None  # a mode of the record would have to follow statically
     a, b = (truncated(one, always + count, True) for one in modal)
-    turned = _turned(a, b)
+    turned = _turned(a, b, OFF if strict else np.inf)
     if turned is None:
         return None
     mixed = {name: (4.0 * getattr(b, name) - getattr(turned, name)) / 3.0 for name in _PARTS}
@@ -138,8 +141,8 @@ def _extrapolated(coarse: Rubbing, fine: Rubbing, ny: int, nyquist: float) -> Se
 _PARTS = ("D", "K", "B", "Cq", "Cv", "Ca", "Du")
 
 
-def _turned(a: SecondOrder, b: SecondOrder) -> SecondOrder | None:
-    """Return the plant a with its modes turned into those of b, None where one of them is another."""
+def _turned(a: SecondOrder, b: SecondOrder, most: float) -> SecondOrder | None:
+    """Return the plant a with its modes turned into those of b, None where one of them is off by too much."""
     mine, theirs = _seen(a), _seen(b)
     size = np.maximum(np.linalg.norm(theirs, axis=0), 1e-300)
     mine, theirs = mine / size, theirs / size
@@ -148,7 +151,7 @@ def _turned(a: SecondOrder, b: SecondOrder) -> SecondOrder | None:
         U, _, V = np.linalg.svd(theirs[rows] @ mine[rows].T)
         Q[rows, rows] = U @ V
         far = np.linalg.norm(Q[rows, rows] @ mine[rows] - theirs[rows])
-        if far > OFF * np.linalg.norm(theirs[rows]):
+        if far > most * np.linalg.norm(theirs[rows]):
             return None
     return replace(
         a, D=Q @ a.D @ Q.T, K=Q @ a.K @ Q.T, B=Q @ a.B, Cq=a.Cq @ Q.T, Cv=a.Cv @ Q.T, Ca=a.Ca @ Q.T

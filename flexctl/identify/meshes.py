@@ -31,15 +31,15 @@ FINEST = 330
 
 def _times_allowed(how_far: Trust) -> float:
     """Return the largest shift on a mesh twice as fine as a part of what is left alone."""
-    part = 0.0 if how_far.explained.wrong else 0.5
-    allowed = np.maximum(MESHED, part * without_mesh(how_far))
+    known = how_far.formal if how_far.explained.wrong else without_mesh(how_far)
+    allowed = np.maximum(MESHED, 0.5 * known)
     return float(np.max(np.abs(how_far.mesh) / allowed, initial=0.0))
 
 
 def refinement(found: Problem, how_far: Trust) -> int:
     """Return by how much the mesh must be finer so that no parameter hangs on it by 0.1 % and half of its deviation.
 
-    Where the model does not explain the data, their deviations hold what the mesh leaves, and allow nothing.
+    Where the model does not explain the data, deviations hold what the mesh leaves: that of noise alone counts.
     """
     worst = _times_allowed(how_far)
     if worst <= 1.0:

@@ -155,7 +155,7 @@ class Problem:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Caution)  # of what the search passes by
             plant = self.plant_at(x)
-            made = in_the_limit(plant, *between) if self.limit else sampled(plant, *between)
+            made = in_the_limit(plant, *between, strict=False) if self.limit else sampled(plant, *between)
         if made is None:
             raise DefinitionError(f"{plant.name}: the modes of its mesh and of one twice as fine cannot be paired")
         return made

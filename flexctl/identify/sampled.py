@@ -29,8 +29,9 @@ KEPT = 2.0
 LARGEST = 120
 SMALL = 24
 """States up to which nothing is left out."""
-SUBSTEPS, FINER, DIVIDED = 1, 4, 4
-"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns; how often."""
+SUBSTEPS, FINER, DIVIDED, DEEPER = 1, 4, 4, 2
+"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns; how often; and
+how much more often at most where more steps in a sample are asked for."""
 FINE = 32
 """Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
 TURN = 3e-4
@@ -160,7 +161,8 @@ class Sampled:
         bristled, turns = (bool((self.laws[:, kernel.LAW] == kind).any()) for kind in (1.0, 0.0))
         m = substeps * BRISTLED if bristled else 1
         # what has no bristles is smooth but where it turns: there the parts become shorter
-        lengths = 1 + DIVIDED + int(np.ceil(np.log(substeps) / np.log(FINER) - 1e-9)) if turns else 1
+        deeper = min(int(np.ceil(np.log(substeps) / np.log(FINER) - 1e-9)), DEEPER)
+        lengths = 1 + DIVIDED + deeper if turns else 1
         h = dt / m / FINER ** np.arange(float(lengths))
         A, B = self.plant.A, self.plant.B
         sets = [holds(A, B, float(length)) for length in h]
@@ -174,7 +176,7 @@ class Sampled:
             cut(G1[:, :, self.p :]), cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]),
             cut(self.laws), h,
         )
-        kernel.run(form, m, FINER, TURN / substeps, cut(u), held, x, y)
+        kernel.run(form, m, FINER, TURN / FINER**deeper, cut(u), held, x, y)
         return y
 
 

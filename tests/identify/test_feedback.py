@@ -90,6 +90,15 @@ def test_loops_are_told(noise, delay) -> None:
         assert identify.frf(both, segment=2.0).method == "reference"
 
 
+@pytest.mark.parametrize("noise", [1e-5, 2e-4, 1e-3])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_loops_about_references_that_the_past_tells_are_told(noise: float, delay: int) -> None:
+    """Of a multisine the law leaves no noise at all: angle and torque are tied as an arm and its torque would be."""
+    u, y = closed(0.2 * EXCITATIONS["multisine"] / np.std(EXCITATIONS["multisine"]), (2.0, 0.1), noise, delay)
+    (found,) = answers(recorded(u[:6000], y[:6000, None]))
+    assert found.part > 0.5
+
+
 @pytest.mark.parametrize(("gain", "noise"), [(2.0, 0.1), (1.0, 1.0), (0.0, 0.1)])
 def test_loops_that_answer_within_the_sample_are_told_of_angles(gain: float, noise: float) -> None:
     """A gain without delay about a white reference; H1 is wrong by what it feeds back."""
