@@ -35,6 +35,10 @@ SMALL = 1e-6
 """Unbalanced force relative to the largest of those that should balance, up to which a point counts as at rest."""
 
 
+FALLS = 1e-12
+"""Negative stiffness relative to the largest that is no rounding. Chosen."""
+
+
 class NotBalanced(Caution):
     """A plant is linearised where its arm would not stay.
 
@@ -111,32 +115,62 @@ def rest_point(
     taken = [name for name in held.values() if given[names(model.inputs).index(name)]]
     require(not taken, f"{', '.join(taken)} holds a joint of {model.kind} and takes what this needs: leave it out")
     balance = [held[name] for name in hold]
+    def rests(guess: FloatArray) -> OperatingPoint:
+        return equilibrium(model, hold=hold, balance=balance, load=given, guess=guess)
+
+    point, refused = None, None
     try:
-        return equilibrium(model, hold=hold, balance=balance, load=given, guess=q)
-    except ConvergenceError:
-        near = _wound(model, hold)
-        if near is None:
-            raise
-    return equilibrium(model, hold=hold, balance=balance, load=given, guess=near)
+        point = rests(q)
+    except ConvergenceError as error:
+        refused = error
+    if point is not None and _lasts(model, point, hold):
+        return point
+    near = _hung(model, hold)
+    if near is not None:
+        try:
+            other = rests(near)
+        except ConvergenceError:
+            other = None
+        if other is not None and (point is None or _lasts(model, other, hold)):
+            return other
+    if point is None:
+        assert refused is not None
+        raise refused
+    return point
 
 
-def _wound(model: MechanicalModel, hold: Mapping[str, float]) -> FloatArray | None:
-    """Return coordinates with the springs of flexible joints wound by what they carry, their motors as they are held.
+def _lasts(model: MechanicalModel, point: OperatingPoint, hold: Mapping[str, float]) -> bool:
+    """Whether an arm with flexible joints would go back to an equilibrium; of others and of loops it is not asked."""
+    if model.closures or not any(name.endswith("_motor") for name in hold):
+        return True
+    free = [i for i, name in enumerate(names(model.coordinates)) if name not in hold]
+    K = model.tangent(point.q, point.v, point.a, point.u, point.lam).stiffness[np.ix_(free, free)]
+    values = np.linalg.eigvalsh(0.5 * (K + K.T))
+    return bool(values.min(initial=0.0) >= -FALLS * values.max(initial=0.0))
 
-    Out of the undeformed arm no equilibrium grows where a joint has play: within it nothing carries the weight.
+
+def _hung(model: MechanicalModel, hold: Mapping[str, float]) -> FloatArray | None:
+    """Return coordinates of the arm as it hangs from the motors of its flexible joints under its weight alone.
+
+    Out of the undeformed arm no equilibrium grows where a joint has play, within which nothing carries the weight, and
+    one that does not last where the springs are so soft that they would not hold it as it stands.
     """
     place = {name: i for i, name in enumerate(names(model.coordinates))}
     joints = [name.removesuffix("_motor") for name in _in_order(model, dict.fromkeys(hold, ""))]
-    motors = {joint: f"{joint}_motor" for joint in joints if f"{joint}_motor" in hold and joint in place}
+    motors = {i: place[f"{name}_motor"] for i, name in enumerate(joints) if f"{name}_motor" in hold and name in place}
     if not motors or not isinstance(model, Restable):
         return None
+    from ..models.wrappers.resting import hanging  # needs numba
+
+    asked = np.array([hold.get(f"{name}_motor", hold.get(name, 0.0)) for name in joints])
+    rest = model.rest
     try:
-        q = np.array(model.rest([hold.get(motors.get(joint, joint), 0.0) for joint in joints]), float)
+        q = hanging(lambda links: np.array(rest(links), float), asked, motors)
     except (FlexctlError, ValueError):
         return None  # it has joints that nothing holds, or a spring that does not carry them
-    for joint, motor in motors.items():
-        turn = q[place[motor]] - hold[motor]
-        q[[place[motor], place[joint]]] -= turn
+    if q is not None:
+        for i, motor in motors.items():
+            q[motor] = asked[i]
     return q
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import flexctl as fx
 from flexctl.abilities import Restable
@@ -98,3 +99,27 @@ def test_a_joint_with_play_rests_against_it_in_any_pose(cubic: float) -> None:
     turn = 1.1 - q[1] - 0.01  # beyond the play
     assert 20.0 * turn + cubic * turn**3 == pytest.approx(load, rel=2e-3)
     assert q[0] == pytest.approx(0.3, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["timoshenko_planar", "assumed_modes", "finite_segment"])
+@pytest.mark.parametrize(("stiffness", "angle"), [(2.0, 0.3), (5.0, 0.3)])
+def test_soft_springs_hold_an_arm_where_it_stays(kind: str, stiffness: float, angle: float) -> None:
+    """The lowest of all poses of two rigid bars; another rest of these springs, above, does not last."""
+    plain = fx.load_plant("planar_2r_flexible").arm
+    joint = fx.Joint(stiffness=stiffness, damping=0.2, rotor_inertia=0.02)
+    mesh = {"timoshenko_planar": {"elements": 2}, "assumed_modes": {"modes": 1}, "finite_segment": {"segments": 4}}
+    model = fx.build(replace(plain, joints=(joint, joint), gravity=(0.0, -9.81, 0.0)), kind, **mesh[kind])
+    point = fx.rest_point(model, pose=[angle, 0.2])
+    l1, l2 = (x.length for x in plain.links)
+    m1, m2 = (x.material.density * x.section.area * x.length for x in plain.links)
+
+    def energy(q: np.ndarray) -> float:
+        first, second = np.sin(q[0]), np.sin(q[0] + q[1])
+        weight = 9.81 * (m1 * 0.5 * l1 * first + m2 * (l1 * first + 0.5 * l2 * second))
+        return float(weight + 0.5 * stiffness * ((q[0] - angle) ** 2 + (q[1] - 0.2) ** 2))
+
+    lowest = minimize(energy, [-1.3, -0.2], tol=1e-12).x
+    known = fx.names(model.outputs)
+    y = model.output(point.q, point.v, point.a, point.u)
+    np.testing.assert_allclose([y[known.index(f"joint{i}_angle")] for i in (1, 2)], lowest, atol=3e-3)
+    np.testing.assert_allclose(point.u[:2], stiffness * (np.array([angle, 0.2]) - lowest), rtol=5e-3, atol=0.02)

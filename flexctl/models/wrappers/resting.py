@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -113,19 +113,31 @@ def _hung(model: DrivenJoints, commands: Mapping[str, Sequence[float]], whole: F
     motors = {_number(name): [s.name for s in model.coordinates].index(name) for name in model.led}
     if len(asked) != len(joints_of(model.inner)):
         return whole
-    # as it would sink in honey: to a rest that lasts, and part of the way where the weight turns more than the springs
+    found = hanging(lambda links: rest(model, links), asked, {i - 1: place for i, place in motors.items()})
+    if found is None:
+        raise ConvergenceError(f"the springs of {', '.join(model.led)} do not hold the arm where it is told to begin")
+    return found
+
+
+def hanging(
+    rest_of: Callable[[FloatArray], FloatArray], asked: FloatArray, motors: Mapping[int, int]
+) -> FloatArray | None:
+    """Return where an arm hangs from its motors, as it would sink in honey: a rest that lasts; None where it has none.
+
+    rest_of: its rest for joint variables of the links; asked: variables of the joints, of a flexible one its motor's;
+    motors: place of the motor among the coordinates, by joint from 0.
+    """
     links, before, part = asked.copy(), np.full(len(asked), np.inf), 1.0
     for _ in range(HANGS):
-        found = rest(model, links)
-        away = np.array([found[motors[i]] - x if i in motors else 0.0 for i, x in enumerate(asked, 1)])
-        size = float(np.abs(away).max())
-        last = float(np.abs(before).max())
+        found = rest_of(links)
+        away = np.array([found[motors[i]] - x if i in motors else 0.0 for i, x in enumerate(asked)])
+        size, last = float(np.abs(away).max()), float(np.abs(before).max())
         if size <= STILL or last <= size <= ROUNDED:
             return found
         if np.isfinite(last) and away @ before < -OVER * (before @ before):
-            part *= 0.5
+            part *= 0.5  # the weight turns it back more than the springs do
         links, before = links - min(part, TURN / size) * away, away
-    raise ConvergenceError(f"the springs of {', '.join(model.led)} do not hold the arm where it is told to begin")
+    return None
 
 
 def _number(joint: str) -> int:
