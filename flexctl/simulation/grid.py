@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..errors import AccuracyWarning, DefinitionError, caution, require
 from ..model import FloatArray
-from ..motion.moves import InputSignal, Motion
+from ..motion.moves import InputSignal, Motion, Part
 
 IntArray = npt.NDArray[np.int64]
 SNAP = 1e-9
@@ -78,7 +78,10 @@ def filled(values: npt.ArrayLike, t: FloatArray) -> FloatArray:
 
 def limits(name: str, signal: InputSignal, t: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     """Return the left and right limits of a signal at the times of a grid."""
-    left, right = (filled(signal(t, before=side), t) for side in (True, False))
+    left = filled(signal(t, before=True), t)
+    # a motion does not know of sides; that it jumps it says by its breakpoints
+    smooth = isinstance(signal, Part) and not signal.breakpoints
+    right = left.copy() if smooth else filled(signal(t, before=False), t)
     meetings = list(_meetings(signal.breakpoints, t, step))
     if meetings:
         k, b = np.array([m[0] for m in meetings]), np.array([m[1] for m in meetings], float)

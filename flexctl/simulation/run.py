@@ -399,9 +399,9 @@ class Run:
         y, u = record.y[:, : len(outputs)], record.u
         if isinstance(setup.model, ContinuousLoop):  # what reached the inputs of the plant
             u = setup.model.applied(record.y, record.u)
-        bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
-        if bad.size:
-            when = float(self.t[bad[0]])
+        finite = np.isfinite(y)
+        if not finite.all():
+            when = float(self.t[int(np.argmin(finite.all(axis=1)))])
             message = f"a sensor of {plant.kind} does not read a finite number at t = {when:.6g} s"
             raise ConvergenceError(message, time=when)
         references = tuple(Signal(name, _unit(name, outputs)) for name in self.channels)

@@ -1,8 +1,8 @@
 """The explicit march: against a loop of dense numpy products, in real time, and as the mesh grows.
 
 The paper's arm at c = 0.2, bang-bang torque, payload taken at half time. Ours is all of `simulate(.., method="march")`:
-its checks, every sensor at every step, scores and provenance; the peer records the tip, and gets its A and B for
-nothing.
+its checks, every sensor and state at every step, errors by a second, exact run, scores and provenance; the peer records
+the tip, and gets its A and B for nothing.
 """
 
 from __future__ import annotations

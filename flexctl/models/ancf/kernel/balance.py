@@ -58,8 +58,9 @@ def fill_section(coordinates, blocks, joint, e, o, S):
 
 @kernel(**FAST)
 def copy(source, first, target, place, count):
-    for k in range(count):
-        target[place + k] = source[first + k]
+    some, to = source[first : first + count], target[place : place + count]
+    for k in range(to.size):
+        to[k] = some[k]
 
 
 @kernel(**INSIDE)
