@@ -201,15 +201,13 @@ class Stepper:
         y: FloatArray = self.plan.gauge.readings[0].copy()
         return y
 
-    @property
-    def is_in_order(self) -> bool:
-        """Whether each coordinate is one number of the state, at `place`."""
-        return type(self).state is Stepper.state
+    def coordinates_of(self, x: FloatArray) -> FloatArray:
+        """Return the coordinates, or their rates, for the numbers of the state, or for rows of these."""
+        return x.copy() if self.place is None else np.asarray(x[..., self.place])
 
     def state(self) -> tuple[FloatArray, FloatArray]:
         """Return coordinates and rates now."""
-        q, v, place = self.motion.q, self.motion.v, self.place
-        return (q.copy(), v.copy()) if place is None else (q[place], v[place])
+        return self.coordinates_of(self.motion.q), self.coordinates_of(self.motion.v)
 
     def advance(self, law: Law, memory: FloatArray, first: int, last: int) -> None:
         """Step from grid point `first` to `last`, recording."""

@@ -164,7 +164,7 @@ def _lengthened(run: Run, setup: Setup) -> Run | None:
     if setup.duration < 2.0 * setup.step:
         return None
     other = type(run)(replace(setup, record_states=False), [t for t in run.points if t < setup.duration])
-    other.plan = other.plan._replace(rtol=0.0)
+    other.plan, other.watched = other.plan._replace(rtol=0.0), False  # nobody sees how far it is
     try:
         other.once(lambda part: None)
     except ConvergenceError:

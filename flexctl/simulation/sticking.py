@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .run import Run
 
 TWICE = 2
-"""Steps of the second run, in those of the run. Chosen: with 4 the error of a joint that breaks away is told worse."""
+"""Steps of the second run, in those of the run. Chosen: with 4 the error of a joint that breaks away is told worse; of
+1498 pairs of other arms than below 92 % were within it, at claims as large (with 2 99 %)."""
 ALL = 1.5
 """Part of the change that is taken for the error: between a third of it at second order and all of it at first, where
 friction turns round. Fitted with the rest on top: of 1120 pairs of run and output of 105 arms with friction, play and

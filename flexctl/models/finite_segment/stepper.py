@@ -64,6 +64,6 @@ def _work(bodies: int, joints: int, outputs: int) -> kernels.Work:
 class Chain(Stepper):
     """The common step; its coordinates are the angles of the bodies in the base frame."""
 
-    def state(self) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and rates."""
-        return self.model.coordinates_of(self.motion.q), self.model.coordinates_of(self.motion.v)  # type: ignore[attr-defined]
+    def coordinates_of(self, x: FloatArray) -> FloatArray:
+        """Return coordinates or rates for angles or rates of the bodies, or for rows of these."""
+        return self.model.coordinates_of(x)  # type: ignore[attr-defined, no-any-return]

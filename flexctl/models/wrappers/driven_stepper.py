@@ -126,16 +126,5 @@ def stepper(model: DrivenJoints, q: FloatArray, v: FloatArray, u: FloatArray, pl
 
 def _columns(own: Any, columns: FloatArray) -> FloatArray:
     """Return the columns of B by the numbers of the kernels, of which the coordinates are linear functions."""
-    q = own.motion.q
-    kept, found = q.copy(), np.zeros((columns.shape[1], q.size))
-    if own.is_in_order:
-        found[:, own.place if own.place is not None else slice(None)] = columns.T
-        return found
-    q[:] = 0.0
-    origin = own.state()[0]
-    for i in range(q.size):
-        q[i] = 1.0
-        found[:, i] = columns.T @ (own.state()[0] - origin)
-        q[i] = 0.0
-    q[:] = kept
-    return found
+    one_each = own.coordinates_of(np.eye(own.motion.q.size))
+    return np.ascontiguousarray((one_each @ columns).T)
