@@ -33,7 +33,7 @@ def ahead(*entries: jit.Entry) -> None:
     *entries : Entry
         What will be needed.
     """
-    if not _several():
+    if all(entry.loaded for entry in entries) or not _several():
         return
     for entry in entries:
         address = entry.missing()

@@ -162,6 +162,11 @@ class Entry:
                     self._compile(dispatcher)
         return dispatcher
 
+    @property
+    def loaded(self) -> bool:
+        """Whether it can be called at once."""
+        return self._ready
+
     def missing(self) -> list[str | int] | None:
         """Return where another process finds this entry, and its contents, if it is not in the cache on disk yet."""
         if self._ready or self._index >= MOST:
