@@ -100,19 +100,22 @@ else:
     assert top.third.elsewhere() and not top.plain.elsewhere()
     whole = top.plain.load
     top.plain.load = lambda: [whole(), (place / "plain made").touch()][0]
-    ahead.together(top.third, top.plain)
+    exec(sys.argv[3])
     assert not top.third.elsewhere() and not top.plain.elsewhere()
     print(top.third(2.0), top.plain(2.0))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no locks there")
-def test_nobody_waits_while_there_is_something_left_to_compile(tmp_path: Path) -> None:
-    """The first of two entries is held by another process until the second one is made."""
+@pytest.mark.parametrize(
+    "needed", ["ahead.together(top.third, top.plain)", "ahead.ahead(top.plain), ahead.together(top.third)"]
+)
+def test_nobody_waits_while_there_is_something_left_to_compile(tmp_path: Path, needed: str) -> None:
+    """The first of two entries is held by another process until the second one is made, needed at once or later."""
     folder, cache = package(tmp_path / "here"), tmp_path / "cache"
     with ThreadPoolExecutor() as pool:
         jobs = [
-            pool.submit(python, WAITING, str(tmp_path), name, folder=folder, cache=cache)
+            pool.submit(python, WAITING, str(tmp_path), name, needed, folder=folder, cache=cache, FLEXCTL_COMPILERS="1")
             for name in ("first", "second")
         ]
         assert [job.result(timeout=60.0)[0].strip() for job in jobs] == ["", "216.5 5.0"]
