@@ -73,6 +73,19 @@ class TestSoon:
         led = motion_driven(arm, {"joint1_torque": "joint1"})
         assert self.asked(monkeypatch, led) == [(True, True, False)]
 
+    def test_what_loops_call_around_drives_before_the_functions_of_the_arm(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from flexctl.kernels import ahead
+        from flexctl.models.wrappers import driven_stepper
+
+        asked: list[str] = []
+        arm = fx.load_plant("two_mass_spring").model
+        monkeypatch.setattr(ahead, "ahead", lambda *parts: asked.extend(part.py_func.__name__ for part in parts))
+        monkeypatch.setattr(type(arm.inner), "compiled", lambda model: asked.append("functions"))
+        driven_stepper.has_stepper(arm)
+        assert asked == [*["solve_part", "measure_part", "rest_part"] * 2, "functions"]
+
     def test_not_around_a_law_that_runs_in_plain_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         arm = fx.load_plant("ralf").model
         law = fx.LinearLaw(0.0, ("joint1_angle",), ("joint1_command",), Dy=[[0.0]])
