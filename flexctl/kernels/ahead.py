@@ -24,7 +24,7 @@ CODE = "from flexctl.kernels import ahead; ahead.serve()"
 
 _helpers: list[subprocess.Popen[str]] = []
 _later: list[jit.Entry] = []
-"""What will be needed, in a process without another one to compile it: done where it would wait."""
+"""Entries needed later, in a process without another one to compile them: done where it would wait."""
 
 
 def ahead(*entries: jit.Entry) -> None:
