@@ -171,12 +171,14 @@ def _banded(
     from ..kernels import bands
     from ..kernels import resolvent as banded
     from ..kernels import resolvent_pivoted as pivoted
-    from ..kernels.ahead import ahead, together
     from ..kernels.arrays import writable
 
     solves = banded.sweep if symmetric else pivoted.banded_lu
-    ahead(solves, pivoted.assemble)
-    together(bands.factor, pivoted.assemble, solves)
+    if not (solves.loaded and pivoted.assemble.loaded):
+        from ..kernels.ahead import ahead, together
+
+        ahead(solves, pivoted.assemble)
+        together(bands.factorise, bands.take_apart, pivoted.assemble, solves)
     used = np.flatnonzero(_carries_channel(plant)[order])
     reverse = bool(2 * used.sum() < used.size * (order.size - 1))  # channels late in the sweep cost least
     f = bands.factor(M, D, K, reach, symmetric, reverse)

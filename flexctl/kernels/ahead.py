@@ -23,6 +23,8 @@ COMPILERS = "FLEXCTL_COMPILERS"
 CODE = "from flexctl.kernels import ahead; ahead.serve()"
 
 _helpers: list[subprocess.Popen[str]] = []
+_later: list[jit.Entry] = []
+"""Entries needed later, in a process without another one to compile them: done where it would wait."""
 
 
 def ahead(*entries: jit.Entry) -> None:
@@ -33,7 +35,10 @@ def ahead(*entries: jit.Entry) -> None:
     *entries : Entry
         What will be needed.
     """
+    if all(entry.loaded for entry in entries):
+        return
     if not _several():
+        _later.extend(entries)
         return
     for entry in entries:
         address = entry.missing()
@@ -44,6 +49,8 @@ def ahead(*entries: jit.Entry) -> None:
 def together(*entries: jit.Entry) -> None:
     """Load entries, those first that no other process compiles: of several that need the same none waits idly.
 
+    Where others compile all of them, what will be needed later is compiled meanwhile.
+
     Parameters
     ----------
     *entries : Entry
@@ -51,7 +58,13 @@ def together(*entries: jit.Entry) -> None:
     """
     left = list(entries)
     while left:
-        free = next((entry for entry in left if not entry.elsewhere()), left[0])
+        free = next((entry for entry in left if not entry.elsewhere()), None)
+        if free is None:
+            idle = next((entry for entry in _later if not entry.loaded and not entry.elsewhere()), None)
+            if idle is not None:
+                idle.load()
+                continue
+            free = left[0]
         free.load()
         left.remove(free)
 

@@ -15,6 +15,7 @@ from numba import boolean, int64, types
 
 from .arrays import CUBE, INT, MAT, RMAT
 from .jit import entry, kernel
+from .tables import EXACT, HIDDEN
 
 RIGID = 64 * 2.2e-16  # x^T K x below this part of |x|^T |K| |x| is zero: K itself is only known to rounding
 SPLIT = 134217729.0  # 2^27 + 1, Veltkamp's constant
@@ -46,7 +47,11 @@ class Factor(NamedTuple):
     datum: Array
 
 
-FACTOR = types.NamedTuple((CUBE, MAT, CUBE, MAT, INT), Factor)
+ADDED, MASS, VECTOR, HELD = -4, -3, -2, -1
+"""The last rows of the room of `factorise`, which makes no array itself (that takes a second and a half to compile):
+what is added to the diagonal of K; the diagonal of M; a vector; the datum coordinates first."""
+VECTORS = 4
+BARE: dict[str, Any] = {key: value for key, value in EXACT.items() if key not in HIDDEN}
 
 
 @entry(types.Tuple((int64, boolean))(RMAT, RMAT, RMAT))
@@ -73,131 +78,155 @@ def profile(M: Array, D: Array, K: Array) -> tuple[int, bool]:
     return w, True
 
 
-@entry(FACTOR(RMAT, RMAT, RMAT, int64, boolean, boolean))
 def factor(M: Array, D: Array, K: Array, w: int, symmetric: bool, reverse: bool) -> Factor:
     """Return the bands, the static factor and the rigid-body vectors, rows from the last to the first if `reverse`."""
-    n = M.shape[0]
-    full = np.zeros((n, 2 * w + 1, 3))
+    n, zeros = M.shape[0], np.zeros
+    lower, static, full = zeros((n, w + 1, 3)), zeros((n, w + 1)), zeros((n, 2 * w + 1, 3))
+    room = zeros((2 * w + 2 + VECTORS, n))
+    count = factorise(M, D, K, symmetric + 2 * reverse, lower, static, full, room)
+    datum, rigid = room[HELD, : max(count, 0)].astype(np.int64), zeros((n, max(count, 0)))
+    if count >= 0:
+        take_apart(lower, static, full, room, datum, rigid)
+    return Factor(lower, static, full, rigid, datum)
+
+
+@entry(int64(RMAT, RMAT, RMAT, int64, CUBE, MAT, CUBE, MAT), **BARE)
+def factorise(M: Array, D: Array, K: Array, how: int, lower: Array, static: Array, full: Array, room: Array) -> int:
+    """Fill the bands and the static factor; returns how many coordinates are held, -1 where there is no factor.
+
+    how: 1 if the matrices are symmetric, and 2 if rows are taken from the last to the first. room: what is left of
+    columns, in two parts, (w + 1, n) each, and the `VECTORS`.
+    """
+    n, w, symmetric, reverse = M.shape[0], static.shape[1] - 1, how % 2 == 1, how >= 2
     for i in range(n):
         for j in range(max(0, i - w), min(n, i + w + 1)):
             a, b = (n - 1 - i, n - 1 - j) if reverse else (i, j)
             full[i, j - i + w, 0] = K[a, b]
             full[i, j - i + w, 1] = D[a, b]
             full[i, j - i + w, 2] = M[a, b]
-    lower = np.zeros((n, w + 1, 3))
-    static = np.zeros((n, w + 1))
     if not symmetric:
-        return Factor(lower, static, full, np.zeros((n, 0)), np.zeros(0, np.int64))
+        return -1
     for j in range(n):
         for k in range(min(w + 1, n - j)):
             for part in range(3):
                 lower[j, k, part] = 0.5 * (full[j, w + k, part] + full[j + k, w - k, part])
-    added = np.zeros(n)
-    datum, stable = _static_factor(lower[:, :, 0].copy(), static, added)
-    if not stable or _steepest(static, lower[:, 0, 2].copy(), datum) > 100.0 * n:
-        static[:] = 0.0
-        return Factor(lower, static, full, np.zeros((n, 0)), np.zeros(0, np.int64))
-    rigid = np.zeros((n, datum.size))
+            room[k, j] = lower[j, k, 0]
+        room[MASS, j] = lower[j, 0, 2]
+    count: int = _static_factor(lower, static, room)
+    if count < 0 or _steepest(static, room, count) > 100.0 * n:
+        for j in range(n):
+            for k in range(w + 1):
+                static[j, k] = 0.0
+        return -1
+    return count
+
+
+@entry(types.void(CUBE, MAT, CUBE, MAT, INT, MAT), **BARE)
+def take_apart(lower: Array, static: Array, full: Array, room: Array, datum: Array, rigid: Array) -> None:
+    """Fill the rigid-body vectors, and take the coordinates held out of the matrices, and out of `lower` K."""
+    n, w = static.shape[0], static.shape[1] - 1
     for r in range(datum.size):
-        vector = _null_vector(static, datum[r])
-        for j in range(n):  # assigning the column as a whole compiles a message about shapes: a second and a half
-            rigid[j, r] = vector[j]
-    lower[:, :, 0] = 0.0
+        _null_vector(static, datum[r], room[VECTOR])
+        for j in range(n):
+            rigid[j, r] = room[VECTOR, j]
     for j in range(n):
-        lower[j, 0, 0] = -added[j]
-    for j in datum:
-        _clear(j, w, lower, static, full)
-    return Factor(lower, static, full, rigid, datum)
+        for k in range(w + 1):
+            lower[j, k, 0] = 0.0
+        lower[j, 0, 0] = -room[ADDED, j]
+    for r in range(datum.size):
+        _clear(datum[r], w, lower, static, full)
 
 
-@kernel
-def _static_factor(K: Array, static: Array, added: Array) -> tuple[Array, bool]:
+@kernel(**EXACT)
+def _static_factor(lower: Array, static: Array, room: Array) -> int:
     """Factor the band K + diag(added) (lower columns) into `static`.
 
-    Returns the datum coordinates and whether the pivots are safe. `added` is zero but where a small pivot would make l0
-    large, and with it the sum l0 da^T + e l^T of the sweep a difference of large numbers.
+    Returns the number of datum coordinates, -1 where the pivots are not safe. `added` is zero but where a small pivot
+    would make l0 large, and with it the sum l0 da^T + e l^T of the sweep a difference of large numbers.
     """
-    n, w1 = K.shape
-    high, low = K.copy(), np.zeros((n, w1))
-    held = np.zeros(n, np.int64)
+    n, w1 = static.shape
     count = 0
     for j in range(n):
-        pivot, reach = high[j, 0], min(w1, n - j)
-        if abs(pivot) <= 1e-8 * abs(K[j, 0]):
+        pivot, reach = room[0, j], min(w1, n - j)
+        if abs(pivot) <= 1e-8 * abs(lower[j, 0, 0]):
             static[j, 0] = 0.0  # marks j as held while the vector is formed
             free = True
             for k in range(1, reach):
-                free = free and abs(high[j, k]) <= 1e-9 * np.sqrt(abs(K[j, 0] * K[j + k, 0]))
-            if free and _is_null(K, _null_vector(static, j), abs(pivot)):
-                held[count] = j
+                free = free and abs(room[k, j]) <= 1e-9 * np.sqrt(abs(lower[j, 0, 0] * lower[j + k, 0, 0]))
+            if free:
+                _null_vector(static, j, room[VECTOR])
+            if free and _is_null(lower, room[VECTOR], abs(pivot)):
+                room[HELD, count] = j
                 count += 1
                 continue
         for k in range(1, reach):
-            least = abs(high[j, k]) * np.sqrt(abs(K[j, 0] / K[j + k, 0])) / n if K[j + k, 0] != 0.0 else 0.0
-            if abs(high[j, 0]) < least:
-                added[j] += least
-                high[j, 0] += least
-        if high[j, 0] == 0.0:
-            return held[:0], False
-        static[j, 0] = high[j, 0]
+            other = lower[j + k, 0, 0]
+            least = abs(room[k, j]) * np.sqrt(abs(lower[j, 0, 0] / other)) / n if other != 0.0 else 0.0
+            if abs(room[0, j]) < least:
+                room[ADDED, j] += least
+                room[0, j] += least
+        if room[0, j] == 0.0:
+            return -1
+        static[j, 0] = room[0, j]
         for k in range(1, reach):
-            top, rest = _quotient(high[j, k], low[j, k], high[j, 0], low[j, 0])
+            top, rest = _quotient(room[k, j], room[w1 + k, j], room[0, j], room[w1, j])
             static[j, k] = top
             for i in range(1, k + 1):
-                _subtract_product(high, low, j + i, k - i, top, rest, high[j, i], low[j, i])
-            if abs(high[j + k, 0]) > 1e4 * abs(K[j + k, 0]):
-                return held[:0], False
-    return held[:count], True
+                _subtract_product(room, w1, j + i, k - i, top, rest, room[i, j], room[w1 + i, j])
+            if abs(room[0, j + k]) > 1e4 * abs(lower[j + k, 0, 0]):
+                return -1
+    return count
 
 
-@kernel
-def _null_vector(static: Array, j: int) -> Array:
-    """Return x with L0^T x = e_j and zeros at the other held coordinates, those with d0 = 0."""
-    n, w1 = static.shape
-    x = np.zeros(n)
-    x[j] = 1.0
+@kernel(**EXACT)
+def _null_vector(static: Array, j: int, x: Array) -> None:
+    """Fill x with L0^T x = e_j and zeros at the other held coordinates, those with d0 = 0."""
+    w1 = static.shape[1]
+    for i in range(x.size):
+        x[i] = 1.0 if i == j else 0.0
     for i in range(j - 1, -1, -1):
         if static[i, 0] != 0.0:
             for k in range(1, min(w1, j - i + 1)):
                 x[i] -= static[i, k] * x[i + k]
-    return x
 
 
-@kernel
-def _steepest(static: Array, M: Array, datum: Array) -> float:
+@kernel(**EXACT)
+def _steepest(static: Array, room: Array, count: int) -> float:
     """Return the largest entry of l0 and of the rigid-body vectors beside its datum, coordinates scaled to unit mass.
 
     Where the masses are scaled quite otherwise than the stiffnesses, the difference from K is no small one.
     """
+    M, vector = room[MASS], room[VECTOR]
     n, w1 = static.shape
     largest = 0.0
     for j in range(n):
         for k in range(1, min(w1, n - j)):
             if M[j + k] > 0.0:
                 largest = max(largest, abs(static[j, k]) * np.sqrt(abs(M[j]) / M[j + k]))
-    for j in datum:
+    for r in range(count):
+        j = int(room[HELD, r])
         if M[j] > 0.0:
-            vector = _null_vector(static, j)
+            _null_vector(static, j, vector)
             for i in range(n):
                 largest = max(largest, abs(vector[i]) * np.sqrt(abs(M[i]) / M[j]))
     return largest
 
 
-@kernel
-def _is_null(K: Array, x: Array, pivot: float) -> bool:
+@kernel(**EXACT)
+def _is_null(lower: Array, x: Array, pivot: float) -> bool:
     """Return whether the pivot and x^T K x are rounding beside |x|^T |K| |x|."""
-    n, w1 = K.shape
+    n, w1 = lower.shape[0], lower.shape[1]
     total, bound = 0.0, 0.0
     for j in range(n):
-        total += K[j, 0] * x[j] * x[j]
-        bound += abs(K[j, 0]) * x[j] * x[j]
+        total += lower[j, 0, 0] * x[j] * x[j]
+        bound += abs(lower[j, 0, 0]) * x[j] * x[j]
         for k in range(1, min(w1, n - j)):
-            total += 2.0 * K[j, k] * x[j] * x[j + k]
-            bound += 2.0 * abs(K[j, k] * x[j] * x[j + k])
+            total += 2.0 * lower[j, k, 0] * x[j] * x[j + k]
+            bound += 2.0 * abs(lower[j, k, 0] * x[j] * x[j + k])
     return max(abs(total), pivot) <= RIGID * bound
 
 
-@kernel
+@kernel(**EXACT)
 def _product(a: float, b: float) -> tuple[float, float]:
     """Return a b and its rounding error (Dekker)."""
     p = a * b
@@ -210,7 +239,7 @@ def _product(a: float, b: float) -> tuple[float, float]:
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-@kernel
+@kernel(**EXACT)
 def _quotient(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     """Return (ah + al) / (bh + bl) as a number and its remainder."""
     q = ah / bh
@@ -218,32 +247,36 @@ def _quotient(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]
     return q, ((ah - p) - e + al - q * bl) / bh
 
 
-@kernel
-def _subtract_product(high: Array, low: Array, j: int, k: int, ah: float, al: float, bh: float, bl: float) -> None:
-    """Subtract (ah + al)(bh + bl) from entry (j, k) held as high + low."""
+@kernel(**EXACT)
+def _subtract_product(room: Array, w1: int, j: int, k: int, ah: float, al: float, bh: float, bl: float) -> None:
+    """Subtract (ah + al)(bh + bl) from entry (j, k) held in two parts."""
     p, e = _product(ah, bh)
     e += ah * bl + al * bh
-    x = high[j, k]
+    x = room[k, j]
     s = x - p
     t = s - x
-    rest = low[j, k] + ((x - (s - t)) - (p + t)) - e
-    high[j, k] = s + rest
-    low[j, k] = rest - (high[j, k] - s)
+    rest = room[w1 + k, j] + ((x - (s - t)) - (p + t)) - e
+    room[k, j] = s + rest
+    room[w1 + k, j] = rest - (room[k, j] - s)
 
 
-@kernel
+@kernel(**EXACT)
 def _clear(j: int, w: int, lower: Array, static: Array, full: Array) -> None:
     """Take coordinate j out of the matrices."""
     n = full.shape[0]
-    lower[j] = 0.0
-    static[j] = 0.0
-    static[j, 0] = 1.0
-    full[j] = 0.0
+    for part in range(3):
+        for k in range(w + 1):
+            lower[j, k, part] = 0.0
+        for k in range(2 * w + 1):
+            full[j, k, part] = 0.0
+    for k in range(w + 1):
+        static[j, k] = 1.0 if k == 0 else 0.0
     for k in range(1, w + 1):
         if j >= k:
-            lower[j - k, k] = 0.0
             static[j - k, k] = 0.0
-            full[j - k, w + k] = 0.0
-        if j + k < n:
-            full[j + k, w - k] = 0.0
+        for part in range(3):
+            if j >= k:
+                lower[j - k, k, part] = full[j - k, w + k, part] = 0.0
+            if j + k < n:
+                full[j + k, w - k, part] = 0.0
     full[j, w, 0] = 1.0

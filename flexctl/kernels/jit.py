@@ -162,6 +162,11 @@ class Entry:
                     self._compile(dispatcher)
         return dispatcher
 
+    @property
+    def loaded(self) -> bool:
+        """Whether it can be called at once."""
+        return self._ready
+
     def missing(self) -> list[str | int] | None:
         """Return where another process finds this entry, and its contents, if it is not in the cache on disk yet."""
         if self._ready or self._index >= MOST:
@@ -175,9 +180,11 @@ class Entry:
         return [self.home, self.py_func.__qualname__, self._index, kept.digest()]
 
     def elsewhere(self) -> bool:
-        """Whether another process compiles it just now, and this one would have to wait."""
+        """Whether another process compiles it, or what it needs, just now, and this one would have to wait."""
         if self.missing() is None:
             return False
+        if any(part.elsewhere() for part in self.needs):
+            return True
         dispatcher = self.dispatcher()
         return not dispatcher._compiling_counter and bool(dispatcher._cache.elsewhere(self.signature, dispatcher))
 

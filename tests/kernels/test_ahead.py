@@ -73,6 +73,19 @@ class TestSoon:
         led = motion_driven(arm, {"joint1_torque": "joint1"})
         assert self.asked(monkeypatch, led) == [(True, True, False)]
 
+    def test_what_loops_call_around_drives_before_the_functions_of_the_arm(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from flexctl.kernels import ahead
+        from flexctl.models.wrappers import driven_stepper
+
+        asked: list[str] = []
+        arm = fx.load_plant("two_mass_spring").model
+        monkeypatch.setattr(ahead, "ahead", lambda *parts: asked.extend(part.py_func.__name__ for part in parts))
+        monkeypatch.setattr(type(arm.inner), "compiled", lambda model: asked.append("functions"))
+        driven_stepper.has_stepper(arm)
+        assert asked == [*["solve_part", "measure_part", "rest_part"] * 2, "functions"]
+
     def test_not_around_a_law_that_runs_in_plain_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         arm = fx.load_plant("ralf").model
         law = fx.LinearLaw(0.0, ("joint1_angle",), ("joint1_command",), Dy=[[0.0]])
@@ -100,19 +113,22 @@ else:
     assert top.third.elsewhere() and not top.plain.elsewhere()
     whole = top.plain.load
     top.plain.load = lambda: [whole(), (place / "plain made").touch()][0]
-    ahead.together(top.third, top.plain)
+    exec(sys.argv[3])
     assert not top.third.elsewhere() and not top.plain.elsewhere()
     print(top.third(2.0), top.plain(2.0))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no locks there")
-def test_nobody_waits_while_there_is_something_left_to_compile(tmp_path: Path) -> None:
-    """The first of two entries is held by another process until the second one is made."""
+@pytest.mark.parametrize(
+    "needed", ["ahead.together(top.third, top.plain)", "ahead.ahead(top.plain), ahead.together(top.third)"]
+)
+def test_nobody_waits_while_there_is_something_left_to_compile(tmp_path: Path, needed: str) -> None:
+    """The first of two entries is held by another process until the second one is made, needed at once or later."""
     folder, cache = package(tmp_path / "here"), tmp_path / "cache"
     with ThreadPoolExecutor() as pool:
         jobs = [
-            pool.submit(python, WAITING, str(tmp_path), name, folder=folder, cache=cache)
+            pool.submit(python, WAITING, str(tmp_path), name, needed, folder=folder, cache=cache, FLEXCTL_COMPILERS="1")
             for name in ("first", "second")
         ]
         assert [job.result(timeout=60.0)[0].strip() for job in jobs] == ["", "216.5 5.0"]

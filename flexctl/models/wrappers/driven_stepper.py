@@ -46,7 +46,18 @@ def has_stepper(model: DrivenJoints) -> bool:
         return False
     if isinstance(inner, Stepping):
         return model.kind in KINDS and steps_itself(inner)
+    _parts_soon()
     return inner.compiled() is not None
+
+
+def _parts_soon() -> None:
+    """Let another process compile what loops call here, whichever they are, while the functions of the arm are."""
+    from ...kernels import general
+    from ...kernels.ahead import ahead
+
+    around = loops_around(general.OPEN).parts
+    if around:  # not where nothing is compiled
+        ahead(*around[False][: state.SENSE], *general.LOOPS[False].parts[False][: state.SENSE])
 
 
 class Driven(Stepper):
