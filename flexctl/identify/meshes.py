@@ -23,7 +23,7 @@ WORSE = 2.0
 """Sum of squares on a finer mesh, in parts of that on one that explains the data, from which on it is not tried."""
 COARSE = 5e-3
 """Part of its frequency by which a mode moves on a mesh twice as fine from which on an infinitely fine one is tried."""
-CLEARLY = 0.7
+CLEARLY = 0.95
 """Misfit of magnitudes on an infinitely fine mesh, in parts of that on the own one, up to which it is begun there."""
 FINEST = 330
 """Coordinates of the finest mesh that is taken without being asked for."""
