@@ -36,8 +36,8 @@ STILL = 1e-6
 FOLLOWED = 0.25
 """Least part of what a gain would make of the past of an output that is found in the input."""
 FITTED = (
-    "record what the loop was asked for, give it (references), and fit the response that identify.frf returns by it; "
-    "or excite without the loop"
+    "record what the loop was asked for, give it (references, --reference NAME), and fit the response that "
+    "identify.frf returns by it; or excite without the loop"
 )
 """The remedy where a record itself is fitted."""
 
