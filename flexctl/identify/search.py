@@ -29,6 +29,8 @@ STUCK = 1e-3
 """Part of the sum of squares that its slope promises, and no step gives, from which on a search is not converged."""
 SETTLED, UNSETTLED = 0.05, 0.3
 """Change of weights up to which they are final, and from which on, the last time, a search is not converged."""
+HARDLY = 1e-3
+"""Part of the sum of squares in a part of the records that tells nothing of when sensors read."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -162,7 +164,7 @@ def scanned(
     results = []
     for k, (_, _, at) in enumerate(sorted(first)[:3]):
         y, cost = fitted(found, x, at, horizon, 5, _quiet, "")
-        results.append((cost, k, y, at))
+        results.append((cost if at.late else cost * (1.0 + HARDLY), k, y, at))
         say("scanning the delay", 0.5 + 0.5 * (k + 1) / 3)
     _, _, x, at = min(results)
     return x, at
