@@ -33,9 +33,11 @@ SURE = 8.0
 """How many standard deviations above what chance explains, too."""
 STILL = 1e-6
 """Noise below this part of an output can spoil nothing."""
+FOLLOWED = 0.25
+"""Least part of what a gain would make of the past of an output that is found in the input."""
 FITTED = (
-    "record what the loop was asked for, give it (references), and fit the response that identify.frf returns by it; "
-    "or excite without the loop"
+    "record what the loop was asked for, give it (references, --reference NAME), and fit the response that "
+    "identify.frf returns by it; or excite without the loop"
 )
 """The remedy where a record itself is fitted."""
 
@@ -100,9 +102,23 @@ def explained(u: FloatArray, y: FloatArray, steady: bool = False) -> tuple[float
     noisy = float(np.sum(triangle[begin + p :, -1] ** 2)) > least
     if part == 0.0 and steady and _at_once(triangle, scale, past, p):
         alone = [0, *range(1 + past, begin + p), columns.shape[1] - 1]  # the constant, the inputs till now, the output
-        if noisy or _left(np.asarray(triangle[:, alone], float)) > float(np.sum(triangle[begin:, -1] ** 2)):
+        tied = float(np.sum(triangle[begin:, -1] ** 2))
+        if _is_gain(triangle, begin, p) if noisy else _left(np.asarray(triangle[:, alone], float)) > tied:
             return _sure(triangle[:, -1], begin, rows.size, least), True
     return part, False
+
+
+def _is_gain(triangle: FloatArray, begin: int, p: int) -> bool:
+    """Whether an input follows what the past tells of the output as it follows what is new of it, as a gain would.
+
+    Displacements that something is fed through to exist too: there the input does not know the past of the output.
+    """
+    new, told = triangle[begin:, -1], float(np.sum(triangle[1:begin, -1] ** 2))
+    for now in range(begin, begin + p):
+        gain = float(triangle[begin:, now] @ new) / max(float(new @ new), 1e-300)
+        if float(np.sum(triangle[1:begin, now] ** 2)) > FOLLOWED * gain**2 * told:
+            return True
+    return False
 
 
 def _left(triangle: FloatArray) -> float:

@@ -21,14 +21,19 @@ FIRST = 250
 WEIGHTED = 6
 """Times that weights are taken from what is left, and the parameters fitted again."""
 LATE = "the limit of time was reached"
+MORE = "rounds were not enough"
 TRIALS = 7
 """Most steps that are tried in a round."""
 WEIGHTED_PART, ENOUGH = 1e-5, 0.02
 """Tolerance below which residuals are taken as weighted; the drop of their sum of squares that is not worth a step."""
+SOON = 4
+"""Rounds after which weights are taken anew."""
 STUCK = 1e-3
 """Part of the sum of squares that its slope promises, and no step gives, from which on a search is not converged."""
 SETTLED, UNSETTLED = 0.05, 0.3
 """Change of weights up to which they are final, and from which on, the last time, a search is not converged."""
+HARDLY = 1e-3
+"""Part of the sum of squares in a part of the records that tells nothing of when sensors read."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -125,7 +130,7 @@ def fitted(
         if moved < least or found.unfinished == LATE:
             break
     else:
-        found.unfinished = f"{rounds} rounds were not enough, the last one lowered the sum of squares by {moved:.3g}"
+        found.unfinished = f"{rounds} {MORE}, the last one lowered the sum of squares by {moved:.3g}"
     say(what, 1.0)
     return x, best
 
@@ -162,7 +167,7 @@ def scanned(
     results = []
     for k, (_, _, at) in enumerate(sorted(first)[:3]):
         y, cost = fitted(found, x, at, horizon, 5, _quiet, "")
-        results.append((cost, k, y, at))
+        results.append((cost if at.late else cost * (1.0 + HARDLY), k, y, at))
         say("scanning the delay", 0.5 + 0.5 * (k + 1) / 3)
     _, _, x, at = min(results)
     return x, at
@@ -189,15 +194,19 @@ def weighted(
     found: Problem, x: FloatArray, at: Setting, say: Say, times: int = WEIGHTED, rounds: int = 15,
     what: str = "final weights",
 ) -> tuple[FloatArray, float]:
-    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
+    """Return the parameters with every output weighted by what is left of it, and the sum of squares.
+
+    Weights are taken anew after `SOON` rounds at most: what is fitted to weights that will move is lost.
+    """
     moved = 0.0
-    for _ in range(times):
+    soon = min(SOON, rounds)
+    for left in range(times * rounds // soon, 0, -1):
         before = np.concatenate([*found.scales, np.ones(1)])
         reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6, _enough(found, x, at))
+        x, cost = fitted(found, x, at, 0, rounds if left == 1 else soon, say, what, 1e-6, _enough(found, x, at))
         now = np.concatenate([*found.scales, np.ones(1)])
         moved = float(np.abs(now / before - 1.0).max())
-        if moved < SETTLED or time.monotonic() > found.deadline:
+        if (moved < SETTLED and MORE not in found.unfinished) or time.monotonic() > found.deadline:
             break
     if moved > UNSETTLED and not found.unfinished:
         # the last fit may have ended where the weights stay: what counts is what they would do next
