@@ -5,11 +5,9 @@ Every case runs in processes of its own, on throw-away packages: a process makes
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -19,10 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from numba import types
 
 from flexctl.kernels import jit
-from flexctl.kernels.compiling import interruptible
 
 ROOT = Path(__file__).parents[2]
 
@@ -502,39 +498,3 @@ class TestMoreOfTheKey:
         (other := tmp_path / "other.py").write_text("edited = True\n")
         monkeypatch.setattr(import_module(f"flexctl.kernels.{module}"), "__file__", str(other))
         assert _compiler() != before
-
-
-@pytest.mark.parametrize("fails", [True, False])
-def test_an_interrupt_that_a_callback_swallows_comes_out(fails: bool) -> None:
-    """LLVM calls back into Python while it compiles; what is raised there is lost, and numba fails on what it lacks."""
-
-    def compiled() -> None:
-        with contextlib.suppress(KeyboardInterrupt):  # as ctypes does
-            signal.raise_signal(signal.SIGINT)
-        if fails:
-            raise RuntimeError("no compiled object yet")
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        compiled()
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_error_of_the_compiler_stays_what_it_is() -> None:
-    with pytest.raises(RuntimeError, match="its own"), interruptible():
-        raise RuntimeError("its own")
-
-
-def test_entries_are_compiled_so_that_interrupts_come_out(monkeypatch) -> None:
-    @jit.entry(types.float64(types.float64))
-    def twice(x):
-        return 2.0 * x
-
-    def swallowed(signature):
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        raise RuntimeError("no compiled object yet")
-
-    monkeypatch.setattr(twice.dispatcher(), "compile", swallowed)
-    with pytest.raises(KeyboardInterrupt):
-        twice(1.0)
