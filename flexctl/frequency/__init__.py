@@ -89,6 +89,8 @@ class FrequencyResponse(Tabular):
             self.response.shape == shape, f"response has shape {self.response.shape}; names and omega ask for {shape}"
         )
         require(bool(np.all(np.diff(self.omega) > 0.0)), "omega must be ascending")
+        least = float(np.min(self.omega, initial=0.0))
+        require(least >= 0.0, f"omega begins at {least:g} rad/s; give the lines from 0 on, those below say the same")
         given = None if self.sigma is None else self.sigma.shape
         require(given in (None, shape, (0, 0, 0)), f"sigma has shape {given}; the response asks for {shape}")
 

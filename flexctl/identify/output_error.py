@@ -4,7 +4,8 @@
 
 The box in (a2, c) is the stability triangle, with two real poles in it as well as complex ones. One output: its
 numerators for every input, feed-through and free motion are linear. One input: those of every output. Several of both:
-the input directions of each pair join the poles.
+the input directions of each pair join the poles. Every output has a constant of its own: where an arm begins at rest,
+the mean of its record is no steady state, and poles would have to make up for it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ EDGE = 1e-6
 
 
 class OutputErrorFit(NamedTuple):
-    """A sampled model, its initial state and sum of squares; which modes rest on the bound, and their deviations."""
+    """A sampled model, its initial state, constants, squares; which modes rest on the bound, and their deviations."""
 
     A: FloatArray
     B: FloatArray
     C: FloatArray
     D: FloatArray
     initial: FloatArray
+    offset: FloatArray
     cost: float
     on_bound: npt.NDArray[np.bool_]
     sigma_frequency: FloatArray
@@ -121,7 +123,7 @@ def _denominators(x: FloatArray, sections: tuple[int, ...]) -> list[FloatArray]:
 
 
 def _states(x: FloatArray, parts: _Parts) -> FloatArray:
-    """Return the linear columns: forced states, free motion, feed-through."""
+    """Return the linear columns: forced states, free motion, a constant, feed-through."""
     columns: list[FloatArray] = []
     impulse = np.zeros(len(parts.u))
     impulse[0] = 1.0
@@ -138,7 +140,7 @@ def _states(x: FloatArray, parts: _Parts) -> FloatArray:
         free += [one, np.concatenate([[0.0], one[:-1]])][:size]
         at += size
     feed = [parts.u[:, j] for j in range(parts.u.shape[1])] if parts.direct else []
-    return np.column_stack([*columns, *free, *feed])
+    return np.column_stack([*columns, *free, np.ones(len(parts.u)), *feed])
 
 
 def _numerators(size: int) -> list[list[float]]:
@@ -211,8 +213,9 @@ def _realised(x: FloatArray, parts: _Parts, bound: float, J: Any) -> OutputError
         # in observable form x1[k+1] = -a1 x1 + x2 + b1 u, x2[k+1] = -a2 x1 + b2 u
         forced = n * p
     initial = _initial(A, C, _states(x, parts)[:, forced : forced + n] @ c[forced : forced + n])
-    sf, sd, edge = _deviations(x, parts, J, float(np.sum(rest**2)), bound)
-    return OutputErrorFit(A, B, C, D, initial, float(np.sum(rest**2)), edge, sf, sd)
+    cost = float(np.sum(rest**2))
+    sf, sd, edge = _deviations(x, parts, J, cost, bound)
+    return OutputErrorFit(A, B, C, D, initial, c[forced + n], cost, edge, sf, sd)
 
 
 def _primal(x: FloatArray, parts: _Parts, c: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -249,14 +252,11 @@ def _deviations(
     at = 0
     for size in parts.sections:
         block = covariance[at : at + size, at : at + size]
-        here = _polar(x[at : at + size], size)
-        slopes = []
-        for k in range(size):
-            step = np.zeros(size)
-            step[k] = 1e-7
-            slopes.append((_polar(x[at : at + size] + step, size) - _polar(x[at : at + size] - step, size)) / 2e-7)
-        G = np.array(slopes).T
-        spread = np.sqrt(np.maximum(np.diag(G @ block @ G.T), 0.0))
+        own = x[at : at + size]
+        here = _polar(own, size)
+        G = np.array([_slope(own, row, here) for row in np.eye(size)]).T
+        known = np.isfinite(G).all()
+        spread = np.sqrt(np.maximum(np.diag(G @ block @ G.T), 0.0)) if known else np.full(here.size, np.inf)
         edge = bool(np.abs(np.roots(_denominators(x[at : at + size], (size,))[0])).max() > bound - 1e-5)
         for i in range(0, here.size, 2):
             told.append(
@@ -265,6 +265,21 @@ def _deviations(
         at += size
     told.sort()
     return np.array([t[1] for t in told]), np.array([t[2] for t in told]), np.array([t[3] for t in told], bool)
+
+
+def _slope(x: FloatArray, direction: FloatArray, here: FloatArray) -> FloatArray:
+    """Return how `_polar` changes along a direction; not finite at a double pole, where it has no slope.
+
+    Beside one a pair of real poles becomes complex within the step: then the side tells where it is a pair as before.
+    """
+    for step in (1e-7, 1e-9, 1e-11):
+        ahead, behind = (_polar(x + way * step * direction, x.size) for way in (1.0, -1.0))
+        same = ahead.size == here.size, behind.size == here.size
+        if any(same):
+            first, last, width = (behind if same[1] else here), (ahead if same[0] else here), step * sum(same)
+            slope: FloatArray = (last - first) / width
+            return slope
+    return np.full(here.size, np.inf)
 
 
 def _polar(x: FloatArray, size: int) -> FloatArray:

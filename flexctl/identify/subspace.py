@@ -40,7 +40,7 @@ class SubspaceFit(WithPoles, Tabular):
     initial : ndarray
         State at the beginning of the record.
     offsets : ndarray
-        What was subtracted from each output (its mean) before the fit.
+        What each output has besides the model's: its mean and a constant, which is fitted.
     fit : mapping
         For each output 100 (1 - |y - model| / |y - mean|) [%], of the estimation data.
     horizon : int
@@ -231,7 +231,7 @@ def _pulled(A: FloatArray) -> FloatArray:
 
 
 def _fit_of_linear(A: FloatArray, C: FloatArray, u: FloatArray, y: FloatArray, direct: bool) -> OutputErrorFit:
-    """Return B, D and x0 of given A and C by linear least squares."""
+    """Return B, D, x0 and constants of given A and C by linear least squares."""
     n, p, ny, count = len(A), u.shape[1], y.shape[1], len(u)
     columns = []
     free = np.empty((count, n, n))
@@ -251,12 +251,14 @@ def _fit_of_linear(A: FloatArray, C: FloatArray, u: FloatArray, y: FloatArray, d
             block = np.zeros((count, ny))
             block[:, i] = u[:, j]
             columns.append(block.ravel())
+    columns += [np.tile(row, count) for row in np.eye(ny)]
     rows = np.column_stack(columns)
     c = np.asarray(np.linalg.lstsq(rows, y.ravel(), rcond=None)[0], float)
     x0, B = c[:n], c[n : n + n * p].reshape(p, n).T
-    D = c[n + n * p :].reshape(p, ny).T if direct else np.zeros((ny, p))
+    D = c[n + n * p : -ny].reshape(p, ny).T if direct else np.zeros((ny, p))
     cost = float(np.sum((y.ravel() - rows @ c) ** 2))
-    return OutputErrorFit(A, B, C, D, x0, cost, np.zeros(0, bool), np.full(0, np.nan), np.full(0, np.nan))
+    unknown = np.full(0, np.nan)
+    return OutputErrorFit(A, B, C, D, x0, c[-ny:], cost, np.zeros(0, bool), unknown, unknown)
 
 
 def _told(data: Record, best: OutputErrorFit, horizon: int, size: FloatArray, scale: FloatArray) -> SubspaceFit:
@@ -292,7 +294,7 @@ def _told(data: Record, best: OutputErrorFit, horizon: int, size: FloatArray, sc
     return SubspaceFit(
         plant,
         best.initial,
-        data.y.mean(axis=0),
+        data.y.mean(axis=0) + scale * best.offset,
         fit_percent(data, y),
         horizon,
         on_bound,

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
+import threading
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 WRAPPER = "_ZN7cpython"
@@ -56,6 +59,41 @@ def inside(name: str, *, glue: bool = False) -> Iterator[None]:
             yield
     finally:
         _glue.discard(_entries.pop())
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let what a signal raises within come out: LLVM calls back into Python, where it would be swallowed.
+
+    The code is then lacking in part, and numba would fail on that in place of it.
+    """
+    raised: list[BaseException] = []
+
+    def noting(handler: Any) -> Any:
+        def note(number: int, frame: FrameType | None) -> None:
+            try:
+                handler(number, frame)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        return note
+
+    main = threading.current_thread() is threading.main_thread()  # no other may set handlers
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+    kept = {number: handler for number, handler in found.items() if callable(handler)}
+    for number, handler in kept.items():
+        signal.signal(number, noting(handler))
+    try:
+        yield
+    except Exception:
+        if not raised:
+            raise
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    if raised:
+        raise raised[0] from None
 
 
 def redirect(stack: contextlib.ExitStack) -> None:

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from .compiling import inside
+from .compiling import inside, interruptible
 from .contents import LOCAL, Contents, Unknown, renamed
 
 announce: Callable[[str], None] | None = None
@@ -242,7 +242,7 @@ class Entry:
 
     def _compile(self, dispatcher: Any) -> None:
         try:
-            with inside(dispatcher.py_func.__qualname__, glue=self.glue):
+            with interruptible(), inside(dispatcher.py_func.__qualname__, glue=self.glue):
                 dispatcher.compile(self.signature)
         finally:
             getattr(dispatcher._cache, "leave", lambda: None)()

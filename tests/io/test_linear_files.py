@@ -146,6 +146,18 @@ def test_names_with_units_in_brackets(tmp_path, suffix) -> None:
         assert [(s.name, s.unit) for s in (*plant.inputs, *plant.outputs)] == [("motor", "N m"), ("angle", "rad")]
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_lines_below_zero_are_refused(tmp_path, suffix) -> None:
+    path = tmp_path / f"frf{suffix}"
+    if suffix == ".npz":
+        np.savez(path, omega=[-1.0, 2.0, 3.0, 4.0], response=np.ones((1, 1, 4)))
+    else:
+        lines = "".join(f"{f},1,{f}\n" for f in (-1, 2, 3, 4))
+        path.write_text("frequency [Hz],angle/torque:real [rad/(N m)],angle/torque:imag [rad/(N m)]\n" + lines)
+    with pytest.raises(fx.DefinitionError, match=rf"frf{suffix}: .*omega begins at -"):
+        opened(path)
+
+
 def test_units_of_a_response_that_do_not_fit_its_names(tmp_path) -> None:
     path, w = tmp_path / "frf.npz", np.geomspace(1.0, 10.0, 20)
     H = np.ones((2, 1, 20), complex)
