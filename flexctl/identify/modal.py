@@ -377,8 +377,8 @@ def _agrees(pole: complex, others: ComplexArray) -> bool:
     if not others.size or pole.imag <= 0.0:
         return False
     w, zeta = abs(pole), -pole.real / abs(pole)
-    near = np.abs(np.abs(others) / w - 1.0) < STABLE_FREQUENCY
-    return bool(np.any(near & (np.abs(-others.real / np.abs(others) - zeta) < STABLE_DAMPING * zeta)))
+    near = others[np.abs(np.abs(others) / w - 1.0) < STABLE_FREQUENCY]  # an order may have a pole at zero
+    return bool(np.any(np.abs(-near.real / np.abs(near) - zeta) < STABLE_DAMPING * zeta))
 
 
 def _best(fits: Sequence[Fit], values: int, pairs: int | None, floor: float) -> int:

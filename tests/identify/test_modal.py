@@ -199,3 +199,12 @@ def test_what_modes_above_the_band_feed_through_is_kept() -> None:
     data = identify.measured_response(w, np.asarray(x), ["force [N]"], ["x [m]"], relative=0.01)
     found = identify.modal(data, pairs=2, delay=0.0).plant
     assert found.D[0, 0] == pytest.approx(5.0 / 3e3**2 + 8.0 / 4e3**2, rel=0.05)
+
+
+def test_a_pole_at_zero_agrees_with_no_mode() -> None:
+    """Which of the poles of an order that are hardly there fall on zero hangs on the last digit."""
+    from flexctl.identify.modal import _agrees
+
+    pole = complex(-0.02, 2.0)
+    assert not _agrees(pole, np.array([0.0 + 0.0j]))
+    assert _agrees(pole, np.array([0.0 + 0.0j, 1.001 * pole]))
