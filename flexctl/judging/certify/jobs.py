@@ -91,7 +91,8 @@ def jobs(task: Task) -> dict[str, Job]:
 
 def _runs(task: Task) -> dict[str, Job]:
     plant, law, item = task.plant, task.law, task.chosen
-    found: dict[str, Job] = {}
+    # a finer run first: of the two kinds of steps one process compiles one and another the other
+    found: dict[str, Job] = {f"finer {item.name}": (item.finer().run, (law, plant))}
     # a path is somewhere; larger or smaller it would be another one, and the linear plant changes along it; how far the
     # real thing is linear, a linear plant does not show
     for factor in () if item.track is not None or isinstance(plant, IsLinear) else AMPLITUDES:
