@@ -144,6 +144,9 @@ def test_a_run_that_ends_too_soon_is_not_called_unstable(tail: float, rate: floa
     zero = np.zeros((t.size, 1))
     run = fx.Response(t, y, zero, zero, (fx.Signal("x", "m"),), (fx.Signal("u", "N"),))
     assert sustained(run, law, {"x": quintic(0.0, 0.1, 1.0)}, decay).startswith(begins)
+    limited = fx.Response(t, y, zero + 0.3, zero, (fx.Signal("x", "m"),), (fx.Signal("u", "N"),))
+    told = sustained(limited, law, {"x": quintic(0.0, 0.1, 1.0)}, decay)
+    assert told.startswith("x g"), "at a limit of its command no linear loop is to blame"
 
 
 def test_a_point_whose_run_ends_too_soon_is_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -430,7 +430,7 @@ class TestReadOnlyInstallation:
         assert found.stderr.count("flexctl: compiling") == 1
         folder = temporary / f"flexctl-{os.getuid()}"
         assert folder.stat().st_mode & 0o777 == 0o700
-        assert list(folder.rglob("bands.factor-*.nbc"))
+        assert list(folder.rglob("bands.factorise-*.nbc"))
         again = self.run(fixed, temporary)
         assert again.returncode == 0
         assert "flexctl: compiling" not in again.stderr

@@ -3,8 +3,8 @@
 What is left after the motion is cut into two halves. A signal is sustained if it moves in the second half by more than
 0.7 of what it did in the first (half of the energy), and by more than 2 % of the move (of the largest command, for an
 input). A linear loop whose slowest pole decays more slowly than that is given the square root of what it predicts.
-Where a run ends so soon that such a loop may move so, and that it goes on cannot be seen from its turns either, it is
-open whether it settles.
+Where a run ends so soon that such a loop may move so, within the limits of its commands, and that it goes on cannot be
+seen from its turns either, it is open whether it settles.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def sustained(
         return ""
     bar = max(KEPT, float(np.exp(-0.5 * max(decay, 0.0) * 0.5 * (end - begin)))) if np.isfinite(decay) else KEPT
     soon = 0.0 < decay * (end - begin) < -2.0 * math.log(LEFT)  # half of it does not take the slowest pole to rest
+    soon = soon and not _limited(run, law, begin)  # what a linear loop would do says nothing then
     found: list[str] = []
     open_: list[str] = []
     for name, signal, size, left in _signals(run, law, motions):
@@ -84,6 +85,18 @@ def has_tail(run: Response, motions: Mapping[str, Motion]) -> bool:
     """Whether the run goes on long enough after its motion to be judged."""
     begin, end = _tail(run, motions)
     return end - begin >= SHORTEST * end
+
+
+def _limited(run: Response, law: Any, begin: float) -> bool:
+    """Whether a command stands at its largest for more than three control periods after the motion."""
+    t = run.t[run.t >= begin]
+    for drive in law.drives:
+        if drive in names(run.inputs) and t.size > 1:
+            u = np.abs(run[drive][run.t >= begin])
+            stands = u[:-1] > (1.0 - 1e-12) * u.max()
+            if u.max() > 0.0 and np.diff(t)[stands].sum() > 3.5 * max(law.sample_time, float(np.diff(t).min())):
+                return True
+    return False
 
 
 def _crossings(signal: FloatArray) -> int:
