@@ -4,10 +4,8 @@
     w  = Cw x                                           rates of the joints that rub
     F  = g tanh(w / ve)   or   s0 z + s1 z',  z' = w - s0 |w| z / g,   g = Fc + (Fs - Fc) exp(-(w / vs)^2)
 
-The linear part is exact. Where a joint without bristles sticks, F follows at once what pushes it, and the trapezoidal
-rule would ring: F is taken there as it is at the end of the substep, by the part k^2 / (1 + k^2) with the stiffness
-k = S dF/dw, which leaves the rule of second order. F+ is solved for joint by joint: w+ = w_free - S F(w+), S > 0, which
-has one root where friction does not fall faster than 1 / S; it is bracketed, so that the solution cannot fail.
+The linear part is exact. F+ is solved for joint by joint: w+ = w_free - S F(w+), S > 0, which has one root where
+friction does not fall faster than 1 / S; it is bracketed, so that the solution cannot fail.
 """
 
 from __future__ import annotations
@@ -83,17 +81,8 @@ def rate_after(c, free, S, z, dz, h, guess):
     return w
 
 
-@kernel(**PLAIN)
-def ending(c, w, S):
-    """Return the part of a friction force that is taken as it is at the end of a substep."""
-    if c[LAW] != 0.0:
-        return 0.0
-    stiff = S * level(c, w) / c[CREEP] / math.cosh(min(abs(w) / c[CREEP], 100.0)) ** 2
-    return stiff**2 / (1.0 + stiff**2)
-
-
 class Form(NamedTuple):
-    """The plant for substeps h[0] and parts of them, h[1], ..: cubes hold a matrix for each; Phi is transposed."""
+    """The plant for substeps h[0] and parts of them, h[1] and h[2]: cubes hold a matrix for each; Phi is transposed."""
 
     PhiT: np.ndarray
     Gu0: np.ndarray
@@ -121,23 +110,15 @@ class State(NamedTuple):
 
 
 class New(NamedTuple):
-    """The end of a substep: x, F, the rates, and the part of each force that is taken as it is there."""
+    """The end of a substep: x, F, and the rates."""
 
     x: np.ndarray
     F: np.ndarray
     free: np.ndarray
-    late: np.ndarray
-
-
-class Reach(NamedTuple):
-    """Changes of the rates at the end of substeps by friction at their beginning and at their end, for each length."""
-
-    first: np.ndarray
-    last: np.ndarray
 
 
 @kernel(**PLAIN)
-def step(form, reach, l, state, now, after, new):
+def step(form, S, l, state, now, after, new):
     """Take one substep h[l] with inputs `now` and `after`, and fill `new`.
 
     Returns the largest change of a friction force that has no bristles, as a part of its Coulomb level.
@@ -145,17 +126,14 @@ def step(form, reach, l, state, now, after, new):
     PhiT, Gu0, Gu1, Gf0, Gf1 = form.PhiT[l], form.Gu0[l], form.Gu1[l], form.Gf0[l], form.Gf1[l]
     Cw, laws, h = form.Cw, form.laws, form.h[l]
     x, F, w, z, dz = state.x, state.F, state.w, state.z, state.dz
-    x_new, F_new, free, late = new.x, new.F, new.free, new.late
-    R0, R1 = reach.first[l], reach.last[l]
+    x_new, F_new, free = new.x, new.F, new.free
     n, p, nf = PhiT.shape[0], Gu0.shape[1], Cw.shape[0]
-    for k in range(nf):
-        late[k] = ending(laws[k], w[k], -R1[k, k])
     for i in range(n):
         value = 0.0
         for k in range(p):
             value += Gu0[i, k] * now[k] + Gu1[i, k] * after[k]
         for k in range(nf):
-            value += Gf0[i, k] * (1.0 - late[k]) * F[k]
+            value += Gf0[i, k] * F[k]
         x_new[i] = value
     for k in range(n):  # columns: the inner loop adds to neighbours, several at a time
         part = x[k]
@@ -172,8 +150,8 @@ def step(form, reach, l, state, now, after, new):
             alone = free[i]
             for j in range(nf):
                 if j != i:
-                    alone += (R1[i, j] + late[j] * R0[i, j]) * F_new[j]
-            root = rate_after(laws[i], alone, -R1[i, i] - late[i] * R0[i, i], z[i], dz[i], h, w[i])
+                    alone += S[l, i, j] * F_new[j]
+            root = rate_after(laws[i], alone, -S[l, i, i], z[i], dz[i], h, w[i])
             value = friction(laws[i], root, z[i], dz[i], h)
             change = max(change, abs(value - F_new[i]))
             F_new[i] = value
@@ -184,10 +162,10 @@ def step(form, reach, l, state, now, after, new):
         if laws[i, LAW] == 0.0:
             most = max(most, abs(F_new[i] - F[i]) / laws[i, COULOMB])
         for k in range(nf):
-            free[i] += (R1[i, k] + late[k] * R0[i, k]) * F_new[k]
+            free[i] += S[l, i, k] * F_new[k]
     for i in range(n):
         for k in range(nf):
-            x_new[i] += (Gf1[i, k] + late[k] * Gf0[i, k]) * F_new[k]
+            x_new[i] += Gf1[i, k] * F_new[k]
     return most
 
 
@@ -214,16 +192,15 @@ def drive(u, s, held, begin, end, now, after):
 
 
 @kernel(**PLAIN)
-def beginning(form, reach, state):
-    """Fill what changes of friction in substeps change in rates, and rates and friction of a state."""
-    Cw, F, w = form.Cw, state.F, state.w
+def beginning(form, S, state):
+    """Fill what a change of the friction at the end of substeps changes in rates, and rates and friction of a state."""
+    Gf1, Cw, F, w = form.Gf1, form.Cw, state.F, state.w
     n, nf = form.PhiT.shape[1], Cw.shape[0]
     for i in range(nf):
-        for l in range(form.h.size):
+        for l in range(S.shape[0]):
             for j in range(nf):
                 for k in range(n):
-                    reach.first[l, i, j] += Cw[i, k] * form.Gf0[l, k, j]
-                    reach.last[l, i, j] += Cw[i, k] * form.Gf1[l, k, j]
+                    S[l, i, j] += Cw[i, k] * Gf1[l, k, j]
         for k in range(n):
             w[i] += Cw[i, k] * state.x[k]
         F[i] = friction(form.laws[i], w[i], 0.0, 0.0, 0.0)
@@ -233,36 +210,35 @@ def beginning(form, reach, state):
 def run(form, substeps, finer, turn, u, held, x, y):
     """Fill the outputs y, a row for each sample, without direct feed-through of inputs; x is the state at the first.
 
-    A substep is divided into `finer`, and its parts again, as often as there are lengths, where tanh friction changes
-    by more than `turn` of its level in it: where a joint turns round, sticks or breaks away. Where that begins or ends
-    moves with the parameters, and the outputs then jump by what the division mends: `turn` must be small. Bristles
-    take steps of one length: their force is smooth, so that the error falls with the square of the step.
+    A substep is divided, and its parts again, where tanh friction changes by more than `turn` of its level in it: where
+    a joint turns round, sticks or breaks away. Where that begins or ends moves with the parameters, and the outputs
+    then jump by what the division mends: `turn` must be small. Bristles take steps of one length: their force is
+    smooth, so that the error falls with the square of the step.
     """
-    C, Df, p, nf, lengths = form.C, form.Df, form.Gu0.shape[2], form.Cw.shape[0], form.h.size
-    now, after = np.zeros(p), np.zeros(p)
-    reach = Reach(np.zeros((lengths, nf, nf)), np.zeros((lengths, nf, nf)))
+    C, Df, p, nf = form.C, form.Df, form.Gu0.shape[2], form.Cw.shape[0]
+    now, after, S = np.zeros(p), np.zeros(p), np.zeros((3, nf, nf))
     state = State(x, np.zeros(nf), np.zeros(nf), np.zeros(nf), np.zeros(nf))
-    new = New(np.zeros(x.size), np.zeros(nf), np.zeros(nf), np.zeros(nf))
-    beginning(form, reach, state)
-    part, left = np.ones(lengths), np.zeros(lengths, np.int64)
-    for l in range(lengths):
-        part[l] = 1.0 / (substeps * finer**l)
+    new = New(np.zeros(x.size), np.zeros(nf), np.zeros(nf))
+    beginning(form, S, state)
+    one, two = 1.0 / substeps, 1.0 / (substeps * finer)
     for s in range(y.shape[0]):
         for i in range(y.shape[1]):
             y[s, i] = row_sum(row_sum(0.0, C, i, x), Df, i, state.F)
         if s == y.shape[0] - 1:
             break
-        l, moment = 0, 0.0
-        left[0] = substeps
-        while left[0] > 0:
-            drive(u, s, held, moment, moment + part[l], now, after)
-            if step(form, reach, l, state, now, after, new) > turn and l < lengths - 1:
-                l += 1
-                left[l] = finer
+        for part in range(substeps):
+            drive(u, s, held, part * one, (part + 1) * one, now, after)
+            if step(form, S, 0, state, now, after, new) <= turn or finer <= 1:
+                accept(form, 0, state, new)
                 continue
-            accept(form, l, state, new)
-            moment += part[l]
-            left[l] -= 1
-            while l > 0 and left[l] == 0:
-                l -= 1
-                left[l] -= 1
+            for inner in range(finer):
+                begin = part * one + inner * two
+                drive(u, s, held, begin, begin + two, now, after)
+                if step(form, S, 1, state, now, after, new) <= turn:
+                    accept(form, 1, state, new)
+                    continue
+                for last in range(finer):
+                    moment = begin + last * two / finer
+                    drive(u, s, held, moment, moment + two / finer, now, after)
+                    step(form, S, 2, state, now, after, new)
+                    accept(form, 2, state, new)

@@ -31,24 +31,21 @@ from . import damped, feedback, meshes, quality
 from .branches import other_curves
 from .explained import Explained, explained
 from .full_model import outputs_of
-from .mesh_limit import in_the_limit, left_by_mesh
 from .problem import Problem, Setting, problem, unexcited
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import FINE, Sampled, delayed, sampled
+from .sampled import FINE, delayed, sampled
 from .search import DELAYS, first_guess, fitted, horizons, neighbours, scanned, weighted
 from .steps import shorter_steps
 from .subspace import fit_percent
 from .to_full import may_turn, on_full_model, with_engine
-from .trust import Trust, trust
+from .trust import Trust, refined, trust
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
 
 CLOSE, ILL, WIDE, COLOURED = 0.95, 1e6, 0.3, 0.1
 ENGINES = ("auto", "linear", "full")
-SHORTER = 3, 8
-"""Times that weights are taken where steps were made shorter, and rounds of each: the solution is near."""
 AGAIN = 8
 """Most by which a mesh is made finer at once where the search begins again."""
 
@@ -90,8 +87,6 @@ class Identified(Tabular):
         Why the search ended before it had converged; empty where it has.
     substeps : int
         Steps in a sample with which the full model follows records; 0: they are those of the linear one.
-    limit : bool
-        Whether the parameters are those of an infinitely fine mesh, extrapolated; predictions then are too.
 
     Examples
     --------
@@ -122,7 +117,6 @@ class Identified(Tabular):
     substeps: int = 0
     times_noise: Mapping[tuple[str, str], float] = field(default_factory=dict)
     unexplained: float = 0.0
-    limit: bool = False
     not_converged: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -136,11 +130,9 @@ class Identified(Tabular):
         """Return the outputs of the plant under the inputs of a record, from rest, with the offsets of that record."""
         data = data.choose(outputs=[n for n in names(data.outputs) if n in names(self.plant.model.outputs)])
         if self.substeps:
-            y = outputs_of(self.plant, data, data.t.size, self.substeps)
-            y = y + left_by_mesh(self.plant, data, data.t.size, self.substeps) if self.limit else y
-            y = delayed(y, self.delay)
+            y = delayed(outputs_of(self.plant, data, data.t.size, self.substeps), self.delay)
         else:
-            model = self._model(data, data.nyquist)
+            model = sampled(self.plant, names(data.inputs), names(data.outputs), data.nyquist)
             y = model.outputs(data.u, data.dt, data.held, self.delay, self.late, FINE)
         return np.asarray(y + (data.y - y).mean(axis=0))
 
@@ -151,13 +143,10 @@ class Identified(Tabular):
 
     def response(self, data: MeasuredResponse) -> ComplexArray:
         """Return the frequency response of the plant at the lines of a measured one, sampled and delayed like it."""
-        model = self._model(data, np.pi / data.dt if data.dt > 0.0 else np.inf)
+        model = sampled(
+            self.plant, names(data.inputs), names(data.outputs), np.pi / data.dt if data.dt > 0.0 else np.inf
+        )
         return model.response(data.omega, data.dt, data.held, self.delay if data.dt else 0, self.late)
-
-    def _model(self, data: Record | MeasuredResponse, nyquist: float) -> Sampled:
-        between = names(data.inputs), names(data.outputs), nyquist
-        limit = in_the_limit(self.plant, *between, strict=False) if self.limit else None
-        return limit or sampled(self.plant, *between)
 
     @property
     def uncertainty(self) -> Any:
@@ -287,33 +276,26 @@ def _searched(
     given: Problem, told: list[str], delay: int | str, mesh: bool, engine: str, say: Callable[[str, float], None]
 ) -> Identified:
     """Return the parameters that fit best, on a mesh that is fine enough, with their deviations."""
-    first = meshes.at_first(given, told, say) if mesh else given
     before = list(told)
-    found, x, at, left, begin = _fitted(first, delay, say)
+    found, x, at, left = _fitted(given, told, delay, engine, say)
     how_far = trust(found, x, at, mesh, left)
     say("deviations", 1.0)
     times = meshes.refinement(found, how_far)
-    coarse = times > 1 and how_far.explained.wrong and not (found.full or found.limit)
-    if coarse and time.monotonic() < found.deadline:
+    if times > 1 and how_far.explained.wrong and not found.full and time.monotonic() < found.deadline:
         # what the mesh leaves may have led the search astray: it begins again
-        finer = meshes.better(first, x, min(times, AGAIN))
+        finer = refined(given, min(times, AGAIN))
         if finer is not None:
             told[:] = [*before, meshes.words(found, finer, how_far) + "; the search began again there"]
-            found, x, at, left, begin = _fitted(finer, delay, say)
+            found, x, at, left = _fitted(finer, told, delay, engine, say)
             how_far = trust(found, x, at, mesh, left)
-    far = left.far or (bool(left.wrong) and may_turn(found, x, at))
-    if engine == "auto" and far and time.monotonic() < found.deadline:
-        linear = found
-        found, x, at, left = on_full_model(found, x, at, left, begin, delay == "scan", told, say)
-        how_far = how_far if found is linear else trust(found, x, at, mesh, left)
     found, x, how_far = meshes.on_finer_meshes(found, x, at, how_far, told, say)
     return _told(found, x, at, how_far, told)
 
 
 def _fitted(
-    found: Problem, delay: int | str, say: Callable[[str, float], None]
-) -> tuple[Problem, FloatArray, Setting, Explained, FloatArray]:
-    """Return problem, parameters and setting that fit best, what they explain, and the first guess."""
+    found: Problem, told: list[str], delay: int | str, engine: str, say: Callable[[str, float], None]
+) -> tuple[Problem, FloatArray, Setting, Explained]:
+    """Return problem, parameters and setting that fit best, and what they explain, from a first guess on."""
     sampled_data = bool(found.records) or any(r.dt > 0.0 for r in found.responses)
     wanted = None if delay == "scan" and sampled_data else 0 if delay == "scan" else int(delay)
     x, guessed = first_guess(found, np.zeros(len(found.keys)), say)
@@ -340,10 +322,14 @@ def _fitted(
         x, _ = weighted(found, z, at, say)
     while (shorter := shorter_steps(found, x, at)) is not found:
         found = shorter
-        x, _ = weighted(found, x, at, say, *SHORTER, what=f"{found.substeps} steps in a sample")
+        x, _ = weighted(found, x, at, say, what=f"{found.substeps} steps in a sample")
     found, x = found.in_logarithms(x)
     say("deviations", 0.0)
-    return found, x, at, explained(found, x, at), begin
+    left = explained(found, x, at)
+    far = left.far or (bool(left.wrong) and may_turn(found, x, at))
+    if engine == "auto" and far and time.monotonic() < found.deadline:
+        found, x, at, left = on_full_model(found, x, at, left, begin, wanted is None, told, say)
+    return found, x, at, left
 
 
 def _rings(found: Problem, x: FloatArray) -> bool:
@@ -370,7 +356,7 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
     today = datetime.date.today().isoformat()
     keys = found.keys
     return Identified(
-        meshes.returned(found).told_at(x),
+        found.told_at(x),
         dict(zip(keys, values.tolist(), strict=True)),
         dict(zip(keys, found.start.tolist(), strict=True)),
         dict(zip(keys, sigma.tolist(), strict=True)),
@@ -388,7 +374,6 @@ def _told(found: Problem, x: FloatArray, at: Setting, how_far: Trust, told: list
         found.substeps if found.full else 0,
         how_far.explained.times,
         how_far.explained.worst,
-        found.limit,
         found.unfinished,
         {**found.plant.identity, "identified": f"{', '.join(dict.fromkeys(files)) or 'measured data'}, {today}"},
     )

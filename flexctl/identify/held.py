@@ -5,9 +5,8 @@ nothing is left over. So each parameter of this kind is let go for one Gauss-New
 
     [dx, dp] = -(J'J)^-1 J'r,   J = [dr/dx, dr/dp]
 
-If dp is far beyond its deviation, the data ask for it: every parameter that dx moves by more than its deviation is
-named, and its deviation holds dx, since nobody knows what is missing in truth. Where the data cannot tell, but a
-compact body of the payload's mass would move the free parameters by more than their deviations, that is said too.
+If dp is far beyond its deviation, the data ask for it. Where the data cannot tell, but a compact body of the payload's
+mass would move the free parameters by more than their deviations, that is said too.
 """
 
 from __future__ import annotations
@@ -49,18 +48,11 @@ class Release(NamedTuple):
     usual: FloatArray  # what the others do when it changes by one unit
 
 
-class Asked(NamedTuple):
-    """Remarks on held parameters, and how far what the data ask for would move each free one."""
-
-    words: tuple[str, ...]
-    moves: FloatArray
-
-
-def asked(
+def words(
     found: Problem, x: FloatArray, at: Setting, r: FloatArray, J: FloatArray, sigma: FloatArray, middle: Middle
-) -> Asked:
+) -> list[str]:
     """Return a word on every held parameter that the data ask for, or that they cannot tell and that matters."""
-    plant, said, moves = found.plant_at(x), [], np.zeros(x.size)
+    plant, said = found.plant_at(x), []
     for row in plant.rows:
         if not HELD.fullmatch(row.key) or row.key in found.keys or isinstance(row.value, bool | str):
             continue
@@ -75,12 +67,10 @@ def asked(
             continue
         step = _released(found, r, J, g, middle)
         told = _asked(found, row.key, value, row.unit, unit, step, sigma)
-        if told:
-            moves = np.maximum(moves, np.abs(step.others))
-        elif row.key == "payload.inertia" and value == 0.0:
+        if not told and row.key == "payload.inertia" and value == 0.0:
             told = _compact(found, unit, step, sigma)
         said += told
-    return Asked(tuple(said), moves)
+    return said
 
 
 def _usual(plant: Plant, key: str) -> float:
@@ -115,12 +105,11 @@ def _asked(
     sure = abs(step.change) > SURE * step.deviation and abs(step.change) > MATERIAL and new > 0.0
     if not sure or moved.max(initial=0.0) < MOVES:
         return []
-    doubtful = [k for k in np.argsort(-moved) if moved[k] >= MOVES]
-    listed = "; ".join(f"{found.keys[k]} by {step.others[k]:+.2%}, {moved[k]:.2g} of its deviations" for k in doubtful)
+    k = int(np.argmax(moved))
     return [
         f"{key} = {value:.4g} {unit_name} is held, but the data ask for about {new:.3g} "
-        f"({abs(step.change) / max(step.deviation, 1e-300):.3g} deviations off), which would move {listed}. Free it "
-        "too, or give its value; till then the deviations hold that, and something else may be missing in its place"
+        f"({abs(step.change) / max(step.deviation, 1e-300):.3g} deviations off), with which {found.keys[k]} would move "
+        f"by {step.others[k]:+.2%}, {moved[k]:.2g} of its deviations: free it too, or give its value"
     ]
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError
-from ..model import FloatArray, names
+from ..model import FloatArray
 from .full_model import away, limits, reasons
 from .problem import Problem, Setting, onset
 from .record import Record
-from .sampled import delayed, sampled
+from .sampled import delayed
 
 PARTED = 0.3
 """Error of the linear model beside the full one, as a part of the unexplained rest, from which on it is reported."""
@@ -43,11 +43,7 @@ def parted(found: Problem, x: FloatArray, data: Record, at: Setting, misfit: Flo
     if found.full or not why:
         return Parted(nowhere, (), nothing)
     said = ", ".join(why)
-    if found.limit:  # both on the mesh that the plant has
-        own = sampled(plant, names(data.inputs), names(data.outputs), data.nyquist)
-        linear = own.outputs(data.u, data.dt, data.held, 0, at.late, found.substeps)
-    else:
-        linear = found.model(x, data).shifted(found.simulated(x, data, data.t.size), data.u, 0, at.late)
+    linear = found.model(x, data).shifted(found.simulated(x, data, data.t.size), data.u, 0, at.late)
     left = np.sqrt(np.mean(misfit**2, axis=0))
     try:
         apart = away(plant, data, linear, onset(data))

@@ -14,10 +14,9 @@ from ..errors import Caution, ConvergenceError, DefinitionError, FlexctlError, r
 from ..model import FloatArray, names
 from .frf import frf
 from .full_model import outputs_of
-from .mesh_limit import in_the_limit, left_by_mesh
 from .record import Record
 from .response import MeasuredResponse
-from .sampled import SUBSTEPS, Sampled, delayed, laws_of, sampled
+from .sampled import SUBSTEPS, Sampled, delayed, sampled
 
 if TYPE_CHECKING:
     from ..catalogue import Plant
@@ -85,7 +84,6 @@ class Problem:
     above: tuple[Above, ...] = ()
     deadline: float = float("inf")  # of the search, by time.monotonic
     unfinished: str = ""  # why the last fit ended before it was converged
-    limit: bool = False  # the linear model is that of an infinitely fine mesh
     centre: FloatArray = field(default_factory=lambda: np.zeros(1))  # where parts of records on the full model begin
     twin: Problem | None = None
 
@@ -136,29 +134,11 @@ class Problem:
         key = (x.tobytes(), *names(data.inputs), *names(data.outputs), nyquist)
         if key not in self.kept:
             _make_room(self.kept)
-            self.kept[key] = self._with_laws(x, data) or self._made(x, data, nyquist)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", Caution)  # of what the search passes by
+                self.kept[key] = sampled(self.plant_at(x), names(data.inputs), names(data.outputs), nyquist)
         found: Sampled = self.kept[key]
         return found
-
-    def _with_laws(self, x: FloatArray, data: Record | MeasuredResponse) -> Sampled | None:
-        """Return the plant as that of the same parameters but for dry friction, None where there is no other."""
-        dry = [key.startswith(DRY) for key in self.keys]
-        still = np.where(dry, 0.0, x)
-        if np.array_equal(still, x):
-            return None
-        base, laws = self.model(still, data), laws_of(self.plant_at(x))
-        same = np.array_equal(base.laws, laws_of(self.plant_at(still)))
-        return replace(base, laws=laws) if same else None
-
-    def _made(self, x: FloatArray, data: Record | MeasuredResponse, nyquist: float) -> Sampled:
-        between = names(data.inputs), names(data.outputs), nyquist
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Caution)  # of what the search passes by
-            plant = self.plant_at(x)
-            made = in_the_limit(plant, *between, strict=False) if self.limit else sampled(plant, *between)
-        if made is None:
-            raise DefinitionError(f"{plant.name}: the modes of its mesh and of one twice as fine cannot be paired")
-        return made
 
     def simulated(self, x: FloatArray, data: Record, count: int) -> FloatArray:
         """Return the outputs without delay, and of the linear model without feed-through; the last few are kept."""
@@ -166,8 +146,6 @@ class Problem:
         if key not in self.kept:
             if self.full:
                 y = outputs_of(self.plant_at(x), data, count, self.substeps)
-                if self.limit:
-                    y = y + left_by_mesh(self.plant_at(x), data, count, self.substeps)
             else:
                 y = self.model(x, data).undelayed(data.u[:count], data.dt, data.held, self.substeps)
             _make_room(self.kept)

@@ -19,7 +19,7 @@ import scipy.linalg as sla
 
 from ..errors import DefinitionError, require, unknown
 from ..linear import FirstOrder, SecondOrder, linearise
-from ..linear.realise import first_order, modal_coordinates, truncated
+from ..linear.realise import first_order, modal_coordinates
 from ..model import ComplexArray, FloatArray, Signal, index_of, names
 from ..models.wrappers.driven_joints import DrivenJoints
 from . import friction_kernel as kernel
@@ -29,9 +29,8 @@ KEPT = 2.0
 LARGEST = 120
 SMALL = 24
 """States up to which nothing is left out."""
-SUBSTEPS, FINER, DIVIDED, DEEPER = 1, 4, 4, 2
-"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns; how often; and
-how much more often at most where more steps in a sample are asked for."""
+SUBSTEPS, FINER = 1, 8
+"""Steps in a sample; parts of a step, and of each of these again, where friction without bristles turns."""
 FINE = 32
 """Steps in a sample of synthetic records and predictions: more than a search takes, which sees their error else."""
 TURN = 3e-4
@@ -68,7 +67,15 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
         row = model.pick[j, 1 if model.constants[j, 1] else 0]
         known_names = names(model.coordinates)
         columns[:, k] = [row[known_names.index(s.name)] if s.name in known_names else 0.0 for s in lin.coordinates]
-        laws[k] = _constants(law)
+        laws[k] = (
+            law.coulomb,
+            law.breakaway,
+            law.stribeck_rate,
+            law.creep_rate if law.kind == "tanh" else 1e-3,
+            law.bristle_stiffness,
+            law.bristle_damping,
+            0.0 if law.kind == "tanh" else 1.0,
+        )
     u = [index_of("input", name, lin.inputs) for name in inputs]
     y = [index_of("output", name, lin.outputs) for name in outputs]
     force = tuple(Signal(f"friction{k + 1}") for k in range(len(joints)))
@@ -87,19 +94,6 @@ def rubbing(plant: Any, inputs: Sequence[str], outputs: Sequence[str]) -> Rubbin
         outputs=(*(lin.outputs[i] for i in y), *(Signal(f"rate{k + 1}") for k in range(nf))),
     )
     return Rubbing(whole, laws, nf, nf)
-
-
-def _constants(law: Any) -> tuple[float, ...]:
-    """Return the constants of a law of friction as the kernel takes them."""
-    bristles = law.kind != "tanh"
-    rates = law.stribeck_rate, 1e-3 if bristles else law.creep_rate
-    return law.coulomb, law.breakaway, *rates, law.bristle_stiffness, law.bristle_damping, float(bristles)
-
-
-def laws_of(plant: Any) -> FloatArray:
-    """Return the constants of dry friction of a `Plant`, a row for each joint that has one, without its model."""
-    rows = [_constants(joint.friction_law) for joint in plant.arm.joints if joint.friction_law is not None]
-    return np.array(rows, float).reshape(-1, 7)
 
 
 def _drives(model: Any) -> dict[str, Any]:
@@ -159,14 +153,11 @@ class Sampled:
     ) -> FloatArray:
         """Return the outputs without delay and without the feed-through of inputs."""
         bristled, turns = (bool((self.laws[:, kernel.LAW] == kind).any()) for kind in (1.0, 0.0))
-        m = substeps * BRISTLED if bristled else 1
-        # what has no bristles is smooth but where it turns: there the parts become shorter
-        deeper = min(int(np.ceil(np.log(substeps) / np.log(FINER) - 1e-9)), DEEPER)
-        lengths = 1 + DIVIDED + deeper if turns else 1
-        h = dt / m / FINER ** np.arange(float(lengths))
+        m, parts = (substeps * (BRISTLED if bristled else 1) if len(self.laws) else 1), FINER if turns else 1
+        h = dt / m / np.array([1.0, parts, parts**2])
         A, B = self.plant.A, self.plant.B
-        sets = [holds(A, B, float(length)) for length in h]
-        Phi, G0, G1 = (np.ascontiguousarray([one[k] for one in sets]) for k in range(3))
+        sets = [holds(A, B, float(length)) for length in (h if turns else h[:1])]
+        Phi, G0, G1 = (np.ascontiguousarray([sets[min(i, len(sets) - 1)][k] for i in range(3)]) for k in range(3))
         C, D = self.plant.C, np.asarray(self.plant.D)
         y = np.empty((len(u), self.ny))
         x = np.zeros(len(A)) if start is None else np.array(start, float)
@@ -176,7 +167,7 @@ class Sampled:
             cut(G1[:, :, self.p :]), cut(C[self.ny :]), cut(C[: self.ny]), cut(D[: self.ny, self.p :]),
             cut(self.laws), h,
         )
-        kernel.run(form, m, FINER, TURN / FINER**deeper, cut(u), held, x, y)
+        kernel.run(form, m, parts, TURN, cut(u), held, x, y)
         return y
 
 
@@ -184,11 +175,11 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
     """Return a `Plant` between inputs and outputs, its modes up to `KEPT` times the Nyquist frequency [rad/s]."""
     found = rubbing(plant, inputs, outputs)
     lin = found.plant
-    slow = _moving(lin, KEPT * nyquist)
-    if slow is None:
+    keep = _moving(lin, KEPT * nyquist)
+    if keep is None:
         whole = first_order(lin)
     else:
-        reduced = first_order(slow, modes=_flexible(slow), static_correction=True)
+        reduced = first_order(lin, modes=keep, static_correction=True)
         # rates are those of the modes that move: a force must not act on a rate at once
         D = reduced.D.copy()
         D[len(outputs) :] = 0.0
@@ -201,23 +192,17 @@ def sampled(plant: Any, inputs: Sequence[str], outputs: Sequence[str], nyquist: 
     return Sampled(whole, found.laws, len(outputs), len(inputs))
 
 
-def _moving(lin: SecondOrder, highest: float) -> SecondOrder | None:
-    """Return the modes up to a frequency [rad/s], those above following, None where all are to be kept."""
+def _moving(lin: SecondOrder, highest: float) -> int | None:
+    """Return the number of flexible modes up to a frequency [rad/s], None where all are to be kept."""
     size = len(lin.coordinates)
     if 2 * size <= SMALL or not math.isfinite(highest):
         return None
     try:
-        modal = modal_coordinates(lin)
+        eigenvalues = np.diag(modal_coordinates(lin).K)
     except DefinitionError:  # massless dampers, which have no modes
         return None
-    eigenvalues = np.diag(modal.K)
     keep = int(np.sum((eigenvalues > 0.0) & (eigenvalues <= highest**2)))
-    always = len(eigenvalues) - _flexible(modal)
-    return truncated(modal, always + keep, True) if 2 * keep + 4 < 2 * len(eigenvalues) else None
-
-
-def _flexible(modal: SecondOrder) -> int:
-    return sum(c.name.startswith("mode") for c in modal.coordinates)
+    return keep if 2 * keep + 4 < 2 * len(eigenvalues) else None
 
 
 def holds(A: FloatArray, B: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -10,7 +10,6 @@ from scipy.optimize import least_squares
 
 from ..errors import ConvergenceError, DefinitionError, FlexctlError
 from ..model import FloatArray
-from .explained import noise_of
 from .problem import LOSSES, OutOfTime, Problem, Setting, log_magnitude, onset, responses_of, thinned
 
 Say = Callable[[str, float], None]
@@ -21,19 +20,14 @@ FIRST = 250
 WEIGHTED = 6
 """Times that weights are taken from what is left, and the parameters fitted again."""
 LATE = "the limit of time was reached"
-MORE = "rounds were not enough"
 TRIALS = 7
 """Most steps that are tried in a round."""
 WEIGHTED_PART, ENOUGH = 1e-5, 0.02
 """Tolerance below which residuals are taken as weighted; the drop of their sum of squares that is not worth a step."""
-SOON = 4
-"""Rounds after which weights are taken anew."""
 STUCK = 1e-3
 """Part of the sum of squares that its slope promises, and no step gives, from which on a search is not converged."""
 SETTLED, UNSETTLED = 0.05, 0.3
 """Change of weights up to which they are final, and from which on, the last time, a search is not converged."""
-HARDLY = 1e-3
-"""Part of the sum of squares in a part of the records that tells nothing of when sensors read."""
 TOLD = 4.0
 """Least drop of the sum of squares where sensors are said to read after the input jumps: two deviations."""
 
@@ -84,13 +78,12 @@ def cost_of(found: Problem, x: FloatArray, at: Setting, horizon: int) -> tuple[f
 
 
 def fitted(
-    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str,
-    tolerance: float = 1e-3, enough: float = ENOUGH,
+    found: Problem, x: FloatArray, at: Setting, horizon: int, rounds: int, say: Say, what: str, tolerance: float = 1e-3
 ) -> tuple[FloatArray, float]:
     """Return the parameters after some rounds of Levenberg-Marquardt, and the sum of squares.
 
     The search ends where the next step promises to lower the sum by less than `tolerance` of it; where residuals are
-    weighted that is `enough` at most, a small part of the parameters' deviations. If it ends before, at the last round
+    weighted that is `ENOUGH` at most, a small part of the parameters' deviations. If it ends before, at the last round
     or at the deadline, `found.unfinished` says why.
     """
     best, r = cost_of(found, x, at, horizon)
@@ -107,7 +100,7 @@ def fitted(
         normal, slope = J.T @ J, J.T @ r
         scale = np.diag(normal).copy()
         scale[scale <= 1e-14 * scale.max(initial=0.0)] = max(scale.max(initial=0.0), 1e-300)  # what does nothing stays
-        least = tolerance * best if tolerance > WEIGHTED_PART else max(enough, 1e-9 * best)
+        least = tolerance * best if tolerance > WEIGHTED_PART else max(ENOUGH, 1e-9 * best)
         moved = 0.0
         for _ in range(TRIALS):
             if time.monotonic() > found.deadline:
@@ -130,7 +123,7 @@ def fitted(
         if moved < least or found.unfinished == LATE:
             break
     else:
-        found.unfinished = f"{rounds} {MORE}, the last one lowered the sum of squares by {moved:.3g}"
+        found.unfinished = f"{rounds} rounds were not enough, the last one lowered the sum of squares by {moved:.3g}"
     say(what, 1.0)
     return x, best
 
@@ -167,7 +160,7 @@ def scanned(
     results = []
     for k, (_, _, at) in enumerate(sorted(first)[:3]):
         y, cost = fitted(found, x, at, horizon, 5, _quiet, "")
-        results.append((cost if at.late else cost * (1.0 + HARDLY), k, y, at))
+        results.append((cost, k, y, at))
         say("scanning the delay", 0.5 + 0.5 * (k + 1) / 3)
     _, _, x, at = min(results)
     return x, at
@@ -194,19 +187,15 @@ def weighted(
     found: Problem, x: FloatArray, at: Setting, say: Say, times: int = WEIGHTED, rounds: int = 15,
     what: str = "final weights",
 ) -> tuple[FloatArray, float]:
-    """Return the parameters with every output weighted by what is left of it, and the sum of squares.
-
-    Weights are taken anew after `SOON` rounds at most: what is fitted to weights that will move is lost.
-    """
+    """Return the parameters with every output weighted by what is left of it, and the sum of squares."""
     moved = 0.0
-    soon = min(SOON, rounds)
-    for left in range(times * rounds // soon, 0, -1):
+    for _ in range(times):
         before = np.concatenate([*found.scales, np.ones(1)])
         reweighted(found, x, at)
-        x, cost = fitted(found, x, at, 0, rounds if left == 1 else soon, say, what, 1e-6, _enough(found, x, at))
+        x, cost = fitted(found, x, at, 0, rounds, say, what, 1e-6)
         now = np.concatenate([*found.scales, np.ones(1)])
         moved = float(np.abs(now / before - 1.0).max())
-        if (moved < SETTLED and MORE not in found.unfinished) or time.monotonic() > found.deadline:
+        if moved < SETTLED or time.monotonic() > found.deadline:
             break
     if moved > UNSETTLED and not found.unfinished:
         # the last fit may have ended where the weights stay: what counts is what they would do next
@@ -214,18 +203,6 @@ def weighted(
         if moved > UNSETTLED:
             found.unfinished = f"what is left of an output, which is its weight, still moves by {moved:.0%} a time"
     return x, cost
-
-
-def _enough(found: Problem, x: FloatArray, at: Setting) -> float:
-    """Return the drop of the sum of squares that is not worth a step.
-
-    What is so many times the noise is no noise: parameters are then known as many times worse.
-    """
-    times = 1.0
-    for data, scale in zip(found.records, found.scales, strict=True):
-        e = found.misfit(x, data, at)
-        times = max(times, *(float(scale[j]) / noise_of(data, e[:, j], j) for j in range(e.shape[1])))
-    return min(ENOUGH * times**2, max(ENOUGH, WEIGHTED_PART * sum(data.y.size for data in found.records)))
 
 
 def neighbours(

@@ -1,8 +1,7 @@
 """Steps of runs so short that what they leave out is small beside the noise.
 
 A search begins in long steps. At its end they are halved until that changes no output by more than a part of the noise,
-and the parameters are fitted once more: else a sharp encoder sees the error of the steps, and friction takes it up. Of
-what the model does not explain they change less than `PART` of that part: it hides what steps do.
+and the parameters are fitted once more: else a sharp encoder sees the error of the steps, and friction takes it up.
 """
 
 from __future__ import annotations
@@ -35,5 +34,4 @@ def _apart(found: Problem, finer: Problem, x: FloatArray, at: Setting, k: int) -
     data = found.records[k]
     e, better = found.misfit(x, data, at), finer.misfit(x, data, at)
     off = np.sqrt(np.mean((e - better) ** 2, axis=0))
-    left = np.sqrt(np.mean(better**2, axis=0))
-    return any(off[j] > PART * max(noise_of(data, better[:, j], j), PART * left[j]) for j in range(off.size))
+    return any(off[j] > PART * noise_of(data, better[:, j], j) for j in range(off.size))

@@ -6,7 +6,6 @@ small.
                         of a response that is explained every fourth line, so that each part sees the whole band
     mesh                the shift of the parameters when the mesh is made twice as fine, and a third of it besides
     steps               the same when runs with dry friction take four times as many
-    what is held        how far another value of a held parameter, which the data ask for, would move the others
     a wrong model       where the misfit is not noise: estimates from records, outputs, bands, quarters, by themselves;
                         and what an error as large as the misfit would do that lay along the parameter wholly
 
@@ -24,11 +23,11 @@ from ..errors import FlexctlError
 from ..model import FloatArray
 from . import held, scatter
 from .explained import Explained, explained
-from .mesh_limit import on_mesh
 from .problem import Block, Problem, Setting
 
 LAGS = 40
 QUARTERS = 4
+MESHES = ("sections", "elements", "segments")
 LIMIT = 4.0 / 3.0
 """Error of a mesh in parts of what one twice as fine changes; errors of meshes fall with their square."""
 
@@ -110,11 +109,9 @@ def trust(
     np.fill_diagonal(correlation, 1.0)
     # data without noise leave rounding, which tells nothing
     white = {(b.source, b.output): whiteness(r[b.rows]) if np.mean(r[b.rows] ** 2) > 1e-4 else 0.0 for b in blocks}
-    asked = held.asked(found, x, at, r, J, total, _middle)
-    total = np.hypot(total, asked.moves)
     return Trust(
         total, np.sqrt(np.maximum(np.diag(inverse), 0.0)), correlation, condition, float(np.mean(r**2)), shift, white,
-        what_is_left, asked.words, finer_cost,
+        what_is_left, tuple(held.words(found, x, at, r, J, total, _middle)), finer_cost,
     )
 
 
@@ -174,5 +171,21 @@ def _step_shift(
 
 def refined(found: Problem, times: int) -> Problem | None:
     """Return the same problem on a mesh so many times as fine, None where the model has no mesh."""
-    plant = on_mesh(found.plant, times)
-    return None if plant is None else found.changed(plant=plant)
+    rows = {row.key: row.value for row in found.plant.rows}
+    key = mesh_of(found)
+    if key is None:
+        return None
+    value = rows[key]
+    finer = [times * n for n in value] if isinstance(value, list | tuple) else times * int(value)
+    return found.changed(plant=found.plant.with_({key: finer}))
+
+
+def mesh_of(found: Problem) -> str | None:
+    """Return the key of the number of elements, None where the model has none."""
+    rows = {row.key: row.value for row in found.plant.rows}
+    for key in (f"model.{m}" for m in MESHES):
+        value = rows.get(key)
+        counts = value if isinstance(value, list | tuple) else [value]
+        if value is not None and all(isinstance(n, int) and not isinstance(n, bool) for n in counts) and len(counts):
+            return key
+    return None

@@ -101,7 +101,7 @@ def modal_coordinates(plant: SecondOrder, modes: int | None = None, static_corre
     available = len(result.coordinates) - always
     modes = whole("modes", modes)
     require(0 <= modes <= available, f"modes = {modes} is not between 0 and the plant's {available} flexible modes")
-    return truncated(result, always + modes, static_correction)
+    return _truncate(result, always + modes, static_correction)
 
 
 def _symmetric(m: FloatArray) -> FloatArray:
@@ -156,7 +156,7 @@ def _modal_names(eigenvalues: FloatArray) -> tuple[Signal, ...]:
     return tuple(result)
 
 
-def truncated(plant: SecondOrder, keep: int, static_correction: bool) -> SecondOrder:
+def _truncate(plant: SecondOrder, keep: int, static_correction: bool) -> SecondOrder:
     """Return the first `keep` modal coordinates; the others vanish or follow statically."""
     k, t = slice(None, keep), slice(keep, None)
     K, B, Cq, Du = plant.K[k, k], plant.B[k], plant.Cq[:, k], plant.Du

@@ -212,15 +212,3 @@ def test_a_time_in_another_unit_is_asked_about(folder: Path, factor: float, word
         warnings.simplefilter("ignore", fx.DataWarning)
         found = identify.parameters(folder / "free.toml", data, ["joint.1.hub_inertia"], delay=0, mesh=False)
     assert any(words in text and "unit of its time" in text for text in found.cautions)
-
-
-@pytest.mark.parametrize("creep", [1e-5, 1e-3])
-def test_runs_with_sharp_friction_converge_with_the_square_of_their_steps(folder: Path, creep: float) -> None:
-    """Held torques jump while the joint sticks: a rule that rings there was off by as much, however short its steps."""
-    arm = fx.load_plant(folder / "dry.toml", friction={"dry": {"creep_rate": creep}})
-    u = np.repeat(np.random.default_rng(2).uniform(-0.08, 0.08, 40), 10)[:, None]
-    model = sampled(arm, ["joint1_torque"], SENSORS[:1], np.pi / 1e-3)
-    runs = [model.undelayed(u, 1e-3, True, steps)[:, 0] for steps in (1, 4, 16)]
-    first, second = (np.abs(run - runs[2]).max() for run in runs[:2])
-    assert first < 1e-3 * np.ptp(runs[2])
-    assert second < max(first / 8.0, 1e-6 * np.ptp(runs[2]))
